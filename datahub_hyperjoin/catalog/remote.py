@@ -9,7 +9,8 @@ from datahub_hyperjoin.catalog.unread_files import tell_unread_files
 from datahub_hyperjoin.locations import RemoteFolder
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
+from datahub_hyperjoin.spark.native.frames import spark_error_text
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
 from datahub_hyperjoin.tables import Table
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.locations import CatalogTable
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.sql.dialects import SPARK
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import (

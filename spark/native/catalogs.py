@@ -6,7 +6,8 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, quoted, spark_error_text
+from datahub_hyperjoin.spark.native.frames import quoted, spark_error_text
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 
 
 def list_catalog(

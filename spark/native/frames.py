@@ -7,9 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
@@ -40,9 +37,6 @@ from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
 from datahub_hyperjoin.spark.native.remote import escape_pattern
 from datahub_hyperjoin.tables import DataType
 
-SPARK_ERRORS = (PySparkException, Py4JJavaError)
-"""The errors that Spark raises; the second is for Java errors that PySpark does not translate."""
-
 _TEXT_TYPES = (
     T.StringType,
     T.BooleanType,
@@ -61,33 +55,6 @@ _LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 
 _PY4J_PREFIX = "An error occurred while calling"
 """Start of the line with which Py4J introduces an error message of Java's."""
-
-
-def collect_arrow(frame: DataFrame) -> pa.Table:
-    """Run a Spark job, and return its rows.
-
-    After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
-
-    Args:
-        frame: The rows.
-
-    Raises:
-        KeyboardInterrupt: The user interrupted the job.
-        PySparkException: The job failed.
-    """
-    try:
-        return frame.toArrow()
-    except SPARK_ERRORS as error:
-        if _hides_interrupt(error):
-            raise KeyboardInterrupt from error
-        raise
-
-
-def _hides_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error was raised while a `KeyboardInterrupt` was being handled."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.locations import ListedFile
+from datahub_hyperjoin.spark.native.jobs import collect_arrow
 
 _MAX_FILE_BYTES = 1 << 30
 """Size of the largest file that is copied. A worker holds one file in memory at a time, and Java
@@ -93,8 +94,11 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
 
     Returns:
         Contents by URI, without files that cannot be read.
+
+    Raises:
+        KeyboardInterrupt: The user interrupted the job.
     """
-    rows = copy_files(session, uris).toArrow()
+    rows = collect_arrow(copy_files(session, uris))
     return dict(zip(rows["path"].to_pylist(), rows["content"].to_pylist(), strict=True))
 
 

@@ -29,7 +29,8 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.errors import MissingIcebergError
 from datahub_hyperjoin.spark.files.folder import reading_order
 from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, table_error
+from datahub_hyperjoin.spark.native.frames import table_error
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
 

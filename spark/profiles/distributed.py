@@ -37,11 +37,11 @@ from datahub_hyperjoin.spark.errors import EmptyRelationError
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import (
     TableFrame,
-    collect_arrow,
     load_frame,
     select_columns,
     table_error,
 )
+from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.spark.profiles.partial import (
     MERGED_ROW,
     PART_ROW,

@@ -24,7 +24,7 @@ from datahub_hyperjoin.spark.errors import (
 )
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.frames import collect_arrow
+from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, is_lost_worker
+from datahub_hyperjoin.spark.native.frames import is_lost_worker
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 
 logger = logging.getLogger(__name__)
 

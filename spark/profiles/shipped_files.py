@@ -22,7 +22,7 @@ from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
     UnshippedFileError,
 )
-from datahub_hyperjoin.spark.native.frames import collect_arrow
+from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each

@@ -24,7 +24,8 @@ from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
+from datahub_hyperjoin.spark.native.frames import spark_error_text
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.bridge_counts import (
     BridgeCounts,

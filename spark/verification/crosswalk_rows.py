@@ -19,7 +19,8 @@ from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
+from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack

@@ -30,7 +30,8 @@ from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, m
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
+from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack

@@ -27,7 +27,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, collect_arrow
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import (
     RequestedColumns,
