@@ -1,4 +1,4 @@
-"""Facts about tables, columns and pairs that come from the catalog.
+"""Facts from the catalog about tables, columns and pairs.
 
 Like the value types, this module imports no engine: the catalog's reader builds the facts, and the
 model learns from them.
@@ -95,7 +95,7 @@ def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """All facts about tables, columns and pairs that the catalog holds.
+    """Everything that the catalog says about tables, columns and pairs.
 
     All facts are empty if the run reads no catalog.
     """
@@ -130,7 +130,7 @@ class CatalogFacts:
 
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column of each single-column foreign key, by the key's pair."""
+        """The referenced column of each single-column foreign key, by the key's two columns."""
         keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
@@ -165,7 +165,7 @@ class CatalogFacts:
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return a copy of these facts to which the given declared keys are added.
+        """Return a copy of these facts with the given declared keys added.
 
         Args:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is

@@ -174,7 +174,7 @@ class HyperJoinConfig(
     @field_validator("catalog", mode="before")
     @classmethod
     def _read_only_datahub(cls, written: object) -> object:
-        """Expand the short form `catalog: datahub` to a section that reads no rows."""
+        """Expand the short form `catalog: datahub` to `catalog: {described: true}`."""
         return {"described": True} if written == "datahub" else written
 
     @field_validator("emit", mode="before")

@@ -32,7 +32,7 @@ class HyperJoinError(Exception):
 
 
 class TableError(HyperJoinError):
-    """A table cannot be used.
+    """One table cannot be used; the run continues without it.
 
     The report adds the recipe key that skips the table.
     """
@@ -155,7 +155,7 @@ class OutputError(HyperJoinError):
 
 
 class UnwritablePathError(OutputError, ValueError):
-    """An output path cannot be used.
+    """An output path in the recipe cannot be used.
 
     Writing to it would fail at the end of the run, or destroy existing data.
     """

@@ -291,7 +291,7 @@ def compare_values(
     progress: Progress,
     facts: CatalogFacts,
 ) -> LakeComparison:
-    """Suggest joins between tables whose rows were read, and verify them on the data.
+    """Suggest joins between tables whose rows were read, and verify the joins on the data.
 
     Args:
         profiles: The profiles of the tables.

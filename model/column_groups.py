@@ -74,7 +74,7 @@ def _compares_values(join: Join) -> bool:
 
 
 def _keys(joins: Iterable[Join]) -> dict[ColumnId, ColumnId]:
-    """Map each referring column to the key at which its chain of best references ends."""
+    """Map each referring column to the key at the end of its chain of best references."""
     best: dict[ColumnId, ColumnId] = {}
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         if join.referenced is not None:

@@ -1,4 +1,4 @@
-"""Run a function shortly after changes: one run for many changes, one run at a time."""
+"""Run a function soon after changes in DataHub; changes close together share one run."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ _MAX_TRIES = 5
 
 
 class CoalescedRuns:
-    """A thread that runs a function after changes.
+    """A thread that runs a function once for all changes within a waiting time.
 
     All changes within a waiting time share a run. A change during a run causes one further run,
     since that run may have read the catalog before.

@@ -1,4 +1,4 @@
-"""Run a recipe as `datahub ingest` does, but never train and never read unchanged tables."""
+"""Run a recipe as `datahub ingest` does, but train no model and skip unchanged tables."""
 
 import copy
 import logging
@@ -28,7 +28,7 @@ _RAW = "__raw_config"
 
 @dataclass(frozen=True, repr=False)
 class QuickIngestion:
-    """A recipe whose runs train nothing and read only new and changed tables."""
+    """A recipe whose runs train no model and read only new and changed tables."""
 
     config: HyperJoinConfig
     """The recipe's `source.config`."""

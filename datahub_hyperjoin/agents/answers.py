@@ -101,7 +101,7 @@ def _detailed(join: CatalogJoin, statements: Statements, rivals: int) -> Answer:
 
 
 def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
-    """Return the SQL of a path, and whether that SQL was tested.
+    """Return the SQL of a path of joins, and say whether that SQL was tested.
 
     Args:
         joins: The joins of the path, in order.

@@ -155,7 +155,7 @@ class JoinTools:
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Return the joins that an agent asks about, and a name for them."""
+        """Return the joins that an agent asks about, and the name of their dataset or column."""
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
         if column:
@@ -172,7 +172,7 @@ def _nothing(name: str) -> Answer:
 
 
 def _unless_described(join: CatalogJoin, why: str) -> str:
-    """Return the reason for a decision; empty if the join already has a description."""
+    """Return the reason to store as a join's description; empty if it already has one."""
     return "" if join.description else why
 
 

@@ -59,7 +59,7 @@ def connect() -> DataHubGraph:
 
 
 def connector() -> Callable[[str], DataHubGraph]:
-    """Return a function that creates a client from a person's own token.
+    """Return a function that creates a DataHub client from a person's own token.
 
     The function has the settings of the command `datahub`, apart from its token. It raises
     `NoServerError` if the server cannot be reached.

@@ -1,4 +1,4 @@
-"""Find joins without a recipe, and keep the intermediate results."""
+"""Find joins without a recipe, and return the intermediate results too."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from datahub_hyperjoin.temporary import temporary_folder
 def compare_sources(
     sources: Sequence[Source], progress: RunProgress, model: ModelConfig
 ) -> tuple[LakeComparison, CatalogFacts]:
-    """Find joins as `find_joins` does, and keep the intermediate results.
+    """Find joins as `find_joins` does, and return the intermediate results too.
 
     Args:
         sources: Folders, databases and dicts of data frames.

@@ -1,4 +1,4 @@
-"""Mark the metadata that this run hides.
+"""Mark hidden metadata with the ID of the run that hid it.
 
 A later run can then tell it from what a person hid.
 
@@ -46,7 +46,7 @@ _MARKED: dict[str, type[_Marked]] = {
 def mark_withdrawn(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Store the ID of this run in the relationships and queries that the run hides.
+    """Store the ID of this run in the entities that the run hides.
 
     Args:
         units: All metadata of a run.

@@ -78,7 +78,7 @@ class ReadBack(Committable):
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
     def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
-        """Record the withdrawals among a run's workunits.
+        """Record which of a run's workunits withdraw metadata.
 
         Args:
             units: All metadata of a run.
@@ -107,7 +107,7 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Store failed withdrawals in the checkpoints.
+        """Record in the checkpoints which withdrawals of metadata failed.
 
         The next run then repeats them.
         """

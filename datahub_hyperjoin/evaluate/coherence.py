@@ -1,4 +1,4 @@
-r"""Compute the coherence of a ranking.
+r"""Compute how coherent a ranking is: whether its candidates join with each other.
 
 Coherence is the share of candidate pairs that join with each other.
 

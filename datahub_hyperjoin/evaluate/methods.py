@@ -33,7 +33,7 @@ from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 @dataclass(frozen=True)
 class ProfiledLake:
-    """A labelled lake with the profiles of its tables."""
+    """A lake with known joins, and the profiles of its tables."""
 
     labelled: LabelledLake
     """The query columns and the ground truth."""

@@ -30,7 +30,7 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """One metric of one method, averaged over query columns and seeds."""
+    """One metric of one ranking method, averaged over query columns and seeds."""
 
     value: Interval
     """Each query column is averaged over seeds first; then the mean and its interval are taken."""
@@ -44,7 +44,7 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """A summary of one method's runs on one lake."""
+    """A summary of the runs of one ranking method on one lake."""
 
     name: str
     """The name shown in reports."""
@@ -82,7 +82,7 @@ def ceilings(result: LakeResult) -> dict[str, float]:
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
-    """Summarise the runs of each method on a lake.
+    """Summarise the runs of each ranking method on a lake.
 
     Texts, files and pictures all ask for the same summaries, so recent ones are cached.
     """
@@ -92,7 +92,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """One method's metric values for each seed and query column.
+    """The metric values of one ranking method, for each seed and query column.
 
     Args:
         result: The lake's result.
@@ -111,14 +111,14 @@ class _QueryValues:
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """Return a metric's mean over seeds for each query column.
+        """For each query column, return the mean of a metric over all seeds.
 
         Missing values are ignored.
         """
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return one method's binned scores, by seed and query column.
+        """Return the ranking method's scores, grouped in bins, by seed and query column.
 
         The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
         lake lacks.
@@ -147,7 +147,7 @@ class _QueryValues:
 
 
 class _Summariser:
-    """Computes the summary of one method.
+    """Computes the summary of one ranking method.
 
     Args:
         result: The lake's result.
@@ -164,7 +164,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise this method.
+        """Summarise the metrics and costs of this ranking method's runs.
 
         If `first` is given, compare this method with it.
         """
@@ -202,7 +202,7 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
-        """Summarise one metric of the method over query columns and seeds.
+        """Summarise one metric of the ranking method over query columns and seeds.
 
         With a ceiling, which is the best value possible for each query column, the value, the
         difference and the spread are shares of the mean ceiling.

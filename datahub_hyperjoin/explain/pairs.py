@@ -25,7 +25,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceAccount:
-    """A probable reference from a column to a key, after verification."""
+    """A column's probable reference to a key, with its probability after verification."""
 
     column: ColumnId
     """The column."""
@@ -161,7 +161,7 @@ def _early_objections(
     evidence: Evidence | None,
     config: ModelConfig,
 ) -> Iterator[str]:
-    """Yield the reasons why a pair was dropped before roles were decided."""
+    """Yield the reasons why a pair was dropped before the run decided the roles of joins."""
     left, right = columns
     least = config.ranking.min_containment
     if catalog.verdict is Verdict.REJECTED:

@@ -29,7 +29,7 @@ class Comparison:
     def expressions(
         self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
     ) -> list[tuple[exp.Condition, exp.Condition]]:
-        """Return the two SQL expressions to compare for each pair of columns.
+        """For each pair of columns, return the two SQL expressions to compare.
 
         Args:
             columns: For each pair, the first and the second column.

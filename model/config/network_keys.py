@@ -1,4 +1,4 @@
-"""Find recipe keys that have no effect, because no network is trained."""
+"""Find the recipe keys that have no effect when no network is trained."""
 
 from datahub_hyperjoin.model.config.sections import (
     ModelConfig,
@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.config.sections import (
 
 
 def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
-    """Return the recipe keys that have no effect, because no network is trained.
+    """If no network is trained, return the recipe keys that therefore have no effect.
 
     Args:
         config: The section `model` of the recipe.

@@ -32,7 +32,7 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def timed_out(cls, seconds: float) -> "NoReplyError":
-        """Report that no complete answer arrived within the time limit."""
+        """Report that the language model's reply was not complete within the time limit."""
         return cls(f"no complete answer within {seconds:g} s", outcome=Outcome.LOST)
 
     @classmethod
@@ -47,20 +47,20 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def connection_lost(cls) -> "NoReplyError":
-        """Report that the connection ended before the answer was complete."""
+        """Report that the connection ended before the language model's reply was complete."""
         return cls("connection lost", outcome=Outcome.LOST)
 
     @classmethod
     def too_large(cls, size: int) -> "NoReplyError":
-        """Report that the answer exceeds the maximum size."""
+        """Report that the language model's reply exceeds the maximum size."""
         return cls(f"answer larger than {size} bytes", outcome=Outcome.INVALID)
 
     @classmethod
     def not_a_completion(cls) -> "NoReplyError":
-        """Report that the answer is not a chat completion."""
+        """Report that the language model's reply is not a chat completion."""
         return cls("answer is not a chat completion", outcome=Outcome.INVALID)
 
     @classmethod
     def without_names(cls) -> "NoReplyError":
-        """Report that the answer contains none of the requested names."""
+        """Report that the language model's reply contains none of the requested names."""
         return cls("answer without names", outcome=Outcome.INVALID)

@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """The request parameters that demand JSON and limit the answer's length.
+    """The request parameters that demand JSON and limit the reply's length.
 
     Endpoints differ in the parameters that they accept.
     """
@@ -87,7 +87,7 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """The maximum number of tokens in the request.
+        """An upper bound on the number of tokens in the request.
 
         A token has at least one byte, so the bound is the size in bytes plus an overhead.
         """

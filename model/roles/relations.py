@@ -46,7 +46,7 @@ class Relations:
 
     @cached_property
     def _keys(self) -> Int[np.ndarray, " reference"]:
-        """The key of each column in `_referring`, in ascending order."""
+        """The key that each column in `_referring` refers to, in the same order."""
         return self.key[self._referring]
 
     def referring_to(self, key: int) -> Int[np.ndarray, " column"]:

@@ -73,7 +73,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the matrix from a mapping that contains each pair in one order.
+        """Build the matrix from a mapping that contains each pair in only one of its orders.
 
         Args:
             columns: Number of columns in the lake.

@@ -20,7 +20,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column of a table, with the counts of all its rows."""
+    """A column of a table, with its values counted over all rows."""
 
     id: ColumnId
     """The column."""

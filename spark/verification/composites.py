@@ -119,7 +119,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """List the column tuples to count in order to estimate how many rows match by chance.
+    """List the column tuples whose counts show how many rows match by chance.
 
     The result has copies of the referring tuple, each with another column shuffled, then the key's
     tuple.

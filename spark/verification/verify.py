@@ -164,7 +164,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count the pairs to compare as written; return counts by column number."""
+    """Let databases count the matches of the pairs that are compared as written."""
     pairs = [way.pair for way in compared if not any(way.kinds)]
     counted = count_in_databases(tables, pairs, texts)
     return {
@@ -248,7 +248,7 @@ def _requests(
 
 
 def can_count(values: DataFrame) -> bool:
-    """Return whether Spark can read and count all rows.
+    """Return whether Spark can read and count all rows of a data frame.
 
     Args:
         values: The rows.
