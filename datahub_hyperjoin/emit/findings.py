@@ -1,4 +1,4 @@
-"""Write the joins of a run in the order that DataHub requires.
+"""Write the metadata about a run's joins in the order that DataHub requires.
 
 The layers of metadata are relationships, structured properties, queries, documents and lineage.
 """
@@ -201,7 +201,7 @@ def _properties(
 def _queries(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    """Write joins with tested SQL as `query` entities.
+    """Write a `query` entity for each join whose SQL was tested.
 
     Joins in one step come first, then joins through crosswalks. Some are skipped: queries that a
     person changed or deleted, and crosswalks between columns that already have a query. A join in

@@ -223,7 +223,7 @@ def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
 
 
 class _Spellings:
-    """Names that are numbered, so that many of them can be compared fast."""
+    """Names of tables and columns, as numbers so that many can be compared fast."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         common = table_prefixes(tables)
