@@ -162,7 +162,7 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return one column name as text, but several names or an ambiguous one as a tuple."""
+    """Return a single plain column name as text, and everything else as a tuple of names."""
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
     return name if is_plain else columns

@@ -20,7 +20,7 @@ def read_glossary(
     graph: DataHubGraph,
     namespace: str,
 ) -> Glossary:
-    """Find each column group's term, and the columns from which people removed that term.
+    """Find the term of each group of joinable columns, and the columns that people removed it from.
 
     A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
     the terms of the column since. A term that is back is no longer removed.

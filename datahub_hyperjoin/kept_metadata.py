@@ -96,9 +96,9 @@ def about_unread_tables(
 
 
 def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
-    """Return whether this run could not judge a listed join partner.
+    """Return whether this run could neither confirm nor reject a listed join partner.
 
-    Such a partner could be judged neither by data nor by names.
+    Neither data nor names could tell whether such a partner joins.
     """
     judged = frozenset() if partner.is_verified else publication.described
     return bool(tables & (publication.unread - judged))
@@ -126,7 +126,7 @@ def read_listed(
     graph: DataHubGraph,
     namespace: str,
 ) -> dict[ColumnId, list[Partner]]:
-    """Read the partners listed in the catalog that this run can neither confirm nor reject.
+    """Read those join partners in the catalog that this run can neither confirm nor reject.
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.

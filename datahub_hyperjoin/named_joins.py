@@ -104,7 +104,7 @@ def find_named_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts that decide whether two columns join, although no rows were read."""
+    """The facts that decide whether two columns join, for tables whose rows were not read."""
 
     index: LakeIndex
     facts: CatalogFacts

@@ -164,7 +164,7 @@ def shared_joins(
 
 
 def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
-    """Return the URNs of the entities that this run must not hide.
+    """Return the URNs of the entities that this run must not hide (soft-delete).
 
     Args:
         catalog: The relationships of the catalog.
@@ -183,7 +183,7 @@ def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
 def keep_shown(
     units: Iterable[MetadataWorkUnit], protected: Container[str]
 ) -> Iterator[MetadataWorkUnit]:
-    """Drop the workunits that would hide a protected entity.
+    """Drop the workunits that would hide (soft-delete) a protected entity.
 
     DataHub's framework hides every entity that a pipeline wrote once and no longer writes.
 

@@ -65,7 +65,7 @@ class Lake:
         )
 
     def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
-        """Return a copy of the lake that also has the tables described but not read.
+        """Return a copy of the lake with further tables, whose rows were not read.
 
         Args:
             tables: The tables; opaque columns are left out.

@@ -59,7 +59,7 @@ class CatalogChange:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A person's removal of suggestions, which the next run cannot read from the catalog."""
+    """A person's removal of suggestions, which leaves no trace in the catalog."""
 
     urn: str
     """URN of the column."""
@@ -151,7 +151,7 @@ class Hearing:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the property that lost entries, and the columns to which the entries referred.
+        """Return the property that lost entries, and the columns that the lost entries referred to.
 
         A person who edits an entry or adds one has removed nothing.
         """

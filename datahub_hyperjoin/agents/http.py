@@ -76,7 +76,7 @@ def create_app(
 
 
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
-    """Refuse a weak or missing token, and a server without host names."""
+    """Refuse to serve with a weak or missing token, or without allowed host names."""
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
     if not token and not is_own(host):

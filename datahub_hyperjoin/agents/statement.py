@@ -65,7 +65,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table of a path after the first, with the column pairs that join it.
+    """Yield each table of a path but the first, with the pairs that join it to the previous one.
 
     A crosswalk is a table of its own.
     """

@@ -56,7 +56,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
 
 
 def _database_name(url: URL) -> str:
-    """Return the name of the database or catalog in a URL, without the schema, if any.
+    """Return the name of the database or catalog in a URL, without a schema that follows it.
 
     >>> from sqlalchemy import make_url
     >>> _database_name(make_url("snowflake://reader@account/shop/public"))

@@ -58,7 +58,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def locked(cls, path: str, reason: str) -> Self:
-        """Report a DuckDB file that cannot be opened."""
+        """Report a DuckDB file that is locked, or cannot be opened for another reason."""
         return cls(
             f"{path!r} cannot be opened: {reason.rstrip('.')}. Close the program that writes to "
             "it, and check that this version of DuckDB can read it"
@@ -113,5 +113,5 @@ class NoSqlError(HyperJoinError, LookupError):
 
     @classmethod
     def without_running(cls) -> Self:
-        """Report that joins have no SQL because the run did not test any."""
+        """Report that joins have no SQL, because `find_joins` was called without `sql=True`."""
         return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")

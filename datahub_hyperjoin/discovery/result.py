@@ -139,7 +139,7 @@ class FoundJoins:
         return tuple(each.written for each in self.filed)
 
     def accept(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
-        """Accept a join: later runs keep it.
+        """Accept a join: later runs always include it in their results.
 
         The decision is written to the file of decisions that `find_joins` was given. Without a
         file, it is kept in `decisions`.

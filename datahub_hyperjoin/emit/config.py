@@ -108,7 +108,7 @@ class EmitConfig:
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Validate the namespace and the address."""
+        """Reject an invalid `namespace` or an invalid web address in `embed`."""
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
                 f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
@@ -138,9 +138,9 @@ def fill_for_agents(written: object) -> object:
 
 
 def _is_on(switch: object) -> bool:
-    """Return whether a switch is on.
+    """Return whether a yes-or-no setting of the recipe is on.
 
-    A variable in the recipe makes the switch a text.
+    A variable in the recipe makes the setting a text.
     """
     try:
         return TypeAdapter(bool).validate_python(switch)

@@ -111,7 +111,7 @@ def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list
 def _without_ghosts(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph
 ) -> Iterator[MetadataWorkUnit]:
-    """Drop the workunits that would hide a missing entity.
+    """Drop the workunits that would hide (soft-delete) an entity that does not exist.
 
     A workunit is also dropped if nobody knows whether its entity exists.
     """

@@ -101,7 +101,7 @@ class WrittenState(CheckpointStateBase):
     show a join, the oldest writes it."""
 
     def prepare_for_commit(self) -> None:
-        """Sort all fields, so that equal states are stored as equal bytes."""
+        """Sort all fields, so that the same state is always stored as the same bytes."""
         self.relationships = dict(sorted(self.relationships.items()))
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
@@ -183,7 +183,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
-        """Return the part of the state that is stored in the given aspects.
+        """Return the part of the state that concerns the given aspects.
 
         Args:
             aspects: URN of the entity and name of the aspect, of each.
@@ -227,7 +227,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def with_seen(self, present: AbstractSet[str]) -> Self:
-        """Return a copy that records which entities are not yet in the catalog.
+        """Return a copy that lists the written entities that the catalog does not have yet.
 
         Args:
             present: URNs of relationships and queries that the catalog has.

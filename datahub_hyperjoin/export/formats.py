@@ -96,7 +96,7 @@ def export_joins(
     *,
     declared: DeclaredColumns = _NOTHING_DECLARED,
 ) -> Exported:
-    """Select the safe joins, and write them in a format.
+    """Select the joins that do not repeat rows, and write them in an export format.
 
     Args:
         joins: Joins of the catalog; `catalog_join` converts those of a run.

@@ -88,7 +88,7 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
-        """Report that no path between two tables is safe.
+        """Report that every known path between two tables may pair unrelated rows.
 
         The message names the tables on the way of the best of these paths.
         """

@@ -16,7 +16,7 @@ _Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageDecisions:
-    """The decisions that the page shows, and the URNs of tables with equal names."""
+    """People's decisions, with all that the page needs to show and download them."""
 
     file: str
     """Name of the file that the page downloads, which ends in `.csv` or `.json`."""

@@ -112,7 +112,7 @@ def _paths(columns: tuple[ColumnId, ColumnId]) -> tuple[str, str]:
 
 
 def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
-    """Return the SQL of a join and a note about it; both are empty without SQL."""
+    """Return the SQL of a join and a note about it; both are empty if there is no SQL."""
     return (statements[join.urn], _FROM_CATALOG) if join.urn in statements else ("", "")
 
 

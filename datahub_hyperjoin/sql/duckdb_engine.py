@@ -159,7 +159,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Extend a table name until it differs, in more than case, from all names in use.
+        """Append `'` to a table name until no name in use is the same, ignoring case.
 
         DuckDB ignores the case of names, and file systems do not.
 

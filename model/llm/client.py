@@ -97,7 +97,7 @@ class Client:
         return NoReplyError.connection_lost()
 
     def _post(self, prompt: Prompt, form: Form) -> bytes:
-        """Send a request and return the answer's bytes.
+        """Send a request, and return the bytes of the response.
 
         The client's time limit applies to each packet, so a deadline limits the whole answer.
         """

@@ -21,7 +21,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return at most `count` partners: those with the highest values.
+    """For each key column, return at most `count` partners, highest `values` first.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.

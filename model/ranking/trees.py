@@ -21,7 +21,7 @@ _CHUNK = 8192
 
 @dataclass(frozen=True)
 class TreeEnsemble:
-    """An ensemble of regression trees of equal depth."""
+    """An ensemble of regression trees that all have the same depth."""
 
     feature: Int[np.ndarray, "tree node"]
     """The feature that each inner node compares."""

@@ -49,7 +49,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """How much each clue, such as equal names, counts as evidence for a reference."""
+    """How much each clue, such as identical names, counts as evidence for a reference."""
 
     prior: float = -4.5
     """A column refers to a given key."""

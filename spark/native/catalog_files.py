@@ -1,4 +1,4 @@
-"""Find the files of tables in Spark's own catalog, so that a task can read many tables.
+"""Find the files of tables in Spark's own catalog, so that one task can read many tables.
 
 Spark reads a table of its catalog in a job of its own. If the table is a folder of Parquet or ORC
 files on this machine and nothing else, its files hold the same rows, and are read like others. All
@@ -115,7 +115,7 @@ def _is_builtin(session: SparkSession, setting: str) -> bool:
 
 
 def _describe(session: SparkSession, schema: str) -> dict[str, dict[str, str]]:
-    """Return Spark's facts about each table of a schema, by table name."""
+    """Return Spark's description of each table of a schema, by table name."""
     statement = f"SHOW TABLE EXTENDED IN {quoted([_CATALOG, schema])} LIKE '*'"
     try:
         rows = session.sql(statement).collect()
@@ -125,9 +125,9 @@ def _describe(session: SparkSession, schema: str) -> dict[str, dict[str, str]]:
 
 
 def _facts(information: str) -> dict[str, str]:
-    r"""Parse Spark's description of a table into facts.
+    r"""Parse the lines of Spark's description of a table, such as `Type: VIEW`.
 
-    A fact that stands there twice is left out: a comment may contain lines that look like facts.
+    A key that occurs twice is left out: a comment may contain lines of the same form.
 
     >>> _facts("Table: a\nType: MANAGED\nComment: x\nType: VIEW\nSchema: root\n |-- Type: int")
     {'Table': 'a', 'Comment': 'x'}
@@ -182,7 +182,7 @@ def _split(
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Convert columns to an Arrow schema, unless Spark may change the values in the files.
+    """Convert columns to an Arrow schema; None if Arrow might read values that differ from Spark's.
 
     Spark pads `char` columns, and fills a new column with its default. Times in ORC files depend
     on the time zone of the reader.

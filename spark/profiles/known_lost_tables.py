@@ -20,7 +20,7 @@ _WAIT = timedelta(days=7)
 
 
 class LostTables:
-    """The unchanged tables that crashed a worker in an earlier run.
+    """The tables that crashed a worker in an earlier run, and have not changed since.
 
     Args:
         store: Keeps the days on which they were read.

@@ -203,7 +203,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for normal forms (`v`), their row counts (`n`) and inexactness (`x`).
+    """Write the query for normal forms (`v`), row counts (`n`) and which are inexact (`x`).
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

@@ -69,7 +69,7 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 
 
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
-    """Hash the tuples of all rows that have no missing values.
+    """Hash the tuple of each row, and leave out the rows in which a value is missing.
 
     Args:
         columns: The columns of the tuple, in order.
