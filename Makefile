@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles bench-page gallery golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page gallery golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -76,11 +76,14 @@ matrix: prerequisites ## Run the fast tests with each Python from 3.10 to 3.13 t
 bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_hin
 
-bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, on TPC-H, and in a second run; minutes
+bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, and on TPC-H; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_profile
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch --scale 10 --rows 1000000
-	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
+
+bench-incremental: $(VENV)/.dev ## Measure what runs cost after few or no changes, on lakes of 250 and 500 tables; minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_incremental
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_incremental --scale 10
 
 bench-composite: $(VENV)/.dev ## Measure references of several columns on generated schemas, and list those of LAKES; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_composite $(LAKES)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datahub_hyperjoin.composites import ColumnPairs, CompositeEvidence, KeySearch
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import result_key
 from datahub_hyperjoin.spark.session import OptionalSession
@@ -72,12 +73,13 @@ class CompositeReader:
             if name in kept
         }
         changed = [search for search in searches if search.table not in found]
-        if changed:
-            read = search_keys(self._session(), [*self._tables.values()], changed, self._config)
-            found |= read
-            for search in changed:
-                if search.table not in read:
-                    self._note_unread(search.table)
+        tables = [self._tables[search.table] for search in changed]
+        session = session_for(tables, self._session, self._config)
+        read = search_keys(session, tables, changed, self._config)
+        for search in changed:
+            if search.table not in read:
+                self._note_unread(search.table)
+        found |= read
         self._store.keep_results(
             _KEYS,
             {
@@ -104,15 +106,18 @@ class CompositeReader:
             reference: _from_json(kept[name]) for reference, name in names.items() if name in kept
         }
         changed = [reference for reference in references if reference not in measured]
-        if changed:
-            measured |= verify_composites(
-                self._session(),
-                [*self._tables.values()],
-                changed,
-                texts=self._texts,
-                config=self._config,
-                note_unread=self._note_unread,
-            )
+        ends = {
+            column.table: None for reference in changed for pair in reference for column in pair
+        }
+        tables = [self._tables[table] for table in ends]
+        measured |= verify_composites(
+            session_for(tables, self._session, self._config),
+            tables,
+            changed,
+            texts=self._texts,
+            config=self._config,
+            note_unread=self._note_unread,
+        )
         self._store.keep_results(
             _EVIDENCE,
             {names[reference]: _to_json(evidence) for reference, evidence in measured.items()},

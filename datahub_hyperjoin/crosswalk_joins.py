@@ -8,6 +8,7 @@ from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.pair_evidence import measure_pairs
+from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
@@ -34,7 +35,7 @@ def measure_with_crosswalks(
     Args:
         pairs: The pairs.
         tables: All tables.
-        session: Starts the Spark session; not called if there is nothing to read.
+        session: Starts the Spark session; not called if there is little or nothing to read.
         store: Keeps the evidence, and says how tables are read.
         index: The lake, with its crosswalks.
         note_unread: Receives each table that can no longer be read.
@@ -74,9 +75,15 @@ def _measure_bridges(
     measured: Mapping[Bridge, Evidence] = {}
     if changed:
         columns = zip(index.lake.ids, index.lake.is_text, strict=True)
-        texts = frozenset(column for column, is_text in columns if is_text)
+        ends = {column.table for each in changed for step in each.steps for column in step}
+        read = [table for table in tables if table.id in ends]
         measured = verify_bridges(
-            session(), tables, changed, texts=texts, config=store.config, note_unread=note_unread
+            session_for(read, session, store.config),
+            read,
+            changed,
+            texts=frozenset(column for column, is_text in columns if is_text),
+            config=store.config,
+            note_unread=note_unread,
         )
     evidence = {**stored, **measured}
     store.keep_bridge_evidence(evidence, tables)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.reference.lexicon import load_lexicon
+from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
@@ -44,7 +45,7 @@ def measure_pairs(
     Args:
         pairs: The pairs.
         tables: The tables.
-        session: Starts the Spark session; not called if there is nothing to read.
+        session: Starts the Spark session; not called if there is little or nothing to read.
         store: Holds the evidence of earlier runs.
         index: The columns, with their entity kinds and notations.
         note_unread: Receives each table that can no longer be read.
@@ -63,12 +64,16 @@ def measure_pairs(
         notations=lake.notations,
         texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
     )
-    measured: Mapping[Pair, Evidence] = {}
-    # `session()` may start Spark, which takes seconds, so it is not called for nothing.
-    if changed:
-        measured = verify_joins(
-            session(), tables, changed, kinds=columns, config=store.config, note_unread=note_unread
-        )
+    ends = {column.table for pair in changed for column in pair}
+    read = [table for table in tables if table.id in ends]
+    measured = verify_joins(
+        session_for(read, session, store.config),
+        read,
+        changed,
+        kinds=columns,
+        config=store.config,
+        note_unread=note_unread,
+    )
     evidence = {**stored, **measured}
     store.keep_evidence(evidence, tables, ways)
     return evidence

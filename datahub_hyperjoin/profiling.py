@@ -13,6 +13,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
 from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table, TableProfile
@@ -26,7 +27,7 @@ def read_profiles(
 
     Args:
         tables: The tables.
-        session: Starts the Spark session; not called if there is nothing to read.
+        session: Starts the Spark session; not called if there is little or nothing to read.
         config: How much of each table to read, and where profiles are stored.
         progress: Receives counts and warnings.
 
@@ -41,7 +42,8 @@ def read_profiles(
     # What ended its worker has no profile, and would end it again.
     known = stored | lost.known(table for table in tables if table.id not in stored)
     changed = [table for table in tables if table.id not in known]
-    read = profile_lake(session(), changed, config, store.result_folder) if changed else []
+    reader = session_for(changed, session, config)
+    read = profile_lake(reader, changed, config, store.result_folder)
     by_table = known | {profile.table.id: profile for profile in read}
     profiles = tuple(by_table[table.id] for table in tables)
     store.keep_profiles(profiles)

@@ -45,6 +45,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def spark_for_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """Let Spark read all tables, also small ones, which runs otherwise read themselves."""
+    routes = "datahub_hyperjoin.spark.profiles.routes"
+    monkeypatch.setattr(f"{routes}.need_spark", lambda tables, _: bool(tables))
+    return spark
+
+
+@pytest.fixture
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs of the source find the joins in this process, which takes a fraction of the time.
 

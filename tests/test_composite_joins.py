@@ -157,8 +157,9 @@ def test_what_people_decided_about_the_whole_join_counts(
 
 
 def test_unchanged_tables_are_not_read_again(
-    spark: SparkSession, shop: list[Table], tmp_path: Path
+    spark_for_all: SparkSession, shop: list[Table], tmp_path: Path
 ) -> None:
+    spark = spark_for_all
     config = ProfileConfig(store=tmp_path / "store")
 
     def refuse() -> NoReturn:

@@ -105,9 +105,9 @@ def find(
 
 
 def test_codes_join_with_names_through_a_crosswalk_of_the_lake(
-    spark: SparkSession, tmp_path: Path
+    spark_for_all: SparkSession, tmp_path: Path
 ) -> None:
-    found = find(lambda: spark, write_all(tmp_path, BREWERY))
+    found = find(lambda: spark_for_all, write_all(tmp_path, BREWERY))
     (two_steps,) = found.crosswalks
     assert two_steps.bridge == Bridge(
         BEER, column("articles.article"), column("articles.label"), PRODUCT

@@ -21,7 +21,7 @@ from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.storage import using
 
 pytestmark = [
-    pytest.mark.usefixtures("spark"),
+    pytest.mark.usefixtures("spark_for_all"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 NETWORK = {

@@ -221,15 +221,15 @@ def test_codes_and_names_are_confirmed_as_what_they_stand_for(tmp_path: Path) ->
 
 
 def test_what_has_not_changed_is_not_read_again(
-    spark: SparkSession, tables: list[Table], tmp_path: Path
+    spark_for_all: SparkSession, tables: list[Table], tmp_path: Path
 ) -> None:
     kept = ProfileConfig(store=tmp_path / "kept")
     lake = [replace(table, state="1") for table in tables]
     started: list[SparkSession] = []
 
     def start() -> SparkSession:
-        started.append(spark)
-        return spark
+        started.append(spark_for_all)
+        return spark_for_all
 
     def run(lake: list[Table], config: ProfileConfig = kept) -> tuple[Findings, Watcher]:
         watcher = Watcher()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from enum import Enum
 
+from pyspark.sql import SparkSession
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import (
@@ -19,13 +20,12 @@ from datahub_hyperjoin.locations import (
     is_remote,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table
 
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line may end inside a value."""
 
-_SMALL_BYTES = 1 << 25
-"""Bytes of tables up to which this process reads them faster than a Spark job starts."""
 _MANY_BYTES = 1 << 28
 """Bytes of tables up to which a whole run takes less time without Spark."""
 
@@ -87,17 +87,19 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
     )
 
 
-def are_small(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether tables are small enough to read without Spark.
+def session_for(
+    tables: Sequence[Table], session: OptionalSession, config: ProfileConfig
+) -> SparkSession | None:
+    """Return the session that reads tables, and start Spark only if they are worth it.
 
     Args:
-        tables: The tables.
+        tables: The tables to read.
+        session: Starts the Spark session.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        True for files on this machine of at most 32 MiB in all.
+        None for files on this machine of at most 256 MiB in all, which processes of this program
+        read in less time.
     """
-    return sum(table.size for table in tables) <= _SMALL_BYTES and all(
-        route_of(table, config) is Route.LOCAL_BATCH and database_of(table.location) is None
-        for table in tables
-    )
+    in_database = any(database_of(table.location) is not None for table in tables)
+    return session() if in_database or need_spark(tables, config) else None

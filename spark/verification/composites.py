@@ -4,8 +4,6 @@ For each reference, uniqueness, containment, fan-out and matches by chance are m
 proposed references are refuted by the tuples of both tables. Of many references, a second job
 therefore counts only for the others how many rows would match by chance: the tuples of the
 referring columns with one of them shuffled. A tuple of several references is counted once.
-
-A few small tables are counted in this process, because a Spark job takes seconds to start.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.routes import are_small
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
@@ -67,7 +64,7 @@ def verify_composites(
     def count(
         requests: list[RequestedColumns], to_count: Collection[tuple[int, int]]
     ) -> Mapping[tuple[int, int], PairCounts]:
-        if session is None or are_small([request.table for request in requests], config):
+        if session is None:
             counts = count_in_process(requests, to_count, synonyms={})
         else:
             partition = partial(partition_lake, session, synonyms={}, config=config)

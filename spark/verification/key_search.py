@@ -31,7 +31,7 @@ from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
-from datahub_hyperjoin.spark.profiles.routes import Route, are_small, route_of
+from datahub_hyperjoin.spark.profiles.routes import Route, route_of
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows, hash_tuples
 from datahub_hyperjoin.tables import Table, TableId
@@ -140,14 +140,13 @@ def _search(
         in_database = database_of(job.table.location) is not None
         routes[Route.LOCAL_BATCH if in_database else route_of(job.table, config)].append(index)
     batch = routes[Route.LOCAL_BATCH]
-    if session is None or are_small([jobs[index].table for index in batch], config):
+    if session is None:
         with Databases() as databases:
             for index in batch:
                 yield _by_table(_search_table(jobs[index], index, databases))
-    elif batch:
-        yield _collect(partial(_search_local_batch, session, jobs), batch)
-    if session is None:
         return
+    if batch:
+        yield _collect(partial(_search_local_batch, session, jobs), batch)
     if shipped := routes[Route.SHIPPED]:
         yield _collect(partial(_search_shipped_files, session, jobs), shipped)
     for index in routes[Route.DISTRIBUTED]:

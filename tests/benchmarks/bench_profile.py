@@ -80,11 +80,11 @@ class Run:
     """Greatest peak memory of a Python worker, in bytes."""
 
 
-def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
+def write_lake(folder: Path, tables: int, seed: int = 0, scale: int = 1) -> None:
     """Write tables, every fifth of which is ten times as long as the others."""
     random = np.random.default_rng(seed)
     for at in range(tables):
-        rows = int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)
+        rows = scale * int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)
         domain = int(random.integers(DOMAINS))
         keys = random.integers(4 * rows, size=rows)
         columns = {

@@ -58,9 +58,9 @@ def references(found: FoundJoins) -> set[tuple[str, str]]:
 
 
 def test_the_joins_are_those_of_datahub_ingest(
-    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+    spark_for_all: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del spark  # which the source borrows
+    del spark_for_all  # which the source borrows
     source = HyperJoinSource.create(
         {"catalog": {"folder": str(folder)}, "emit": {"queries": True}},
         PipelineContext(run_id="run", pipeline_name="joins"),

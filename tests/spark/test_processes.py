@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
+from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.crosswalks import Bridge
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.profiles.routes import need_spark, session_for
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table
@@ -83,3 +85,30 @@ def test_large_and_remote_tables_need_spark(make_table: MakeTable) -> None:
     assert need_spark([table, far], CONFIG)
     assert need_spark([large, large, table], CONFIG)
     assert need_spark([table], ProfileConfig(split_bytes=1))
+
+
+def test_spark_starts_for_large_remote_and_database_tables_only(make_table: MakeTable) -> None:
+    spark = Mock(spec=SparkSession)
+    file = make_table("a.parquet", pa.table({"a": [1]}))
+    part = replace(file, size=1 << 27)
+    far = replace(file, location=File(uri="s3a://lake/a.parquet", format=FileFormat.PARQUET))
+    database = Database(url=SecretStr("sqlite://"))
+    location = Relation(database=database, connection="connections[0]", schema="main", name="a")
+    relation = replace(file, location=location)
+    started = {
+        name: session_for(tables, lambda: spark, CONFIG) is spark
+        for name, tables in {
+            "none": [],
+            "256 MiB": [part, part],
+            "more": [part, part, file],
+            "remote": [far],
+            "database": [relation],
+        }.items()
+    }
+    assert started == {
+        "none": False,
+        "256 MiB": False,
+        "more": True,
+        "remote": True,
+        "database": True,
+    }

@@ -12,7 +12,6 @@ from datahub_hyperjoin.composites import ColumnPairs
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles import routes
 from datahub_hyperjoin.spark.verification import composites
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.tables import ColumnId, Table
@@ -48,16 +47,14 @@ def plain(ours: list[tuple[str, ...]], theirs: list[tuple[str, ...]]) -> Evidenc
 
 
 @pytest.fixture(params=["in this process", "in a Spark job"])
-def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test twice, with all tables counted as small and with all counted as large."""
-    most = 1 << 24 if request.param == "in this process" else -1
-    monkeypatch.setattr(routes, "_SMALL_BYTES", most)
+def session(request: pytest.FixtureRequest, spark: SparkSession) -> SparkSession | None:
+    """Run each test twice, without Spark and with it."""
+    return spark if request.param == "in a Spark job" else None
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("split_bytes", [1 << 28, 1])
 def test_evidence_equals_that_of_a_nested_loop(
-    spark: SparkSession, make_table: MakeTable, split_bytes: int
+    session: SparkSession | None, make_table: MakeTable, split_bytes: int
 ) -> None:
     random = np.random.default_rng(0)
     parents = [(at // 4, f"Line {at % 4}") for at in range(80)]
@@ -73,7 +70,7 @@ def test_evidence_equals_that_of_a_nested_loop(
     left = make_table("children.parquet", pa.table({"order": order, "line": line}))
     wanted = reference(left, right, "order", "line")
     found = verify_composites(
-        spark,
+        session,
         [left, right],
         [wanted],
         texts={ColumnId(left.id, "line"), ColumnId(right.id, "line")},
@@ -87,10 +84,12 @@ def test_evidence_equals_that_of_a_nested_loop(
     assert found.is_unique
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("at_once", [256, 0])
 def test_shuffled_columns_show_what_would_match_by_chance(
-    spark: SparkSession, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, at_once: int
+    session: SparkSession | None,
+    make_table: MakeTable,
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: int,
 ) -> None:
     monkeypatch.setattr(composites, "_AT_ONCE", at_once)
     # The first column of the key names the second, and the third is on its own.
@@ -100,7 +99,7 @@ def test_shuffled_columns_show_what_would_match_by_chance(
     right = make_table("right.parquet", pa.table(columns))
     wanted = reference(left, right, "a", "b", "c")
     found = verify_composites(
-        spark, [left, right], [wanted], texts={ColumnId(left.id, "c"), ColumnId(right.id, "c")}
+        session, [left, right], [wanted], texts={ColumnId(left.id, "c"), ColumnId(right.id, "c")}
     )[wanted]
     assert found.matched == 1
     assert max(found.by_chance[:2]) < 0.1
@@ -138,7 +137,6 @@ def test_of_many_references_only_those_that_may_hold_are_shuffled(
     assert (len(found[kept].by_chance), len(found[refuted].by_chance)) == (1, 0)
 
 
-@pytest.mark.usefixtures("small")
 def test_a_reference_that_cannot_be_read_has_no_evidence(
     spark: SparkSession, make_table: MakeTable
 ) -> None:

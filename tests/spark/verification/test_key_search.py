@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.composites import KeySearch
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles import routes
 from datahub_hyperjoin.spark.verification.key_search import (
     SAMPLE_ROWS,
     minimal_keys,
@@ -70,12 +69,10 @@ def test_a_few_rows_prove_no_key() -> None:
     assert minimal_keys(columns) == []
 
 
-@pytest.mark.parametrize("most", [1 << 24, -1])
+@pytest.mark.parametrize("in_process", [False, True])
 def test_keys_are_found_on_every_route(
-    spark: SparkSession, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, most: int
+    spark: SparkSession, make_table: MakeTable, *, in_process: bool
 ) -> None:
-    # Tables count as small, and as large.
-    monkeypatch.setattr(routes, "_SMALL_BYTES", most)
     rows = pa.table(
         {
             "order": [at // 3 for at in range(60)],
@@ -89,7 +86,7 @@ def test_keys_are_found_on_every_route(
     lost, single = make_table("lost.csv", b"\0\1"), make_table("single.csv", "order,line\n1,2\n")
     columns = ("order", "line", "same", "absent")
     found = search_keys(
-        spark,
+        None if in_process else spark,
         [lines, lost, single],
         [KeySearch(table=table.id, columns=columns) for table in (lines, lost, single)],
         CONFIG,
@@ -106,11 +103,9 @@ def test_a_table_that_ends_its_worker_costs_no_other(
     spark: SparkSession,
     make_table: MakeTable,
     deadly: Callable[[Table], Table],
-    monkeypatch: pytest.MonkeyPatch,
     *,
     remote: bool,
 ) -> None:
-    monkeypatch.setattr(routes, "_SMALL_BYTES", -1)
     rows = "".join(f"{at // 2},{at % 2}\n" for at in range(8))
     tables = [make_table(f"t{at}.csv", "a,b\n" + rows) for at in range(3)]
     tables[1] = deadly(tables[1])

@@ -1,0 +1,113 @@
+"""Measure the share of a first run that later runs cost: `make bench-incremental`.
+
+Each run is a whole ingestion in its own process: it reads, profiles, ranks and verifies a lake, and
+writes the joins to a file. The first run finds an empty profile store. Before the second, rows
+are removed from a few tables. Before the third, nothing changes.
+
+The cost is processor time, of the process and of all that it starts, such as Java and its workers.
+Compare machines by the shares of the first run.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import process_time
+
+import psutil
+from datahub.ingestion.run.pipeline import Pipeline
+from tabulate import tabulate
+
+from benchmarks.bench_profile import write_lake
+from datahub_hyperjoin.report import HyperJoinReport
+
+SIZES = (250, 500)
+_REST = "imports, start and end"
+
+
+def main() -> None:
+    """Run the benchmark, and print a table for each size of lake."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
+    parser.add_argument("--scale", type=int, default=1, help="times the usual number of rows")
+    parser.add_argument("--changed", type=int, default=3, help="tables that change")
+    parser.add_argument("--ingest", type=Path, help="only ingest this folder's lake")
+    options = parser.parse_args()
+    if options.ingest:
+        print(json.dumps(ingest(options.ingest)))
+        return
+    for tables in options.tables:
+        with tempfile.TemporaryDirectory() as folder:
+            write_lake(Path(folder, "lake"), tables, scale=options.scale)
+            first = run(Path(folder))
+            change(Path(folder, "lake"), options.changed)
+            runs = [first, run(Path(folder)), run(Path(folder))]
+        headers = ["stage", "first run, s", f"{options.changed} of {tables} changed, s", "share"]
+        headers += ["nothing changed, s", "share"]
+        print(tabulate(_rows(*runs), headers, floatfmt=".1f"), "\n", flush=True)
+
+
+def change(lake: Path, tables: int) -> None:
+    """Remove the last tenth of the rows of some tables, the first of which is a long one."""
+    for at in range(tables):
+        [file] = lake.rglob(f"t{at}.csv")
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        file.write_text("".join(lines[: -len(lines) // 10]), "utf-8")
+
+
+def run(folder: Path) -> dict[str, float]:
+    """Ingest the lake of a folder in a new process, and measure each stage's processor time."""
+    command = [sys.executable, "-m", "benchmarks.bench_incremental", "--ingest", folder]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    costs: dict[str, float] = json.loads(output.splitlines()[-1])
+    return {**costs, "total": sum(costs.values())}
+
+
+def ingest(folder: Path) -> dict[str, float]:
+    """Ingest the lake of a folder in this process, and measure each stage's processor time."""
+    costs: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def stage(_: HyperJoinReport, name: str) -> Iterator[None]:
+        started, here = _processor_time(), process_time()
+        yield
+        costs[name] += _processor_time() - started
+        costs[_REST] -= process_time() - here
+
+    HyperJoinReport.stage = stage  # type: ignore[method-assign]
+    source = {
+        "catalog": {"folder": str(folder / "lake")},
+        "profile": {"store": str(folder / "store")},
+    }
+    pipeline = Pipeline.create(
+        {
+            "source": {"type": "hyperjoin", "config": source},
+            "sink": {"type": "file", "config": {"filename": str(folder / "joins.json")}},
+        }
+    )
+    pipeline.run()
+    pipeline.raise_from_status()
+    costs[_REST] += process_time()
+    return costs
+
+
+def _processor_time() -> float:
+    this = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in [this, *this.children(recursive=True)])
+
+
+def _rows(*runs: dict[str, float]) -> Iterator[tuple[str | float, ...]]:
+    first, second, third = runs
+    for stage, cost in first.items():
+        # On small lakes a stage may round to 0 seconds.
+        shares = [f"{run[stage] / cost:.0%}" if cost else "-" for run in (second, third)]
+        yield stage, cost, second[stage], shares[0], third[stage], shares[1]
+
+
+if __name__ == "__main__":
+    main()
