@@ -15,8 +15,8 @@ from safetensors.numpy import load_file
 SHIPPED = Path(__file__).with_name("trees.safetensors")
 """The trees that come with the package; `trees.md` describes them."""
 
-_CHUNK = 8192
-"""Rows evaluated at once, which bounds the memory of a step to some 10 MB."""
+_CHUNK = 256
+"""Rows evaluated at once: the arrays of a step stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,15 @@ class TreeEnsemble:
 
     def _evaluate(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
         trees, nodes = self.feature.shape
-        row, tree = np.arange(len(rows))[:, None], np.arange(trees)
+        # `take` from flat arrays is several times as fast as an index of two arrays.
+        row, tree = np.arange(len(rows))[:, None] * rows.shape[1], np.arange(trees)
         node = np.zeros((len(rows), trees), dtype=np.int64)
         for _ in range((nodes + 1).bit_length() - 1):
-            is_right = rows[row, self.feature[tree, node]] > self.threshold[tree, node]
+            at = node + tree * nodes
+            is_right = rows.take(row + self.feature.take(at)) > self.threshold.take(at)
             node = 2 * node + 1 + is_right
-        return self.value[tree, node - nodes].sum(axis=1, dtype=np.float64)
+        leaf = node - nodes + tree * (nodes + 1)
+        return self.value.take(leaf).sum(axis=1, dtype=np.float64)
 
     @classmethod
     def load(cls, path: Path) -> "TreeEnsemble":

@@ -22,6 +22,9 @@ from datahub_hyperjoin.model.array_cache import cached_arrays
 _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
 
+_AT_ONCE = 256
+"""Vectors that are compared at once: more do not stay in the processor's cache."""
+
 # scikit-learn has no annotations, and the types that checkers infer from its defaults are wrong.
 _BAG: dict[str, Any] = {
     "analyzer": "char_wb",
@@ -97,5 +100,10 @@ class CellSimilarity:
         Returns:
             Cosines in [0, 1]; 0 for a column without cells.
         """
-        cosines = self.vectors[left] @ self.vectors[right].swapaxes(1, 2)
-        return np.clip(cosines, 0.0, 1.0)
+        step = max(_AT_ONCE // max(right.shape[1], 1), 1)
+        cosines = [
+            self.vectors[left[start : start + step]]
+            @ self.vectors[right[start : start + step]].swapaxes(1, 2)
+            for start in range(0, max(len(left), 1), step)
+        ]
+        return np.clip(np.concatenate(cosines), 0.0, 1.0)
