@@ -1,5 +1,7 @@
 """Build and parse the DataHub URNs of all entities that this package uses."""
 
+from functools import lru_cache
+
 from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
     CorpUserUrn,
@@ -43,6 +45,7 @@ def _decode(part: str) -> str:
     return part
 
 
+@lru_cache(maxsize=1 << 14)
 def dataset_urn(table: TableId) -> str:
     """Return the URN of a table's dataset.
 

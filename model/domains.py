@@ -7,6 +7,7 @@ the columns share a value domain.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from math import ceil
 
 from datahub_hyperjoin.joins import Join, Role
@@ -222,10 +223,17 @@ def _star(centre: ColumnId, joins: Sequence[Join]) -> list[Join]:
     A step adds a column by the most joinable join with the centre or, if none is left, with any
     connected column.
     """
-    reached, chosen = {centre}, []
-    while bridging := [join for join in joins if (join.left in reached) != (join.right in reached)]:
-        at_centre = [join for join in bridging if centre in {join.left, join.right}]
-        best = max(at_centre or bridging, key=lambda join: join.joinability)
-        reached |= {best.left, best.right}
-        chosen.append(best)
+    joins_of: dict[ColumnId, list[tuple[bool, float, int, Join]]] = defaultdict(list)
+    for position, join in enumerate(joins):
+        ends = {join.left, join.right}
+        for end in ends:
+            joins_of[end].append((centre not in ends, -join.joinability, position, join))
+    reached, chosen, bridging = {centre}, list[Join](), sorted(joins_of[centre])
+    while bridging:
+        *_, best = heappop(bridging)
+        for added in {best.left, best.right} - reached:
+            chosen.append(best)
+            reached.add(added)
+            for other in joins_of[added]:
+                heappush(bridging, other)
     return chosen
