@@ -141,7 +141,7 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
 
 
 def _sorted(join: Join) -> Join:
-    """Swap the sides of a join if its columns are not in sorted order."""
+    """Swap the two sides of a join if its right column sorts before its left column."""
     if join.left <= join.right:
         return join
     return replace(

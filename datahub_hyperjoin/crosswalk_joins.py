@@ -52,7 +52,7 @@ def measure_with_crosswalks(
 
 
 def _list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """Find the crosswalk of each pair that has one."""
+    """List the pairs that a crosswalk connects, each with the crosswalk's columns."""
     ids = index.lake.ids
     number = index.lake.number_of
     found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)

@@ -43,7 +43,7 @@ def find_elders(
 
 @dataclass(frozen=True, kw_only=True)
 class Led:
-    """The metadata that this run leaves to other pipelines."""
+    """The metadata that other pipelines write instead of this run."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """Relationships of this run's joins, by URN."""
@@ -55,7 +55,7 @@ class Led:
     """URNs of columns and datasets that list joins."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """Take over the scores and roles that other pipelines gave to the same joins.
+        """Replace scores and roles of this run's joins with those that other pipelines wrote.
 
         Args:
             publication: The joins of this run.
@@ -106,7 +106,7 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop the structured properties of columns and datasets whose joins did not change.
+        """Leave out structured properties of columns and datasets with unchanged joins.
 
         They belong to older pipelines, which list the joins of this pipeline, too.
 
@@ -130,7 +130,7 @@ def read_led(
     elders: Sequence[OtherPipeline],
     others: Sequence[OtherPipeline],
 ) -> Led:
-    """Find the metadata that this run leaves to other pipelines.
+    """Find the metadata that other pipelines write instead of this run.
 
     If only one of two pipelines has verified a join, that pipeline writes it.
 

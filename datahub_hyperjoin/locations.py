@@ -55,7 +55,7 @@ class Dialect:
     of its byte order mark, UTF-8, or the older one that its text resembles most."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding, and characters that are invalid or not distinct."""
+        """Refuse an unknown encoding, and invalid or identical delimiter, quote and escape."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -178,7 +178,7 @@ class IcebergDataFile:
 
 
 class Compute(str, Enum):
-    """A place where columns of one database are compared."""
+    """The place where columns of the same database are compared with each other."""
 
     DATABASE = "database"
     """In the database, as far as its SQL can; only counts leave it."""
@@ -228,7 +228,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFiles:
-    """The files that contain the unchanged rows of a table in a Spark catalog."""
+    """The files from which the rows of a table in a Spark catalog can be read directly."""
 
     folder: Folder
     """The files, and where they are."""

@@ -173,11 +173,14 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """A file differs from its table in the catalog, so only Spark can read the table."""
+    """A file does not fit the columns of its table in the catalog, or cannot be read directly.
+
+    Spark's own readers read the table instead.
+    """
 
     @classmethod
     def in_columns(cls, names: Iterable[str]) -> Self:
-        """Report the columns that differ between a file and the catalog."""
+        """Report the columns in which a file does not fit its table in the catalog."""
         return cls(
             f"a file differs from the catalog in the columns {name_some(sorted(names))}. Spark's "
             "own readers read the table"

@@ -59,7 +59,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
 
     def act(self, event: EventEnvelope) -> None:
-        """Record removed suggestions in the catalog, and schedule a run if joins may change.
+        """Record suggestions that a user removed, and schedule a run if joins may change.
 
         A malformed event is a warning.
 

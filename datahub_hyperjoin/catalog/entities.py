@@ -124,7 +124,7 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
 
 
 def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
-    """Translate request errors, but not parsing errors, in a `with` block."""
+    """Translate only the request errors in a `with` block into errors of this package."""
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )

@@ -189,7 +189,7 @@ def _read_join_history(
     filed: Sequence[FiledDecision],
     warn: Warn,
 ) -> _JoinHistory:
-    """Read relationships and people's decisions.
+    """Read the catalog's relationships, and people's decisions about joins.
 
     Some rejections are known only from earlier runs.
 

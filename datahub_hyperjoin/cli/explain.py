@@ -127,7 +127,7 @@ def _explain_run(run: "_Run", column: str, other: str | None, *, as_json: bool) 
 
 
 def _open_source(recipe: Path) -> "HyperJoinSource":
-    """Create the source from a recipe, with the server that the recipe names.
+    """Create the ingestion source of a recipe, connected to the recipe's DataHub server.
 
     Raises:
         ClickException: The recipe cannot run.

@@ -92,7 +92,7 @@ class LineProgress(RunProgress):
     """Writes each stage and line of progress to standard error."""
 
     def say(self, line: str) -> None:
-        """Write one line."""
+        """Write one line to standard error."""
         import click  # noqa: PLC0415 (notebooks do without)
 
         click.echo(line, err=True)

@@ -98,7 +98,7 @@ def read_changes(
 
 
 def hides(unit: MetadataWorkUnit) -> bool:
-    """Return whether a workunit hides its entity."""
+    """Return whether a workunit soft-deletes its entity, which hides it in DataHub."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return False
@@ -107,7 +107,7 @@ def hides(unit: MetadataWorkUnit) -> bool:
 
 
 def removes(unit: MetadataWorkUnit) -> bool:
-    """Return whether a workunit hides its entity, or removes metadata from it."""
+    """Return whether a workunit soft-deletes its entity or removes metadata from it."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass) or proposal.aspectName not in _REMOVABLE:
         return False

@@ -1,4 +1,4 @@
-"""Withdraw the last run's metadata that this run did not write again."""
+"""Withdraw metadata that the last run wrote, but this run did not write again."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw the last run's metadata that this run did not write again.
+    """Withdraw metadata that the last run wrote, but this run did not write again.
 
     Args:
         last: The state that the last run wrote.

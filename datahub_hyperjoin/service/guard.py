@@ -1,4 +1,4 @@
-"""Keep other web sites from using the service in a person's name.
+"""Prevent other web sites from using the service on behalf of a signed-in user.
 
 A browser sends a person's cookie with every request, whichever site asked for it. So the cookie is
 for pages of the same site alone, each change has to come from the service's own page and to repeat
@@ -68,7 +68,7 @@ class SecureHeaders:
         self._app, self._frames = app, frames or "'none'"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request, and add security headers to the response."""
         nonce = secrets.token_urlsafe(16)
 
         async def send_with_headers(message: Message) -> None:

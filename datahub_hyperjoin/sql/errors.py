@@ -66,7 +66,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that every SQL statement returned the wrong number of rows."""
+        """Report that no SQL found for a join returns the measured number of rows."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"

@@ -79,7 +79,7 @@ class Failure:
 
     @classmethod
     def cut_off(cls, answers: int) -> "Failure":
-        """Report how many answers were cut off at the token limit."""
+        """Report how many of the language model's answers were cut off at the token limit."""
         return cls(
             "Language model's answers are cut off",
             "Rules provide the missing name variants",
@@ -89,7 +89,7 @@ class Failure:
 
     @classmethod
     def not_cached(cls, reason: str) -> "Failure":
-        """Report that answers could not be written to the cache."""
+        """Report that the language model's answers could not be written to the cache."""
         return cls(
             "Language model's answers are not cached",
             "The next run pays for them again",

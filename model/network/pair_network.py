@@ -53,7 +53,7 @@ class CandidatePairs:
     """Group of the pairs between the same column and the same table."""
 
     def to(self, device: torch.device) -> "CandidatePairs":
-        """Return a copy on a device."""
+        """Return a copy of the pairs on the given device."""
         return CandidatePairs(**{name: tensor.to(device) for name, tensor in vars(self).items()})
 
 
@@ -110,7 +110,7 @@ class MessageRound(nn.Module):
     def _groups(
         self, pairs: Float[Tensor, "pair width"], batch: CandidatePairs
     ) -> dict[str, Float[Tensor, "group width"]]:
-        """Return the states of all columns, tables and groups of pairs."""
+        """Combine the states of pairs into states of columns, tables and groups of pairs."""
         weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
 
         def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:

@@ -1,4 +1,4 @@
-"""Measure how similar all columns are to the columns of decided pairs."""
+"""Measure how similar each column is to the columns of accepted and rejected pairs."""
 
 import numpy as np
 from jaxtyping import Float32, Int

@@ -46,7 +46,7 @@ class PairGraph:
 def build_pair_graph(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
 ) -> PairGraph:
-    """Describe the strongest candidates of all key columns.
+    """Build the graph of the strongest candidates of all key columns.
 
     Args:
         index: The columns with their signals, catalog priors and references.
@@ -72,7 +72,7 @@ def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np
 
 
 def _strongest(left: _Columns, score: Float[np.ndarray, " pair"]) -> Int[np.ndarray, " strongest"]:
-    """Return the positions of each key column's best pairs."""
+    """Return the positions of each key column's strongest pairs."""
     order = np.lexsort((-score, left))
     rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
     return order[rank < _STRONGEST]

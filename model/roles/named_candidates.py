@@ -92,7 +92,7 @@ class _Names:
         return np.fromiter(marked, dtype=bool, count=len(self.columns))
 
     def tables_named(self, spelling: str, near: int) -> Iterator[int]:
-        """Yield all other tables that have a given name.
+        """Yield all tables that have a given name, except the table `near`.
 
         If many tables have it, only those in the same folder or schema count.
         """

@@ -169,7 +169,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the columns that may have a notation, each with the notations to try."""
+    """Yield the columns that may be written in a notation, with the notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)

@@ -130,7 +130,7 @@ def _batches(
 
 
 def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements of each block, with None for elements that are not objects."""
+    """Yield the elements in each block of a file, with None for those that are not objects."""
     decoder, text, rows, characters = _decoder(), "", 0, 0
     with DecompressedFile(path) as source:
         while True:
@@ -221,7 +221,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Return whether an error may be due to the end of the text."""
+    """Return whether a text may have failed to parse only because it is cut off."""
     return error.msg.startswith(_OPEN_STRING) or error.pos > len(error.doc) - _CUT
 
 

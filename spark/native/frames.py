@@ -130,7 +130,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Choose the columns of a table to read.
+    """Choose which columns of a table to read.
 
     Args:
         frame: Its rows.

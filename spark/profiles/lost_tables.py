@@ -19,7 +19,7 @@ def run_in_halves(
     *,
     salvage: Callable[[], Mapping[int, _Result]],
 ) -> tuple[dict[int, _Result], list[int]]:
-    """Run a Spark job on tables; if a worker crashes, run it on each half of the rest.
+    """Run a Spark job on tables; after a crash, rerun it on each half of the unread tables.
 
     Spark ends the whole job and does not say which table was being read. One table among n is
     found in about log n further jobs, which read only what the first has not finished.

@@ -41,7 +41,7 @@ Sides = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestedCrosswalks:
-    """The crosswalks to read in one table."""
+    """The crosswalks to read from one table."""
 
     table: Table
     """The table."""
