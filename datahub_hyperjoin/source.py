@@ -1,5 +1,8 @@
 """The DataHub source that finds joins and writes them to the catalog."""
 
+from datahub_hyperjoin import kept_output  # noqa: F401 - Ctrl-C may end the other imports
+
+# isort: split
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -115,6 +118,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 refuse_literal_secrets(ctx)
             check_requirements(config, ctx)
         return cls(config, ctx)
+
+    def __exit__(self, *raised: Any) -> None:  # noqa: ANN401, PYI036 - passed on
+        if KeyboardInterrupt in raised:
+            self.report.warning("The metadata is incomplete. Run again", title="Run interrupted")
+        super().__exit__(*raised)
 
     def get_report(self) -> HyperJoinReport:
         """Return the report of this run.

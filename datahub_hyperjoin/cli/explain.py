@@ -141,7 +141,7 @@ def _open_source(recipe: Path) -> "HyperJoinSource":
         if written.get("source", {}).get("type") != _SOURCE:
             message = f"{recipe}: `source.type` is not {_SOURCE}. Name a recipe of this source"
             raise click.ClickException(message)
-        # A file sink empties its file as soon as it is created.
+        # A file sink replaces its file when it is closed, even by nothing.
         if written.get("sink", {}).get("type", _REST) != _REST:
             written["sink"] = {"type": "blackhole"}
         pipeline = Pipeline.create(written, dry_run=True, report_to=None, no_progress=True)

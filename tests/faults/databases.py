@@ -18,7 +18,7 @@ from servers import Server, serving
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin import suggest
+from datahub_hyperjoin import pair_evidence
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
@@ -27,6 +27,8 @@ from faults.outcome import Attack, Outcome
 from gms import Gms
 from lake import codes, describe
 
+VERIFIES = pair_evidence
+"""The module that calls `verify_joins`, in whose place the attack strikes first."""
 _KINDS = ("postgresql", "mariadb")
 _PLATFORMS = {"postgresql": "postgres", "mariadb": "mariadb"}
 _STRUCK = "flights"
@@ -188,7 +190,7 @@ def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
         striking.enter_context(FAULTS[fault](shop))
         return verify_joins(*arguments, **named)
 
-    with striking, patch.object(suggest, "verify_joins", verify_struck):
+    with striking, patch.object(VERIFIES, verify_joins.__name__, verify_struck):
         failures, warnings = _run(gms, shop, folder)
     if failures:
         found.append(f"the run fails: {failures}")

@@ -53,8 +53,9 @@ _AT_ONCE = 2
 _SECRETS = tuple(word.encode() for word in CANARIES)
 _LATER = 1.3
 """Moments lie within this multiple of a stage's time, because two runs at once take longer."""
-_SECONDS_TO_END = 10
-"""On a machine with a processor for each process; most of it goes into unloading libraries."""
+_SECONDS_TO_END = 3
+"""On a machine with a processor for each process."""
+_CONFIGURED, _SAID = "Sink configured successfully", "Run interrupted: "
 _SPACES = (1 << 18, 1, 1 << 25)
 """Limits of free space: enough for some results, for none, or for most of a model."""
 _OTHERS = re.compile(r"tmp/tmp\w{8}(/sqlite\.db)?")
@@ -122,7 +123,7 @@ def kill(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
 def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
     """Interrupt runs at random moments, and check the output.
 
-    It must be the earlier one or a valid new one.
+    It must be the earlier one or all of the new one, and the log must name the interrupt.
     """
 
     def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
@@ -143,7 +144,7 @@ def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all atta
         if not run.finish():  # Java may still be starting
             fault = fault or "processes that it started do not end"
         run.kill(everything=True)
-        fault = fault or _spoiled(bench, folder / OUTPUT, earlier) or _leftovers(run)
+        fault = fault or _spoiled(bench, run, earlier) or _leftovers(run)
         return fault and f"interrupted in {stage!r}: {fault}", seconds
 
     return _tried("a run is interrupted", attempt, tries=10 if longer else 2, longer=longer)
@@ -257,19 +258,17 @@ def _difference(bench: Bench, run: Run) -> str:
     return f"files with cells were left behind: {telling}" if telling else ""
 
 
-def _spoiled(bench: Bench, output: Path, earlier: bytes) -> str:
-    """Describe what is wrong with an output.
-
-    The earlier output and a valid new one are both right.
-    """
+def _spoiled(bench: Bench, run: Run, earlier: bytes) -> str:
+    """Describe what is wrong with the output of an interrupted run, or with its log."""
+    output = run.folder / OUTPUT
     if output.read_bytes() == earlier:
-        return ""
+        silent = _CONFIGURED in run.log and _SAID not in run.log
+        return "the log does not say that the run was interrupted" if silent else ""
     try:
-        written = records(output)
+        complete = records(output) == bench.expected()
     except (ValueError, TypeError) as error:
         return f"the output is neither the earlier one nor valid: {error}"
-    expected = bench.expected()
-    return "" if all(record in expected for record in written) else "the output is another"
+    return "" if complete else "the output is neither the earlier one nor complete"
 
 
 def _leftovers(run: Run) -> str:

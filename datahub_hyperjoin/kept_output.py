@@ -1,0 +1,46 @@
+"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run.
+
+The sink collects all records and replaces its file when it is closed, however the run ends. After
+Ctrl-C, it would replace the output of the last run by the records so far, or by an empty list.
+
+DataHub creates the sink before it imports the source, and passes the source nothing of it, so this
+module changes the sink's class when it is imported.
+"""
+
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from datahub.ingestion.sink.file import FileSink
+
+logger = logging.getLogger(__name__)
+
+_close = FileSink.close
+
+
+def _close_unless_interrupted(sink: FileSink) -> None:
+    """Write the file as a whole, unless the sink is closed because of Ctrl-C."""
+    if isinstance(sys.exc_info()[1], KeyboardInterrupt):
+        logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
+    else:
+        with _uninterrupted():
+            _close(sink)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C, which would leave half of the file. Only the main thread receives it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+FileSink.close = _close_unless_interrupted  # type: ignore[method-assign]
