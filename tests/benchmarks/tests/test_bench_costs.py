@@ -1,0 +1,23 @@
+"""Test that the benchmark of costs counts the work of all processes, and every stage once."""
+
+import subprocess
+import sys
+
+from benchmarks.bench_costs import cpu_seconds, measure
+from datahub_hyperjoin.discovery.progress import STAGES
+
+BUSY = "import time\nwhile time.process_time() < 0.5: pass"
+
+
+def test_ended_processes_count() -> None:
+    before = cpu_seconds()
+    subprocess.run([sys.executable, "-c", BUSY], check=True)
+    assert 0.4 < cpu_seconds() - before < 5
+
+
+def test_a_run_is_measured_by_stages() -> None:
+    cost = measure(6)
+    assert cost.counts["columns"] == 42
+    assert list(cost.seconds) == [stage for stage in STAGES if stage != "Running the SQL"]
+    assert 0 < sum(cost.seconds.values()) <= cost.total
+    assert cost.java == 0
