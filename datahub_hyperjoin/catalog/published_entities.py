@@ -39,6 +39,8 @@ _ASPECTS = {
     "document": [it.ASPECT_NAME for it in (DocumentInfoClass, StatusClass)],
     "glossaryTerm": [it.ASPECT_NAME for it in (GlossaryTermInfoClass, StatusClass)],
 }
+_MAIN = {names[0] for names in _ASPECTS.values()}
+"""The aspects without which people do not see an entity."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +119,9 @@ def read_published_entities(
             changed_by_people.add(urn)
     # No other entity shows whether these have arrived, so if all are missing, none is taken
     # for deleted.
-    deleted = find_deleted(written, entities, unseen=unseen, writes_arrived=False, warn=warn)
+    # Other aspects of an entity may have arrived although its main one was lost.
+    arrived = [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
+    deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
     expect_absent(graph, deleted)
     return PublishedEntities(
         hidden=frozenset(hidden_by_us),

@@ -8,6 +8,7 @@ from datahub.metadata.schema_classes import (
     AuditStampClass,
     QueryPropertiesClass,
     QueryStatementClass,
+    QuerySubjectsClass,
 )
 
 from datahub_hyperjoin.catalog.published_entities import read_published_entities
@@ -39,6 +40,20 @@ def test_a_query_with_malformed_subjects_still_exists(
     (warning,) = warnings
     assert warning[0] == "Entities skipped"
     assert warning[2] == f"{QUERY}: it cannot be parsed: TypeError: unhashable type: 'list'"
+
+
+def test_a_query_of_which_only_the_subjects_arrived_is_reported_as_lost(
+    gms: Gms,
+    graph: DataHubGraph,
+    warn: Callable[[str, str, str], None],
+    warnings: list[tuple[str, str, str]],
+) -> None:
+    gms.put(QUERY, QuerySubjectsClass(subjects=[]))
+    found = read_published_entities(
+        graph, [QUERY], written=[QUERY], unseen=[QUERY], hiders=(), warn=warn
+    )
+    assert found.closed == frozenset()
+    assert [title for title, _, _ in warnings] == ["Writes lost"]
 
 
 def test_documents_of_a_server_that_lost_the_type_are_not_taken_for_deleted(

@@ -36,8 +36,11 @@ _PAGE = b"<!doctype html><html><body><form action='/login'></form></body></html>
 PATIENCE = 0.6
 """Seconds after which a client gives up."""
 _LONGEST = 0.8
-_CHECKPOINT = b"datahubIngestionCheckpoint"
-"""In writes that are spared: without the record of a run, what it hid looks hidden by a person."""
+_CHECKPOINT = b"urn:li:dataJob:"
+"""In writes that are spared: without the record of a run, what it hid looks hidden by a person.
+
+DataHub keeps the record in a job, and hides the job just before, or stores nothing.
+"""
 _HOP = {"host", "connection", "content-length", "accept-encoding", "transfer-encoding"}
 
 

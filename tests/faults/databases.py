@@ -163,7 +163,6 @@ def _run(gms: Gms, shop: Shop, folder: Path) -> tuple[list[str], list[str]]:
                     }
                 ],
                 "profile": {"store": tempfile.mkdtemp(dir=folder)},
-                "model": {"network": {"width": 32}, "training": {"epochs": 1}},
                 "stateful_ingestion": {"enabled": True, "fail_safe_threshold": 100},
                 "allow_literal_secrets": True,
             },
