@@ -151,7 +151,7 @@ class LiteralSecretError(HyperJoinError, ValueError):
 
 
 class OutputError(HyperJoinError):
-    """A path in the recipe cannot be written."""
+    """A path in the recipe cannot be written to."""
 
 
 class UnwritablePathError(OutputError, ValueError):

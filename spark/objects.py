@@ -46,7 +46,7 @@ def array_of(values: list[object]) -> pa.Array:
 
 
 def text_of(value: object) -> str:
-    r"""Write a Python value as the text that Arrow or the database would write.
+    r"""Convert a Python value to the text that Arrow or the database has for it.
 
     Args:
         value: Any value of a database driver.

@@ -167,7 +167,7 @@ def _improbable(path: JoinPath) -> Answer:
 
 
 def _repeating(path: JoinPath) -> Answer:
-    """Explain why a path of safe joins repeats rows, and how to avoid that."""
+    """Explain why a path repeats rows although each of its joins is safe alone."""
     climbed = list(accumulate(map(climbs, path.joins), or_))
     shared = [
         join.left.table

@@ -118,7 +118,7 @@ def find_datasets(
 def select_known(
     known: KnownTables, datasets: Mapping[TableId, Dataset], *, filtered: bool, warn: Warn
 ) -> KnownTables:
-    """Keep only the tables that have a dataset.
+    """Keep only the tables that have a dataset in DataHub.
 
     Args:
         known: The tables under the names of their datasets.

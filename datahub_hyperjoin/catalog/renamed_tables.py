@@ -224,9 +224,9 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Map each table that disappeared to the only table that it may have been renamed to.
+    """Find the new name of each missing table, if only one table can be the renamed one.
 
-    Warn if several tables are possible.
+    Warn if several can be.
     """
     # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]

@@ -42,7 +42,7 @@ def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
 
 
 def remove_embed(dataset: str) -> MetadataWorkUnit:
-    """Remove the address of the page from a dataset's Preview tab.
+    """Stop showing the page of joins in a dataset's Preview tab.
 
     Args:
         dataset: URN of the dataset.

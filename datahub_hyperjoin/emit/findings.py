@@ -309,7 +309,7 @@ def _lineage(
 def _embeds(
     publication: Publication, existing: ExistingState, service: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Show each table's joins in its Preview tab, unless the tab shows another page."""
+    """Show each table's joins in its Preview tab, unless it shows a page of someone else."""
     for dataset in map(dataset_urn, _by_table(publication.linking)):
         if dataset not in existing.foreign_embeds:
             url = embed_url(service, dataset)

@@ -123,7 +123,7 @@ def assign_terms(
 def find_terms(
     joins: Sequence[Join], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> Glossary:
-    """Group the columns of joins, and assign each group its term.
+    """Group columns that join with each other, and give each group its glossary term.
 
     Args:
         joins: The joins.

@@ -116,7 +116,7 @@ class JoinSchema:
 
 
 def build_schema(joins: Iterable[SafeJoin], declared: DeclaredColumns) -> JoinSchema:
-    """Choose the names of an export's tables and joins, and group the joins by table.
+    """Build the schema to export: choose names, and group the joins by table.
 
     Args:
         joins: The joins, in any order.

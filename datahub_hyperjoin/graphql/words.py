@@ -98,7 +98,7 @@ def _rows(join: CatalogJoin) -> str:
 
 
 def _values(join: CatalogJoin) -> str:
-    """Describe how many distinct values of each column occur in the other."""
+    """Describe how many distinct values of each column occur in the other column."""
     ends = ((join.left, join.right, join.left_containment),
             (join.right, join.left, join.right_containment))  # fmt: skip
     return "; ".join(

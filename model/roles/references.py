@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the other keys that surely refer to it."""
+        """For each key, the keys of other tables that almost certainly refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -184,7 +184,7 @@ class References:
     def _pooled(self, column: int, key: int) -> float:
         """Add up the probabilities that a column refers to a key or to an equivalent key.
 
-        Keys are equivalent if one of them surely refers to the other.
+        Keys are equivalent if one of them almost certainly refers to the other.
         """
         alike = {key, *self._extensions.get(key, ())}
         base, sure = self._first.get(key, (key, 0.0))

@@ -59,7 +59,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater `beyond_chance` of its two directions."""
+        """The containment beyond chance of each pair, in the direction where it is greater."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
