@@ -16,8 +16,8 @@ MODULES = [
     for path in (ROOT / folder).rglob("*.py")
 ]
 
-INDIRECT = {"failure.title"}
-"""Titles that a warning takes from a class with a literal `title`."""
+INDIRECT = {"failure.title", "title"}
+"""Titles of a class with a literal `title`, and those that the report itself passes on."""
 
 
 def calls(node: ast.AST) -> Iterator[tuple[str, ast.Call]]:
@@ -37,7 +37,7 @@ def titles_in(tree: ast.Module) -> Iterator[ast.expr]:
     for name, call in calls(tree):
         if name == "warn" and len(call.args) == 3:
             yield call.args[0]
-        if name == "failure":
+        if name in {"warning", "failure"}:
             yield from (each.value for each in call.keywords if each.arg == "title")
     for node in filter(is_titled, ast.walk(tree)):
         yield from (call.args[0] for name, call in calls(node) if name == "cls")
