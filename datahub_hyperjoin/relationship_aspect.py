@@ -10,6 +10,7 @@ that does not follow from the columns marks an edited relationship, too.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -133,6 +134,11 @@ def columns_urn(columns: Sequence[Pair]) -> str:
     Args:
         columns: The pairs of columns, each with the same table's column first.
     """
+    return _columns_urn(tuple(columns))
+
+
+@lru_cache(maxsize=1 << 14)  # a run needs the URN of each join several times
+def _columns_urn(columns: _Pairs) -> str:
     # Field paths that contain types would sort in another order.
     pairs = in_order((_plain(left), _plain(right)) for left, right in columns)
     pairs = pairs if _precedes(pairs) else tuple(sorted(_swapped(pairs)))

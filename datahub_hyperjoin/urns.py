@@ -26,6 +26,8 @@ JOIN_LINKS = "joinLinks"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 DELETED_JOINS = "deletedJoins"
 
+_KEPT = 1 << 14
+"""URNs that are kept, because a run needs that of each table, column and join several times."""
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 
 AUTHOR = CorpUserUrn("_ingestion").urn()
@@ -45,7 +47,7 @@ def _decode(part: str) -> str:
     return part
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=_KEPT)
 def dataset_urn(table: TableId) -> str:
     """Return the URN of a table's dataset.
 
@@ -69,6 +71,7 @@ def table_id(urn: str) -> TableId:
     return TableId(platform, _decode(dataset.name), dataset.env)
 
 
+@lru_cache(maxsize=_KEPT)
 def column_urn(column: ColumnId) -> str:
     """Return the URN of the schema field that represents a column.
 
