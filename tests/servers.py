@@ -37,7 +37,8 @@ class Server:
         self.schema = schema
         self.kind = make_url(url).get_backend_name()
         path = {"options": f"-csearch_path={schema}"} if self.kind == "postgresql" else {}
-        self.engine: Engine = create_engine(url, connect_args=path)
+        # Tested before each use, because the server may have been restarted.
+        self.engine: Engine = create_engine(url, connect_args=path, pool_pre_ping=True)
 
     def run(self, *statements: str) -> None:
         """Execute statements unchanged.
@@ -70,18 +71,18 @@ class Server:
 
 
 @contextmanager
-def serving(kind: str, folder: Path) -> Iterator[Server]:
+def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     """Set up a database of the given kind with a new schema.
 
-    The test is skipped if no server answers.
+    The test is skipped if no server answers. `at` is the URL of another server.
     """
     if kind == "sqlite":
         found = Server(f"sqlite:///{folder}/shop.db", "main")
         yield found
         found.engine.dispose()
         return
-    url, schema = make_url(_SERVERS[kind]), f"hyperjoin_{uuid4().hex[:8]}"
-    asked = create_engine(url)
+    url, schema = make_url(at or _SERVERS[kind]), f"hyperjoin_{uuid4().hex[:8]}"
+    asked = create_engine(url, pool_pre_ping=True)
     try:
         with asked.begin() as connection:
             connection.execute(text(f"CREATE SCHEMA {schema}"))

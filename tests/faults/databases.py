@@ -3,7 +3,7 @@
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -24,6 +24,7 @@ from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from faults.outcome import Attack, Outcome
+from faults.own_servers import OwnServer, own_server
 from gms import Gms
 from lake import codes, describe
 
@@ -52,6 +53,8 @@ class Shop:
 
     server: Server
     who: str
+    own: OwnServer | None = None
+    """The server itself, if nobody else uses it."""
 
     @property
     def account(self) -> str:
@@ -95,6 +98,7 @@ class Shop:
             name = f"{self.server.schema}.{_STRUCK}"
             connection.execute(text(_LOCK[self.server.kind].format(name=name)))
             yield
+            connection.invalidate()  # closed without an answer, which a stopped server cannot give
         engine.dispose()
 
     @contextmanager
@@ -107,6 +111,28 @@ class Shop:
             yield
             done.set()
             killer.join()
+
+    @contextmanager
+    def restarted(self) -> Iterator[None]:
+        """Lock the table, and restart the server while a query waits for it."""
+        restart = threading.Timer(0.5, self._restart)
+        with self.locked():
+            restart.start()
+            yield
+            restart.join()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server until the run has ended."""
+        assert self.own
+        self.own.stop()
+        yield
+        self.own.start()
+
+    def _restart(self) -> None:
+        assert self.own
+        self.own.stop()
+        self.own.start()
 
     def _end_sessions(self, done: threading.Event) -> None:
         kind = self.server.kind
@@ -126,12 +152,20 @@ FAULTS: dict[str, Callable[[Shop], AbstractContextManager[None]]] = {
     "statement timeout": Shop.locked,
     "connection cut": Shop.cut,
 }
+OUTAGES: dict[str, Callable[[Shop], AbstractContextManager[None]]] = {
+    "server restarted": Shop.restarted,
+    "server stopped": Shop.stopped,
+}
+"""Only for servers that nobody else uses."""
+_ALL = {**FAULTS, **OUTAGES}
+_HEALS = {"server restarted"}
+"""Faults after which a second attempt may read the table, so that nothing is lost."""
 
 
 @contextmanager
-def _shop(kind: str, folder: Path) -> Iterator[Shop]:
-    with serving(kind, folder) as server:
-        shop = Shop(server, f"{server.schema}_r")
+def _shop(kind: str, folder: Path, own: OwnServer | None = None) -> Iterator[Shop]:
+    with serving(kind, folder, at=own.url if own else "") as server:
+        shop = Shop(server, f"{server.schema}_r", own)
         if kind == "postgresql":
             server.run(
                 f"CREATE ROLE {shop.who} LOGIN",
@@ -186,14 +220,14 @@ def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
     striking = ExitStack()
 
     def verify_struck(*arguments: Any, **named: Any) -> object:  # noqa: ANN401 - passed on
-        striking.enter_context(FAULTS[fault](shop))
+        striking.enter_context(_ALL[fault](shop))
         return verify_joins(*arguments, **named)
 
     with striking, patch.object(VERIFIES, verify_joins.__name__, verify_struck):
         failures, warnings = _run(gms, shop, folder)
     if failures:
         found.append(f"the run fails: {failures}")
-    if not any(_STRUCK in warning for warning in warnings):
+    if fault not in _HEALS and not any(_STRUCK in warning for warning in warnings):
         found.append(f"no warning names the table: {warnings}")
     if lost := before ^ _seen(gms):
         found.append(f"joins of earlier runs changed: {sorted(lost)}")
@@ -216,30 +250,40 @@ class Tally:
 @cache
 def _results(rounds: int) -> Mapping[str, Tally]:
     """Try every fault on each server that runs on this machine."""
-    tallies = {fault: Tally() for fault in FAULTS}
+    tallies = {fault: Tally() for fault in _ALL}
     logging.disable(logging.CRITICAL)
     try:
         with borrow_session(SessionConfig()), tempfile.TemporaryDirectory() as folder:
             for kind in _KINDS:
                 with suppress(pytest.skip.Exception):  # no server answers
-                    _strike_all(kind, Path(folder), rounds, tallies)
+                    _strike_all(kind, Path(folder), rounds, tallies, FAULTS)
+                with own_server(kind) as own:
+                    if own:
+                        _strike_all(kind, Path(folder), rounds, tallies, OUTAGES, own)
     finally:
         logging.disable(logging.NOTSET)
     return tallies
 
 
-def _strike_all(kind: str, folder: Path, rounds: int, tallies: Mapping[str, Tally]) -> None:
-    with _shop(kind, folder) as shop, Gms() as gms:
+def _strike_all(
+    kind: str,
+    folder: Path,
+    rounds: int,
+    tallies: Mapping[str, Tally],
+    faults: Iterable[str],
+    own: OwnServer | None = None,
+) -> None:
+    with _shop(kind, folder, own) as shop, Gms() as gms:
         for name, columns in _TABLES.items():
-            database = "test." if kind == "postgresql" else ""
+            database = f"{make_url(shop.url).database}." if kind == "postgresql" else ""
             path = f"{database}{shop.server.schema}.{name}"
             describe(gms, path, columns, platform=_PLATFORMS[kind])
         _run(gms, shop, folder)
-        for at, (fault, tally) in product(range(rounds), tallies.items()):
+        for at, fault in product(range(rounds), faults):
             broken = _strike(gms, shop, folder, fault)
-            tally.tries += 1
+            tallies[fault].tries += 1
             if broken:
-                tally.failures.append(f"{kind}, {fault}, round {at}: {'; '.join(broken)}")
+                tallies[fault].failures.append(f"{kind}, {fault}, round {at}: {'; '.join(broken)}")
 
 
 def _attack(fault: str, seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT001 - as all attacks
@@ -251,4 +295,4 @@ def _attack(fault: str, seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT0
     return Outcome(tally.tries, tuple(tally.failures))
 
 
-ATTACKS: Mapping[str, Attack] = {f"database: {fault}": partial(_attack, fault) for fault in FAULTS}
+ATTACKS: Mapping[str, Attack] = {f"database: {fault}": partial(_attack, fault) for fault in _ALL}
