@@ -119,8 +119,7 @@ def read_published_entities(
             changed_by_people.add(urn)
     # No other entity shows whether these have arrived, so if all are missing, none is taken
     # for deleted.
-    # Other aspects of an entity may have arrived although its main one was lost.
-    arrived = [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
+    arrived = _arrived(entities, unseen)
     deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
     expect_absent(graph, deleted)
     return PublishedEntities(
@@ -135,6 +134,11 @@ def read_published_entities(
             if QuerySubjectsClass.ASPECT_NAME in aspects or DocumentInfoClass.ASPECT_NAME in aspects
         },
     )
+
+
+def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
+    """Return the entities of which more has arrived than aspects that people do not see."""
+    return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 
 
 def _fetch_supported(
