@@ -7,7 +7,9 @@ from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, unit_rows
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
 Candidates = Int[np.ndarray, "key candidate"]
@@ -72,7 +74,19 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
     yield "entities", _best_partners(entities, entities.values, keys, count)
     yield from (("crosswalks", best) for best in _strongest(index.crosswalks.pairs, keys, count))
-    yield from (("references", related) for related in _from_relations(index, count))
+
+
+def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
+    """Yield the columns that are most similar to each key column in names, titles or statistics."""
+    statistics = statistics_vectors(index)
+    names = index.names.vectors()
+    titles = NameSimilarity(index.lake.titles).vectors()[index.lake.table_of]
+    for source, parts in {
+        "statistics": (statistics,),
+        "names and titles": (names, titles),
+        "names, titles and statistics": (names, titles, statistics),
+    }.items():
+        yield source, _nearest(index, unit_rows(np.hstack(parts)), count)
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
@@ -109,8 +123,9 @@ def candidate_sources(
     """Yield the candidates of each key column from one source after another.
 
     The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
-    of values and of entities, the crosswalks, and the catalog. The paper's scoring uses embeddings
-    and the catalog only.
+    of values and of entities, the crosswalks, references, and the catalog. If values are not read,
+    the titles of tables and statistics of columns take the place of cells, values and crosswalks.
+    The paper's scoring uses embeddings and the catalog only.
 
     Args:
         index: The columns with their signals and catalog priors.
@@ -126,7 +141,8 @@ def candidate_sources(
     if scoring is Scoring.BLEND:
         yield "names", _nearest(index, index.names.vectors(), count)
     if scoring is not Scoring.HIN:
-        yield from _from_signals(index, count)
+        yield from (_from_signals if index.features.values else _from_descriptions)(index, count)
+        yield from (("references", related) for related in _from_relations(index, count))
     yield from _from_catalog(index, count)
 
 

@@ -25,6 +25,9 @@ COLUMN_FEATURES = (
 )
 """The measures of a column; the trees know a feature by its position."""
 
+STATISTICS = COLUMN_FEATURES[:-2]
+"""The measures of a column alone, without its references."""
+
 
 def _describe(profile: ColumnProfile) -> tuple[float, ...]:
     most_frequent = max(profile.counts, default=0) / max(profile.rows, 1)
@@ -64,3 +67,29 @@ def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
             np.log1p(referred),
         ]
     ).astype(np.float32)
+
+
+def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statistic"]:
+    """Compute a vector for each column; columns with similar statistics have similar vectors.
+
+    Each of `STATISTICS` is standardised over the lake. Columns without rows differ in their types
+    and positions only.
+
+    Args:
+        index: The columns with their catalog priors.
+    """
+    measured = measure_columns(index)[:, : len(STATISTICS)]
+    spread = measured.std(axis=0)
+    return unit_rows((measured - measured.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+
+def unit_rows(
+    rows: Float32[np.ndarray, "column width"],
+) -> Float32[np.ndarray, "column width"]:
+    """Scale each row to length 1; rows of zeros stay as they are.
+
+    Args:
+        rows: One vector for each column.
+    """
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.maximum(lengths, 1e-9)).astype(np.float32)

@@ -66,16 +66,28 @@ def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 
 
 @dataclass(frozen=True)
-class _References:
+class ReferenceLookup:
     """The references of a lake, indexed by pair."""
 
     pairs: SparsePairs
+    """A column and a key that it may refer to."""
+
     probability: _Measured
+    """The probability of each reference."""
+
     key: Int[np.ndarray, " column"]
     """The most probable key of each column; the column itself if it refers to none."""
 
+    refers: Float[np.ndarray, " column"]
+    """The probability of each column's most probable reference."""
+
     @classmethod
-    def of(cls, index: LakeIndex) -> "_References":
+    def of(cls, index: LakeIndex) -> "ReferenceLookup":
+        """Index the references of a lake.
+
+        Args:
+            index: The columns with their references.
+        """
         found, count = index.references, len(index.lake)
         order = np.lexsort((found.referenced, found.referring))
         by_probability = np.argsort(found.probability, kind="stable")
@@ -83,10 +95,29 @@ class _References:
         # The last assignment of a repeated index is kept, so the most probable key wins.
         key[found.referring[by_probability]] = found.referenced[by_probability]
         pairs = SparsePairs(count, found.referring[order], found.referenced[order])
-        return cls(pairs, found.probability[order], key)
+        refers = np.zeros(count)
+        np.maximum.at(refers, found.referring, found.probability)
+        return cls(pairs, found.probability[order], key, refers)
 
     def between(self, left: _Columns, right: _Columns) -> _Measured:
+        """Return the probability that each left column refers to the right one.
+
+        Args:
+            left: Column indices.
+            right: Column indices, as many.
+        """
         return self.pairs.look_up(self.probability, left, right)
+
+    def to_one_key(self, left: _Columns, right: _Columns) -> _Measured:
+        """Return the probability that both columns of each pair refer to the same key.
+
+        Args:
+            left: Column indices.
+            right: Column indices, as many.
+        """
+        key = self.key
+        is_same = (key[left] == key[right]) & (key[left] != left) & (key[right] != right)
+        return np.where(is_same, np.minimum(self.refers[left], self.refers[right]), 0.0)
 
 
 class PairFeatures:
@@ -99,7 +130,7 @@ class PairFeatures:
     def __init__(self, index: LakeIndex) -> None:
         self._overlap = index.overlap
         self._columns = measure_columns(index)
-        self._references = _References.of(index)
+        self._references = ReferenceLookup.of(index)
         self._patterns = _pattern_weights(index)
 
     def of(
@@ -136,18 +167,12 @@ class PairFeatures:
         others = [
             signals.text,
             signals.density,
-            self._refer_to_one_key(left, right),
+            self._references.to_one_key(left, right),
             np.abs(length),
             distinct,
             rows,
         ]
         return np.column_stack([*rising, *others, first, second]).astype(np.float32)
-
-    def _refer_to_one_key(self, left: _Columns, right: _Columns) -> _Measured:
-        key = self._references.key
-        refers = self._columns[:, COLUMN_FEATURES.index("probability that it refers to some key")]
-        is_same = (key[left] == key[right]) & (key[left] != left) & (key[right] != right)
-        return np.where(is_same, np.minimum(refers[left], refers[right]), 0.0)
 
 
 def _pattern_weights(index: LakeIndex) -> sparse.csr_array:

@@ -163,13 +163,21 @@ class NameScorer(PairScorer):
     ) -> None:
         self._index = index
         self._cosine = cosine
-        self._strengths = strengths
+        self.strengths = strengths
+
+    def with_strengths(self, strengths: SignalStrengths) -> "NameScorer":
+        """Return a scorer of the same columns with other strengths.
+
+        Args:
+            strengths: The probability of a join by each signal alone.
+        """
+        return NameScorer(self._index, self._cosine, strengths)
 
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
         """Score pairs by references, names, the catalog and the network."""
-        index, strengths = self._index, self._strengths
+        index, strengths = self._index, self.strengths
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         by_cosine = self._cosine.score(left, right) if self._cosine else np.zeros(first.shape)
         not_joinable = (

@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, PairScorer
-from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
+from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
+from datahub_hyperjoin.model.ranking.trees import SHIPPED_FOR_NAMES, TreeEnsemble, shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.tables import DataType
 
@@ -138,10 +139,10 @@ def correct(
     *,
     by_network: bool,
 ) -> PairScorer:
-    """Correct a noisy-or scorer with the trees and the pair network that come with the package.
+    """Correct a scorer with the trees and the pair network that come with the package.
 
-    Any other scorer is returned as it is, and so is a noisy-or of names alone: trees and network
-    were trained on columns with values.
+    A scorer by names has trees of its own, because the others and the network were trained on
+    columns with values. The paper's scorer is returned as it is.
 
     Args:
         scorer: The scorer.
@@ -149,7 +150,11 @@ def correct(
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
         by_network: Whether the pair network corrects candidates, beside the trees.
     """
-    if not (isinstance(scorer, NoisyOrScorer) and index.features.values):
-        return scorer
-    network = NetworkCorrection.of(index, scorer, candidates) if by_network else None
-    return TreeScorer(index, scorer, shipped_trees(), network)
+    match scorer:
+        case NoisyOrScorer():
+            network = NetworkCorrection.of(index, scorer, candidates) if by_network else None
+            return TreeScorer(index, scorer, shipped_trees(), network)
+        case NameScorer():
+            return NameTreeScorer(index, scorer, shipped_trees(SHIPPED_FOR_NAMES), candidates)
+        case _:
+            return scorer

@@ -13,7 +13,10 @@ from jaxtyping import Float, Float32, Int
 from safetensors.numpy import load_file
 
 SHIPPED = Path(__file__).with_name("trees.safetensors")
-"""The trees that come with the package; `trees.md` describes them."""
+"""The trees for lakes with values that come with the package; `trees.md` describes them."""
+
+SHIPPED_FOR_NAMES = Path(__file__).with_name("name_trees.safetensors")
+"""The trees for lakes whose values are not read; `name_trees.md` describes them."""
 
 _CHUNK = 256
 """Rows evaluated at once: the arrays of a step stay in the processor's cache."""
@@ -66,6 +69,10 @@ class TreeEnsemble:
 
 
 @cache
-def shipped_trees() -> TreeEnsemble:
-    """Load the trees that come with the package."""
-    return TreeEnsemble.load(SHIPPED)
+def shipped_trees(path: Path = SHIPPED) -> TreeEnsemble:
+    """Load trees that come with the package.
+
+    Args:
+        path: Their file.
+    """
+    return TreeEnsemble.load(path)

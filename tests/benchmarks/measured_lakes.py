@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
@@ -41,11 +42,13 @@ class Guise(Enum):
         return self in {Guise.WHOLE, Guise.NAMELESS}
 
 
-Save = Callable[[ProfiledLake, Guise, Path], None]
+AnyGuise = TypeVar("AnyGuise", bound=Enum)
+
+Save = Callable[[ProfiledLake, AnyGuise, Path], None]
 """Measures a profiled lake in one guise, and writes a file."""
 
 
-def guise_file(folder: Path, cache: Path, guise: Guise) -> Path:
+def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:
     """Return the file for what was measured on a lake.
 
     Args:
@@ -58,7 +61,9 @@ def guise_file(folder: Path, cache: Path, guise: Guise) -> Path:
 
 
 def measure_missing(
-    files: Mapping[Path, Mapping[Guise, Path]], save: Save, progress: EvaluationProgress
+    files: Mapping[Path, Mapping[AnyGuise, Path]],
+    save: Save[AnyGuise],
+    progress: EvaluationProgress,
 ) -> None:
     """Profile the lakes that lack a file, and write it.
 
@@ -74,7 +79,7 @@ def measure_missing(
             _save_missing(lake, files[lake.labelled.folder], save)
 
 
-def _save_missing(lake: ProfiledLake, files: Mapping[Guise, Path], save: Save) -> None:
+def _save_missing(lake: ProfiledLake, files: Mapping[AnyGuise, Path], save: Save[AnyGuise]) -> None:
     for guise, file in files.items():
         if not file.exists():
             # An interrupted run leaves no file that looks complete.

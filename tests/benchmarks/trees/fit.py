@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from benchmarks.trees.examples import Examples, Lakes
 from datahub_hyperjoin.model.ranking.pair_features import (
-    PAIR_FEATURES,
     RISING_FEATURES,
     log_odds,
 )
@@ -18,15 +17,11 @@ from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 DEPTH = 6
 """Depth of the trees, which bounds the features that interact."""
 
-_SHRINKAGE = 0.4
-"""Share of the correction that is exported: a user's lake is less like those of the school than
-they are like each other."""
-
 _KEPT = 0.25
 """Share of the pairs that do not join which are drawn; they are weighted to make up for it."""
 
 
-def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
+def _train(lakes: Lakes, rising: int, trees: int, seed: int) -> lightgbm.Booster:
     random = np.random.default_rng(seed)
     rows, labels, start, weights = [], [], [], []
     for lake in lakes:
@@ -46,7 +41,6 @@ def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
         weight=weight * len(weight) / weight.sum(),
         init_score=np.concatenate(start),
     )
-    rising = [int(name in RISING_FEATURES) for name in PAIR_FEATURES]
     parameters = {
         "objective": "binary",
         "learning_rate": 0.08,
@@ -55,7 +49,7 @@ def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
         "min_data_in_leaf": 80,
         "lambda_l2": 5.0,
         "feature_fraction": 0.6,
-        "monotone_constraints": rising + [0] * (rows[0].shape[1] - len(rising)),
+        "monotone_constraints": [1] * rising + [0] * (rows[0].shape[1] - rising),
         "seed": seed,
         "deterministic": True,
         "force_row_wise": True,
@@ -94,17 +88,23 @@ def export(booster: lightgbm.Booster) -> TreeEnsemble:
 
 
 def fit(
-    lakes: Lakes, *, trees: int = 150, seed: int = 0, share: float = _SHRINKAGE
+    lakes: Lakes,
+    *,
+    share: float,
+    rising: int = len(RISING_FEATURES),
+    trees: int = 150,
+    seed: int = 0,
 ) -> TreeEnsemble:
     """Fit trees to the pairs of several lakes.
 
     Args:
-        lakes: The examples to learn from; features may follow those of `PAIR_FEATURES`.
+        lakes: The examples to learn from.
+        share: Share of the correction that is exported.
+        rising: Number of features, the first ones, of which more never lowers a score.
         trees: Number of trees.
         seed: Seed of the draws.
-        share: Share of the correction that is exported.
     """
-    exported = export(_train(lakes, trees, seed))
+    exported = export(_train(lakes, rising, trees, seed))
     return replace(exported, value=np.float32(share) * exported.value)
 
 

@@ -9,6 +9,7 @@ from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
@@ -93,7 +94,7 @@ def test_what_is_known_of_a_pair_stands_whatever_the_trees_say(index: LakeIndex)
     assert score.item() == pytest.approx(known.item(), abs=1e-3)
 
 
-def test_only_a_noisy_or_of_values_is_corrected(index: LakeIndex) -> None:
+def test_each_kind_of_scorer_has_its_own_correction(index: LakeIndex) -> None:
     vectors = index.names.vectors()
     candidates = find_candidates(index, vectors, ModelConfig())
 
@@ -105,8 +106,8 @@ def test_only_a_noisy_or_of_values_is_corrected(index: LakeIndex) -> None:
     cosine = CosineScorer(vectors)
     assert corrected(cosine, index) is cosine
     named = replace(index, features=FeatureConfig(values=False))
-    noisy_or = NoisyOrScorer(named, None, STRENGTHS)
-    assert corrected(noisy_or, named) is noisy_or
+    by_names = build_scorer(named, vectors, Scoring.SIGNALS)
+    assert isinstance(corrected(by_names, named), NameTreeScorer)
 
 
 def features_of(index: LakeIndex) -> dict[str, np.ndarray]:

@@ -1,25 +1,33 @@
 """Test the evaluation of trees against LightGBM's own predictions."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import lightgbm
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from safetensors.numpy import save_file
 
 from benchmarks.trees.fit import DEPTH, export
+from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, RISING_NAME_FEATURES
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
-from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
+from datahub_hyperjoin.model.ranking.trees import (
+    SHIPPED,
+    SHIPPED_FOR_NAMES,
+    TreeEnsemble,
+    shipped_trees,
+)
 
 MAX_BYTES = 2 * 1024 * 1024
 
-PAIRS = arrays(
-    np.float32,
-    (5, len(PAIR_FEATURES)),
-    elements=st.floats(-10, 10, width=32, allow_nan=False),
-)
+
+def pairs_of(features: Sequence[str]) -> st.SearchStrategy[np.ndarray]:
+    """Return a strategy that draws the features of five pairs."""
+    elements = st.floats(-10, 10, width=32, allow_nan=False)
+    return arrays(np.float32, (5, len(features)), elements=elements)
 
 
 def one_split() -> TreeEnsemble:
@@ -71,17 +79,35 @@ def test_trees_come_back_from_a_file(tmp_path: Path) -> None:
     assert np.array_equal(TreeEnsemble.load(file)(rows), tree(rows))
 
 
-def test_the_shipped_trees_ask_for_features_that_exist() -> None:
-    trees = shipped_trees()
-    assert trees.feature.max() < len(PAIR_FEATURES)
+@pytest.mark.parametrize(
+    ("path", "features"),
+    [(SHIPPED, len(PAIR_FEATURES)), (SHIPPED_FOR_NAMES, len(NAME_FEATURES))],
+)
+def test_the_shipped_trees_ask_for_features_that_exist(path: Path, features: int) -> None:
+    trees = shipped_trees(path)
+    assert trees.feature.max() < features
     assert trees.value.shape == (len(trees.feature), 2**DEPTH)
     assert trees.value.nbytes + trees.threshold.nbytes + trees.feature.shape[0] < MAX_BYTES
 
 
 @settings(deadline=None, max_examples=30)
-@given(rows=PAIRS, feature=st.integers(0, len(RISING_FEATURES) - 1), rise=st.floats(0.01, 5))
-def test_more_evidence_never_lowers_a_score(rows: np.ndarray, feature: int, rise: float) -> None:
-    more = rows.copy()
-    more[:, feature] += np.float32(rise)
-    trees = shipped_trees()
-    assert (trees(more) >= trees(rows) - 1e-5).all()
+@given(data=st.data(), rise=st.floats(0.01, 5))
+@pytest.mark.parametrize(
+    ("path", "rows", "rising"),
+    [
+        (SHIPPED, pairs_of(PAIR_FEATURES), len(RISING_FEATURES)),
+        (SHIPPED_FOR_NAMES, pairs_of(NAME_FEATURES), len(RISING_NAME_FEATURES)),
+    ],
+)
+def test_more_evidence_never_lowers_a_score(
+    data: st.DataObject,
+    rise: float,
+    path: Path,
+    rows: st.SearchStrategy[np.ndarray],
+    rising: int,
+) -> None:
+    before = data.draw(rows)
+    more = before.copy()
+    more[:, data.draw(st.integers(0, rising - 1))] += np.float32(rise)
+    trees = shipped_trees(path)
+    assert (trees(more) >= trees(before) - 1e-5).all()
