@@ -73,7 +73,7 @@ class DeclaredKeys:
 
 
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
-    """Map the two columns of each single-column foreign key to the key's name.
+    """Return the name of each single-column foreign key, by the pair that the key declares.
 
     A composite key declares one join of several columns, and says nothing of any single pair.
 
@@ -130,7 +130,7 @@ class CatalogFacts:
 
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column of each single-column foreign key, by the key's two columns."""
+        """The referenced column of each pair that a single-column foreign key declares."""
         keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 

@@ -1,4 +1,4 @@
-"""Prevent pipelines from overwriting each other's evidence.
+"""Prevent pipelines from overwriting each other's metadata about joins.
 
 Each pipeline leaves the joins that an older pipeline shows to that pipeline.
 
@@ -43,7 +43,7 @@ def find_elders(
 
 @dataclass(frozen=True, kw_only=True)
 class Led:
-    """The metadata that other pipelines write instead of this run."""
+    """The metadata that this run leaves to other pipelines."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """Relationships of this run's joins, by URN."""
@@ -130,7 +130,7 @@ def read_led(
     elders: Sequence[OtherPipeline],
     others: Sequence[OtherPipeline],
 ) -> Led:
-    """Find the metadata that other pipelines write instead of this run.
+    """Find the metadata that this run leaves to other pipelines.
 
     If only one of two pipelines has verified a join, that pipeline writes it.
 

@@ -2,7 +2,7 @@
 
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
-    ├─ ModelError            the model cannot be trained, loaded or searched
+    ├─ ModelError            a model cannot be trained, loaded or used
     │  ├─ CheckpointMismatchError
     │  └─ DamagedModelError
     ├─ SparkError            Spark cannot run
@@ -39,7 +39,7 @@ class TableError(HyperJoinError):
 
 
 class ModelError(HyperJoinError):
-    """The model cannot be trained, loaded or searched."""
+    """A model cannot be trained, loaded or used."""
 
 
 class CheckpointMismatchError(ModelError, ValueError):

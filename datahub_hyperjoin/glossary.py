@@ -20,7 +20,7 @@ def read_glossary(
     graph: DataHubGraph,
     namespace: str,
 ) -> Glossary:
-    """Find the term of each group of joinable columns, and the columns that people removed it from.
+    """Find the terms of joinable columns, and the columns from which people removed a term.
 
     A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
     the terms of the column since. A term that is back is no longer removed.

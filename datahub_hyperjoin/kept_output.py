@@ -22,7 +22,7 @@ _close = FileSink.close
 
 
 def _close_unless_interrupted(sink: FileSink) -> None:
-    """Write the file as a whole, unless the sink is closed because of Ctrl-C."""
+    """Close a sink, which then replaces its file, unless Ctrl-C ended the run."""
     if isinstance(sys.exc_info()[1], KeyboardInterrupt):
         logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
     else:
@@ -32,7 +32,7 @@ def _close_unless_interrupted(sink: FileSink) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C, which would leave half of the file. Only the main thread receives it."""
+    """Ignore Ctrl-C, which would leave half of the file; only the main thread receives Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

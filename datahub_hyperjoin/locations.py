@@ -55,7 +55,7 @@ class Dialect:
     of its byte order mark, UTF-8, or the older one that its text resembles most."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding, and invalid or identical delimiter, quote and escape."""
+        """Refuse an unknown encoding, and an invalid or repeated delimiter, quote or escape."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):

@@ -1,4 +1,4 @@
-"""Find plain-text passwords and keys in a recipe.
+"""Find passwords and other secrets that a recipe contains as plain text.
 
 DataHub replaces variables before a source receives its settings, and then a literal looks like a
 variable's value. The recipe as it was written tells them apart.
@@ -27,7 +27,7 @@ also replaces the variables itself, so that such a recipe is never seen as it wa
 
 
 def find_literal_secrets(written: Mapping[str, Any]) -> list[str]:
-    """Return the keys that contain a password, key or token as plain text.
+    """Return the recipe keys whose values contain a password or another secret as plain text.
 
     Args:
         written: A section of a recipe before variables are replaced.

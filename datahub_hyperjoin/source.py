@@ -132,7 +132,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own processors of work units, followed by those of this source.
+        """Return DataHub's own workunit processors, followed by those of this source.
 
         Returns:
             The processors in the order in which they are applied.

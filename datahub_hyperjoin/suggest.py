@@ -220,7 +220,7 @@ def suggest(
     progress: Progress,
     facts: CatalogFacts = _NO_FACTS,
 ) -> Findings:
-    """Suggest columns that join with each key column.
+    """For each key column, suggest the columns that join with it.
 
     Args:
         tables: The tables.

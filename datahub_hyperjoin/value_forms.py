@@ -127,7 +127,7 @@ _MIDNIGHT = " 00:00:00"
 
 
 def canonical_form(normal: str, notation: Notation) -> str:
-    """Convert a value to its value form, such as `31.1.2024` to `2024-01-31`.
+    """Convert a value to its value form, for example `31.1.2024` to `2024-01-31`.
 
     Args:
         normal: The normal form of a value.

@@ -295,7 +295,7 @@ class NotAvroError(UnreadableTableError):
 
 
 class TooDeepError(UnreadableTableError):
-    """A line of JSON is nested too deeply for its parser."""
+    """A line of JSON is nested too deeply to parse."""
 
     @classmethod
     def beyond(cls, most: int) -> Self:

@@ -176,7 +176,7 @@ def _spill_folder() -> Path:
 
 
 def _java_options(settings: dict[str, str]) -> dict[str, str]:
-    """Return options that keep temporary files of the driver's Java process private.
+    """Return Java options that put the driver's temporary files into a private folder.
 
     Java does not read TMPDIR. Killed, it leaves libraries that it unpacked and Spark's folders.
     """

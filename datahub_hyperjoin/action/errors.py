@@ -56,7 +56,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_model(cls, path: str) -> Self:
-        """Report that the recipe would train a network after every decision."""
+        """Report that the recipe has no saved model, so every run would train a network."""
         fix = "Set `model.path` to a folder, and run the recipe once with `datahub ingest`"
         return cls.because(
             [f"`recipe` is {path!r}, which would train a network after every decision. {fix}"]

@@ -125,7 +125,10 @@ class Hearing:
         return any(instance.contains(table) for instance in self.instances)
 
     def _loses_term(self, event: MetadataChangeLogClass, urn: str) -> bool:
-        """Return whether a column of the recipe's tables lost a glossary term, whoever added it."""
+        """Return whether a column of the recipe's tables lost a glossary term.
+
+        It does not matter who had added the term.
+        """
         before, after = (
             {term.urn for term in it.terms} if it else set()
             for it in _states(event, GlossaryTermsClass)

@@ -88,7 +88,7 @@ def suggest_safe_joins(
 
 
 def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
-    """Return a join's right table, and whether each left row matches at most one of its rows.
+    """Return a join's right table, and whether each left row matches at most one right row.
 
     A person has to choose among safe joins that agree in both.
     """

@@ -44,7 +44,7 @@ def add_entries(
 def _with(
     answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
 ) -> Answer:
-    """Add the first entries to an answer, and the number of entries left out."""
+    """Add the first entries and the number of remaining entries to an answer."""
     others = len(entries) - count
     hint = "" if skip is None else f"; repeat with skip={skip + count}"
     more = {"more": f"{others} more{hint}"} if others else {}

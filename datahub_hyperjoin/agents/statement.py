@@ -65,7 +65,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table of a path but the first, with the pairs that join it to the previous one.
+    """Yield each table after a path's first, with the pairs that join it to the preceding table.
 
     A crosswalk is a table of its own.
     """

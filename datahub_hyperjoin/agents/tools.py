@@ -135,7 +135,7 @@ class JoinTools:
         return assess_join(found, statements, min_score=self._min_score)
 
     def accept_join(self, join: _Join, why: _Why) -> Answer:
-        """Record that the user confirms a join.
+        """Record that the user accepts a join.
 
         Call this tool only if the user has decided so.
         """
@@ -155,7 +155,7 @@ class JoinTools:
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Return the joins that an agent asks about, and the name of their dataset or column."""
+        """Return a name for the subject of an agent's question, and the subject's joins."""
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
         if column:
@@ -172,7 +172,7 @@ def _nothing(name: str) -> Answer:
 
 
 def _unless_described(join: CatalogJoin, why: str) -> str:
-    """Return the reason to store as a join's description; empty if it already has one."""
+    """Return `why` as the description of a join; empty if the join already has a description."""
     return "" if join.description else why
 
 

@@ -15,7 +15,7 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Among the missing tables, find those whose datasets DataHub still has.
+    """Find the missing tables whose datasets are not soft-deleted in DataHub.
 
     A folder that is not mounted looks like a folder whose tables were deleted. Only the catalog can
     tell: when a table is deleted for good, a connector or a person also removes its dataset.

@@ -103,7 +103,7 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_describe_tables(cls) -> Self:
-        """Report that suggestions from names alone need a DataHub server."""
+        """Report that `catalog.described` needs a DataHub server."""
         return cls(
             "`catalog: datahub` takes the tables from a DataHub server. Configure a `datahub-rest` "
             "sink, or set `catalog.folder` or `connections`"

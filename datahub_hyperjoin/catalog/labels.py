@@ -51,7 +51,7 @@ class Labelled(Protocol):
 
 
 def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
-    """Return the tags and glossary terms of a dataset and of its columns.
+    """Yield the tags and glossary terms of a dataset and of its columns.
 
     Args:
         aspects: The aspects of the dataset. Connectors write into its schema, and people into the

@@ -137,7 +137,7 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the entities of which more has arrived than aspects that people do not see."""
+    """Return the entities, except unseen ones whose main aspect has not arrived."""
     return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 
 

@@ -224,9 +224,9 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Find the new name of each missing table, if only one table can be the renamed one.
+    """Find the new name of each removed table that has exactly one possible new name.
 
-    Warn if several can be.
+    Warn about each table whose new name is ambiguous.
     """
     # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]

@@ -122,7 +122,7 @@ def path_as_table(path: JoinPath) -> str:
 
 
 def _route(path: JoinPath) -> str:
-    """List the tables of a path in order, with its crosswalks."""
+    """List the tables and crosswalks of a path in order."""
     names = [path.tables[0].name]
     for join in path.joins:
         through = [f"crosswalk {join.via[0].table.name}"] if join.via else []

@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the columns that a decision about a join names.
+    """Return the pairs of columns that identify a join in a decision.
 
     Args:
         join: The join. A decision about one through a crosswalk names its two ends.
@@ -32,7 +32,7 @@ def write_about(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build a decision about a join, in the form that the page writes.
+    """Build a decision about a join, in the same form as a decision made on the HTML page.
 
     Args:
         columns: The columns of the join.

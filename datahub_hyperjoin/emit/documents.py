@@ -56,7 +56,7 @@ def emit_guide(
 
 
 def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
-    """Write the document that tells agents where to find the other documents.
+    """Write the document that tells agents where to find the documents of `emit_guide`.
 
     Only this document appears in global search. DataHub's MCP server offers its tools for documents
     only if search finds one.

@@ -97,7 +97,7 @@ class Publication:
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
     def shown_by(self, config: EmitConfig) -> frozenset[str]:
-        """Return the URNs of the queries and documents that may show the joins.
+        """Return the URNs of the queries and documents that a run may write for the joins.
 
         Args:
             config: The layers to write.
@@ -309,7 +309,7 @@ def _lineage(
 def _embeds(
     publication: Publication, existing: ExistingState, service: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Show each table's joins in its Preview tab, unless it shows a page of someone else."""
+    """Show each table's joins in its Preview tab, unless the tab shows somebody else's page."""
     for dataset in map(dataset_urn, _by_table(publication.linking)):
         if dataset not in existing.foreign_embeds:
             url = embed_url(service, dataset)

@@ -96,7 +96,7 @@ def direct_joins(
     form: LineageForm = LineageForm.DASHED,
     queries: Container[str] = (),
 ) -> Lineage:
-    """Convert joins to lineage edges, each from one table to the other.
+    """Convert joins to lineage edges, from the referenced column to the referring column.
 
     A join that would close a cycle is left out. The best joins are converted first. Joins whose
     role has no direction and joins of a table with itself are no lineage. A composite key becomes

@@ -97,7 +97,7 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score and the evidence as text; the score is omitted if it is 1.00."""
+        """The score, the share and the relation as text; the score is omitted if it is 1.00."""
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
@@ -148,7 +148,7 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add earlier join partners that this run can neither confirm nor reject.
+    """Add the listed join partners of each column to those that the run found.
 
     Args:
         found: The partners of each column that the run found.

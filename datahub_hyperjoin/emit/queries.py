@@ -38,7 +38,7 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe a join's evidence and the result of its SQL in English.
+    """Describe, in English, the evidence of a join and the result of the join's SQL.
 
     The text gives the evidence and the result of the SQL.
 

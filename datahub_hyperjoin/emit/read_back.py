@@ -51,7 +51,7 @@ Written = TypeVar("Written")
 
 
 class ReadBack(Committable):
-    """The last step of a run, which checks that its changes reached the catalog.
+    """The last step of a run: a check that the run's changes have reached the catalog.
 
     The step precedes the storage of the checkpoints. If the server has not processed a change by
     then, the next run reads it back, or withdraws it again.

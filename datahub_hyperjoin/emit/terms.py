@@ -63,7 +63,7 @@ def node_urn(namespace: str) -> str:
 
 
 def term_urn(namespace: str, anchor: ColumnId) -> str:
-    """Return the URN for a new term, derived from one column of the term's group.
+    """Derive the URN of a new term from one column of the group that gets the term.
 
     Args:
         namespace: Prefix of the terms.

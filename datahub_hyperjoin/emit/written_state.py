@@ -204,7 +204,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without the properties, queries and lineage edges of another state.
+        """Return a copy without another state's properties, queries, lineage, terms and embeds.
 
         Args:
             part: The other state.
@@ -227,7 +227,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def with_seen(self, present: AbstractSet[str]) -> Self:
-        """Return a copy that lists the written entities that the catalog does not have yet.
+        """Return a copy whose field `unseen` lists the written entities not yet in the catalog.
 
         Args:
             present: URNs of relationships and queries that the catalog has.

@@ -134,7 +134,7 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend chains by one join, and return the new chains that are cheaper than known ones."""
+    """Extend chains by one join, and return the extended chains that are the cheapest so far."""
     reached: dict[_State, _Chain] = {}
     for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for link in links.get(table, ()):

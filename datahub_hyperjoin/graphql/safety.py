@@ -26,7 +26,7 @@ def alone(join: CatalogJoin) -> JoinPath:
 
 
 def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
-    """List the reasons why an agent may not use a join.
+    """List the reasons why an agent must not use a join.
 
     Args:
         join: The join.

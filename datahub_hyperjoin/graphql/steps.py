@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins that may leave a chain without a table whose rows are unique.
+    """Count the joins that may make the rows of every table in a chain repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether one more join may leave a chain without a table whose rows are unique.
+    """Return whether one more join may make the rows of every table in a chain repeat.
 
     Args:
         join: The further join, with the last table of the chain on the left.

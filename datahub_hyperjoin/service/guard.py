@@ -57,7 +57,7 @@ def policy(nonce: str, frames: str) -> str:
 
 
 class SecureHeaders:
-    """Adds security headers to every HTTP response.
+    """The middleware that adds security headers to every HTTP response.
 
     Args:
         app: The web application.

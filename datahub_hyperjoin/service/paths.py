@@ -38,7 +38,7 @@ class DescribedPath(TypedDict):
 
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
-    """Describe the best path that connects two datasets without multiplying rows.
+    """Describe the best path of joins between two datasets, ignoring many-to-many paths.
 
     Args:
         graph: DataHub's server.
@@ -47,7 +47,7 @@ def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
 
     Raises:
         UnknownNameError: There is no such dataset.
-        NoPathError: No path connects the datasets, or none without multiplying rows.
+        NoPathError: No path connects the datasets, or only many-to-many paths do.
         DeniedError: The server refuses the request.
         UnansweredError: The server cannot be reached or fails.
     """

@@ -159,7 +159,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Append `'` to a table name until no name in use is the same, ignoring case.
+        """Append `'` to a table name as often as needed to make it unique, ignoring case.
 
         DuckDB ignores the case of names, and file systems do not.
 

@@ -58,7 +58,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def without_time_limit(cls, system: str) -> Self:
-        """Report that a database cannot limit the run time of a statement."""
+        """Report that HyperJoin cannot limit the run time of statements in a database."""
         return cls(
             f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
             "PostgreSQL, MariaDB, MySQL and SQLite"
@@ -66,7 +66,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that no SQL found for a join returns the measured number of rows."""
+        """Report that no statement tried for a join returns the measured number of rows."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"

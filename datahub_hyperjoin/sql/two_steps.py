@@ -24,7 +24,7 @@ _Equal = tuple[exp.Condition, exp.Condition]
 
 @dataclass(frozen=True, slots=True)
 class TwoStepsInSql:
-    """Builds the SQL of a join through a crosswalk."""
+    """A builder for the SQL of a join through a crosswalk."""
 
     tables: tuple[TableInSql, TableInSql, TableInSql]
     """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""

@@ -38,7 +38,7 @@ class TableInSql:
 
 @dataclass(frozen=True, slots=True)
 class JoinInSql:
-    """Builds the SQL of a join between two tables."""
+    """A builder for the SQL of a join between two tables."""
 
     tables: tuple[TableInSql, TableInSql]
     """The first and the second table, which are `a` and `b` in SQL."""

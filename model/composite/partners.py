@@ -158,7 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs whose two tables are also connected by a pair with another left column."""
+    """Mark the pairs whose two tables are connected through more than one left column."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])

@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.config.sections import (
 
 
 def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
-    """If no network is trained, return the recipe keys that therefore have no effect.
+    """Return the recipe keys that are set but have no effect because no network is trained.
 
     Args:
         config: The section `model` of the recipe.

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""A sparse matrix that counts the columns shared by any two hyperedges.
+    r"""A sparse matrix that weights each pair of hyperedges by the columns that they share.
 
     It holds the non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row,
     where $\Pi$ is the incidence matrix of columns and hyperedges. A column is in at most two

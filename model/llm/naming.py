@@ -131,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Map each column to the name variant in the answer to its question, if usable."""
+    """Map columns to the usable name variants in the answers to their questions."""
     return {
         column: name
         for question, answer in answers.items()

@@ -71,7 +71,7 @@ def _shape(text: str) -> tuple[float, ...]:
 
 
 class Featurizer:
-    """Converts names and cells to the network's input.
+    """A converter from names and cells to the network's input.
 
     It uses a vocabulary and fastText word vectors.
 

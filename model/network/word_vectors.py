@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield two lines of text for each column, from which fastText learns.
+    """For each column, yield two lines of text from which fastText learns.
 
     A line has the names, then the values in random order. The names are those of the table and of
     the column.

@@ -131,7 +131,7 @@ class PairSignals:
 
 
 def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute how probable a join is if only entities, crosswalks and the catalog count.
+    """Compute the probability of a join from entities, crosswalks and the catalog alone.
 
     Args:
         signals: The signals of each pair.
@@ -145,7 +145,7 @@ def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measu
 
 
 def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute how probable a join is if only shared entities and crosswalks count."""
+    """Compute the probability of a join from shared entities and crosswalks alone."""
     by_entities = np.where(
         signals.same_form,
         strengths.same_form * (signals.entities > 0),

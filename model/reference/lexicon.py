@@ -153,7 +153,7 @@ class Lexicon:
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word is one of a kind's codes or names.
+    """Return the probability that a random word equals a code or name of the given form.
 
     The random word is as long as one of these names. Only forms made of letters alone or digits
     alone can be hit by chance.

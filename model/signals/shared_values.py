@@ -74,7 +74,7 @@ class _Postings:
         yield slice(start, columns)
 
     def pairs(self, block: slice) -> Pairs:
-        """Count the hashes that the columns of a block share with all columns."""
+        """Pair a block of columns with all columns, and count the hashes that each pair shares."""
         counts = (self.holds[self.sketch_of[block]] @ self.holds.T).tocoo()
         # Each sketch on the right stands for all its columns.
         repeats = np.diff(self.starts)[counts.col]

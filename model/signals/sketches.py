@@ -87,7 +87,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes in the pair's slice up to the pair's threshold.
+    """For each pair, count the hashes in its slice that do not exceed its threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.

@@ -195,7 +195,7 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that fit the most values, and at least `_MIN_SHARE` of them.
+    """Return the notations that fit the most values, if these are at least `_MIN_SHARE` of all.
 
     There are several if the values do not decide.
     """

@@ -1,4 +1,4 @@
-"""Read the files of a Spark catalog's table, with the columns that the catalog lists.
+"""Read the files of a table in a Spark catalog, with the columns that the catalog lists.
 
 Spark returns the columns of the catalog, whatever is in a file: those that it lacks are null, and
 further ones are left out. Where types differ, it converts values. The conversions that leave all

@@ -69,7 +69,7 @@ def is_deep(line: bytes) -> bool:
 
 
 def _has_many_brackets(lines: bytes) -> bool:
-    """Return whether a line has so many opening brackets that it may be too deep.
+    """Return whether any line has so many opening brackets that it may be too deep.
 
     Brackets inside strings count, too: telling them apart takes ten times as long. A line with
     too many brackets has all of a stretch that begins and ends at every hundredth.

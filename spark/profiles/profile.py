@@ -54,7 +54,7 @@ def profile_lake(
 
 
 def _left_to_spark(profiles: Iterable[TableProfile]) -> Iterator[Table]:
-    """Yield the tables of a Spark catalog whose files could not be read without Spark.
+    """Yield the Spark catalog tables whose files could not be read without Spark.
 
     They have no state: what they hold depends on more than their files.
     """

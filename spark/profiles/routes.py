@@ -90,7 +90,7 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
 def session_for(
     tables: Sequence[Table], session: OptionalSession, config: ProfileConfig
 ) -> SparkSession | None:
-    """Return the session that reads tables, and start Spark only if they are worth it.
+    """Return a Spark session to read tables, or None if local processes read them faster.
 
     Args:
         tables: The tables to read.

@@ -151,7 +151,7 @@ class Store:
         self._discard_results()
 
     def discard_profiles(self) -> None:
-        """Delete all stored profiles, because they contain values of tables."""
+        """Delete all stored profiles, which contain values from tables."""
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
             self._discard_results()

@@ -116,10 +116,10 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """List the column tuples whose counts show how many rows match by chance.
+    """Return copies of the referring tuple, each with one column shuffled, then the key's tuple.
 
-    The result has copies of the referring tuple, each with another column shuffled, then the key's
-    tuple.
+    Shuffling moves the column's values to random rows. The matches of a copy with the key thus show
+    how many rows would match by chance if this column had nothing to do with the others.
     """
     (table, referring), key = _tuples_of(reference)
     # Of two columns, shuffling the second instead of the first makes no difference.

@@ -203,7 +203,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for normal forms (`v`), row counts (`n`) and which are inexact (`x`).
+    """Write the query for normal forms (`v`), row counts (`n`) and flags for inexact forms (`x`).
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

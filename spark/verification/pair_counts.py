@@ -92,7 +92,7 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the positions of common values in two sorted arrays.
+    """Find the positions of shared values in two sorted arrays.
 
     This is a binary search in the longer array for each value of the shorter.
     """

@@ -164,7 +164,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count the matches of the pairs that are compared as written."""
+    """Let databases count the matches of pairs whose values are compared as written."""
     pairs = [way.pair for way in compared if not any(way.kinds)]
     counted = count_in_databases(tables, pairs, texts)
     return {
