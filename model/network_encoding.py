@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint_architecture
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.reuse import begin, find_trained
-from datahub_hyperjoin.model.training.augmented_views import TrainingData
+from datahub_hyperjoin.model.training.augmented_views import ViewSource
 from datahub_hyperjoin.model.training.train import fit, repeatable
 from datahub_hyperjoin.temporary import temporary_folder
 
@@ -34,8 +34,8 @@ def _device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> TrainingData:
-    return TrainingData(
+def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> ViewSource:
+    return ViewSource(
         index=index,
         featurizer=featurizer,
         positions=find_positions(index, config),
@@ -45,7 +45,7 @@ def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig)
 
 
 @torch.inference_mode()
-def _embed(model: Model, data: TrainingData) -> Float32[np.ndarray, "column width"]:
+def _embed(model: Model, data: ViewSource) -> Float32[np.ndarray, "column width"]:
     batch = Batch(
         features=data.whole(),
         graph=build_hypergraph(data.index.groups, len(data.lake)),
@@ -65,7 +65,7 @@ def _check_learnable(index: LakeIndex) -> None:
 
 def _train(
     model: Model,
-    data: TrainingData,
+    data: ViewSource,
     watch: Callable[[Epoch], None],
 ) -> None:
     """Train the network of a model, and save the model if `model.path` is set.

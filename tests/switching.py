@@ -25,7 +25,7 @@ from datahub_hyperjoin.model.network.features import Featurizer, build_vocabular
 from datahub_hyperjoin.model.network.word_vectors import train_vectors
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.training import train
-from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 
 NOTHING = CatalogFacts()
 BLEND = RankingConfig(scoring=Scoring.BLEND)
@@ -53,12 +53,12 @@ def build(lake: Lake, config: ModelConfig) -> LakeIndex:
     return build_lake_index(lake, config, NOTHING)
 
 
-def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
+def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> ViewSource:
     """Make training data from a lake, with word vectors trained on the same lake."""
     lake = index.lake
     vectors = train_vectors(lake, config, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
-    return TrainingData(
+    return ViewSource(
         index=index,
         featurizer=featurizer,
         positions=find_positions(index, config),
@@ -67,7 +67,7 @@ def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> TrainingDa
     )
 
 
-def training_data(lake: Lake, config: ModelConfig, folder: Path) -> TrainingData:
+def training_data(lake: Lake, config: ModelConfig, folder: Path) -> ViewSource:
     return data_from(build(lake, config), config, folder)
 
 

@@ -15,7 +15,7 @@ Groups = Sequence[Int[np.ndarray, " _"]]
 
 @dataclass(frozen=True)
 class ColumnGroups:
-    """The columns of each hyperedge, within and across tables."""
+    """The columns of each hyperedge: one for each table, and one for each value domain."""
 
     within: Groups
     """The columns of each table."""

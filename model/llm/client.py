@@ -17,22 +17,22 @@ import openai
 from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
-from datahub_hyperjoin.model.llm.reply import Outcome, Reply
+from datahub_hyperjoin.model.llm.reply import FailureKind, Reply
 from datahub_hyperjoin.redact import in_short
 
 _MAX_BYTES = 1 << 20
 """Maximum size of an answer."""
-_OUTCOMES: dict[int, Outcome] = {
-    HTTPStatus.BAD_REQUEST: Outcome.UNSUPPORTED,
-    HTTPStatus.UNPROCESSABLE_ENTITY: Outcome.UNSUPPORTED,
-    HTTPStatus.UNAUTHORIZED: Outcome.REFUSED,
-    HTTPStatus.PAYMENT_REQUIRED: Outcome.REFUSED,
-    HTTPStatus.FORBIDDEN: Outcome.REFUSED,
-    HTTPStatus.NOT_FOUND: Outcome.REFUSED,
-    HTTPStatus.REQUEST_TIMEOUT: Outcome.BUSY,
-    HTTPStatus.CONFLICT: Outcome.BUSY,
-    HTTPStatus.TOO_EARLY: Outcome.BUSY,
-    HTTPStatus.TOO_MANY_REQUESTS: Outcome.BUSY,
+_FAILURE_KINDS: dict[int, FailureKind] = {
+    HTTPStatus.BAD_REQUEST: FailureKind.UNSUPPORTED,
+    HTTPStatus.UNPROCESSABLE_ENTITY: FailureKind.UNSUPPORTED,
+    HTTPStatus.UNAUTHORIZED: FailureKind.REFUSED,
+    HTTPStatus.PAYMENT_REQUIRED: FailureKind.REFUSED,
+    HTTPStatus.FORBIDDEN: FailureKind.REFUSED,
+    HTTPStatus.NOT_FOUND: FailureKind.REFUSED,
+    HTTPStatus.REQUEST_TIMEOUT: FailureKind.BUSY,
+    HTTPStatus.CONFLICT: FailureKind.BUSY,
+    HTTPStatus.TOO_EARLY: FailureKind.BUSY,
+    HTTPStatus.TOO_MANY_REQUESTS: FailureKind.BUSY,
 }
 
 
@@ -75,7 +75,7 @@ class Client:
             The model's reply.
 
         Raises:
-            NoReplyError: The request failed; its outcome tells whether to try again.
+            NoReplyError: The request failed; its kind tells whether to try again.
         """
         try:
             return _read(self._post(prompt, form))
@@ -124,10 +124,12 @@ class Client:
 
 def _refused(response: httpx2.Response) -> NoReplyError:
     status = response.status_code
-    default = Outcome.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Outcome.INVALID
+    default = (
+        FailureKind.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else FailureKind.INVALID
+    )
     return NoReplyError.from_status(
         status,
-        outcome=_OUTCOMES.get(status, default),
+        kind=_FAILURE_KINDS.get(status, default),
         wait=read_wait(response.headers.get("retry-after", "")),
     )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Outcome(Enum):
+class FailureKind(Enum):
     """A kind of failed request to a language model.
 
     The kind decides whether the request is repeated.

@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.failure import Failure
 from datahub_hyperjoin.model.llm.parsing import read_names
 from datahub_hyperjoin.model.llm.prompt import FORMS, Form, Prompt
-from datahub_hyperjoin.model.llm.reply import Outcome, Reply
+from datahub_hyperjoin.model.llm.reply import FailureKind, Reply
 
 _RETRIES = 4
 """Repetitions of a request when the endpoint is busy, fails or does not answer."""
@@ -73,7 +73,7 @@ class Requester:
             try:
                 reply = self._request(prompt, FORMS[form])
             except NoReplyError as error:
-                if error.outcome is Outcome.UNSUPPORTED and self._simplify(form):
+                if error.kind is FailureKind.UNSUPPORTED and self._simplify(form):
                     continue
                 if not self._wait_to_repeat(error, repetitions):
                     self._record_failure(error)
@@ -92,7 +92,7 @@ class Requester:
 
     @property
     def failures(self) -> Iterator[Failure]:
-        """The warnings about all failures so far, one for each kind."""
+        """The failures so far, one for each kind, to warn about."""
         if self._stop_reason:
             yield self._stop_reason
         if self._failed:
@@ -117,7 +117,7 @@ class Requester:
             reply = self._send(prompt, form)
             used = _used(reply, most)
         except NoReplyError as error:
-            if error.outcome not in {Outcome.LOST, Outcome.INVALID}:
+            if error.kind not in {FailureKind.LOST, FailureKind.INVALID}:
                 used = Usage()
             raise
         finally:
@@ -152,7 +152,7 @@ class Requester:
 
         Return False if repeating is pointless.
         """
-        if error.outcome not in {Outcome.BUSY, Outcome.LOST} or repetitions == _RETRIES:
+        if error.kind not in {FailureKind.BUSY, FailureKind.LOST} or repetitions == _RETRIES:
             return False
         # Waits are random, so that threads which failed together do not return together.
         wait = self._first_wait * 2**repetitions * float(self._random.uniform(0.5, 1.5))
@@ -161,7 +161,7 @@ class Requester:
 
     def _record_failure(self, error: NoReplyError) -> None:
         """Count a failed request, and stop if further requests would probably fail too."""
-        if error.outcome is Outcome.REFUSED:
+        if error.kind is FailureKind.REFUSED:
             self._stop_for(Failure.refused(error.status))
             return
         reason = str(error)

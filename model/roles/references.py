@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the keys of other tables that almost certainly refer to it."""
+        """For each key, those keys of other tables which almost certainly refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():

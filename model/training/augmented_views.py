@@ -79,8 +79,8 @@ class _View:
 
 
 @dataclass(frozen=True)
-class TrainingData:
-    """The input of training: the lake index, features and settings."""
+class ViewSource:
+    """The lake index, features and settings from which augmented views are drawn."""
 
     index: LakeIndex
     featurizer: Featurizer
@@ -109,7 +109,7 @@ class TrainingData:
 
 
 def _features(
-    data: TrainingData,
+    data: ViewSource,
     *,
     titles: Sequence[str],
     names: Sequence[str],
@@ -127,7 +127,7 @@ def _features(
 
 
 def _left_view(
-    data: TrainingData,
+    data: ViewSource,
     columns: Int[np.ndarray, " column"],
     held: ValueSplit,
     random: np.random.Generator,
@@ -164,7 +164,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 
 
 def _rename_tables(
-    data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
+    data: ViewSource, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
     """Choose a title for each table of the second view.
 
@@ -180,7 +180,7 @@ def _rename_tables(
     return {table: rewrite(titles[table]) for table in np.unique(tables).tolist()}
 
 
-def _rename_column(data: TrainingData, column: int, random: np.random.Generator) -> str:
+def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
     """Choose a name for a column of the second view.
 
     It is meaningless, varied or unchanged.
@@ -194,7 +194,7 @@ def _rename_column(data: TrainingData, column: int, random: np.random.Generator)
 
 
 def _rewrite_cells(
-    data: TrainingData,
+    data: ViewSource,
     column: int,
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
@@ -211,7 +211,7 @@ def _rewrite_cells(
 
 
 def _right_view(
-    data: TrainingData,
+    data: ViewSource,
     columns: Int[np.ndarray, " column"],
     tables: Int[np.ndarray, " column"],
     held: ValueSplit,
@@ -248,7 +248,7 @@ def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
     return [group for group in np.split(order, cuts) if len(group)]
 
 
-def _join(data: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
+def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generator) -> Batch:
     """Combine two views into one batch, which needs only one forward pass.
 
     Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
@@ -286,7 +286,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
 
 
 def sample_pairs(
-    data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
+    data: ViewSource, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
     """Sample a training batch with one positive pair for each key column.
 

@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rat
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import TrainingState
-from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 from datahub_hyperjoin.model.training.losses import measure_loss
 from datahub_hyperjoin.model.training.validation import (
     check_spread,
@@ -60,7 +60,7 @@ def _run_epoch(state: TrainingState, batches: Iterator[PairBatch], method: Metho
 
 def fit(
     network: HIN,
-    data: TrainingData,
+    data: ViewSource,
     keys: Int[np.ndarray, " key"],
     random: np.random.Generator,
     journal: Journal = _NO_JOURNAL,

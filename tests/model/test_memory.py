@@ -19,13 +19,13 @@ from datahub_hyperjoin.model.network.features import Featurizer, build_vocabular
 from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
 from datahub_hyperjoin.model.network.word_vectors import train_vectors
-from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 from datahub_hyperjoin.model.training.losses import measure_loss
 from datahub_hyperjoin.model.training.validation import measure_cosines
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
-MakeData = Callable[[int], TrainingData]
+MakeData = Callable[[int], ViewSource]
 KEYS, BATCHES, TABLES, DIMENSION, STEPS = 16, 10, 32, 8, 4
 CONFIG = ModelConfig(
     setting=replace(OURS, dimension=DIMENSION, heads=4), network=NetworkConfig(width=32)
@@ -46,11 +46,11 @@ def make_data(make_lake: MakeLake, tmp_path: Path) -> MakeData:
     one = make_lake({"t0": table(0)})
     vectors = train_vectors(one, CONFIG, path=tmp_path / "v")
 
-    def make(tables: int) -> TrainingData:
+    def make(tables: int) -> ViewSource:
         lake = make_lake({f"t{number}": table(number) for number in range(tables)})
         index = build_lake_index(lake, ModelConfig(), CatalogFacts())
         featurizer = Featurizer(vectors, build_vocabulary(lake, 50))
-        return TrainingData(
+        return ViewSource(
             index=index,
             featurizer=featurizer,
             positions=return_probabilities(index.joins, STEPS),
@@ -60,7 +60,7 @@ def make_data(make_lake: MakeLake, tmp_path: Path) -> MakeData:
     return make
 
 
-def draw(data: TrainingData) -> Iterator[PairBatch]:
+def draw(data: ViewSource) -> Iterator[PairBatch]:
     random = np.random.default_rng(0)
     for _ in range(BATCHES):
         yield sample_pairs(data, random.choice(data.index.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature

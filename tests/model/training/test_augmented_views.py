@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
-from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 from datahub_hyperjoin.tables import pair_of
 from switching import SHORT, SMALL, data_from, switched
 
@@ -26,16 +26,16 @@ NOTHING = CatalogFacts()
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
-def cut(lake: Lake, folder: Path, knowledge: CatalogFacts = NOTHING) -> TrainingData:
+def cut(lake: Lake, folder: Path, knowledge: CatalogFacts = NOTHING) -> ViewSource:
     return data_from(build_lake_index(lake, SHORT, knowledge), SHORT, folder)
 
 
 @pytest.fixture
-def data(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> TrainingData:
+def data(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> ViewSource:
     return cut(make_lake(airline_tables), tmp_path)
 
 
-def draw(data: TrainingData, seed: int) -> PairBatch:
+def draw(data: ViewSource, seed: int) -> PairBatch:
     return sample_pairs(data, np.array(KEYS), np.random.default_rng(seed))
 
 
@@ -49,7 +49,7 @@ def draw(data: TrainingData, seed: int) -> PairBatch:
     seed=st.integers(0, 2**16),
 )
 def test_nothing_passes_from_one_view_to_the_other(
-    data: TrainingData, keys: set[int], pair: set[int], verdict: Verdict | None, seed: int
+    data: ViewSource, keys: set[int], pair: set[int], verdict: Verdict | None, seed: int
 ) -> None:
     ids = data.lake.ids
     said = {pair_of(*(ids[key] for key in pair)): CatalogEvidence(verdict=verdict)}
@@ -68,13 +68,13 @@ def test_nothing_passes_from_one_view_to_the_other(
     assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
 
 
-def test_domains_connect_tables_within_a_view(data: TrainingData) -> None:
+def test_domains_connect_tables_within_a_view(data: ViewSource) -> None:
     config = switched(SMALL, setting__context_dropout_rate=0.0)
     assert int(draw(replace(data, config=config), 0).batch.graph.across.sum()) >= 4
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_pair_is_the_same_column_on_both_sides(data: TrainingData, seed: int) -> None:
+def test_a_pair_is_the_same_column_on_both_sides(data: ViewSource, seed: int) -> None:
     still = replace(data, config=switched(SMALL, setting__corruption=False))
     pairs = draw(replace(still, config=switched(still.config, setting__name_variants=False)), seed)
     names = pairs.batch.features.names.vectors
@@ -84,7 +84,7 @@ def test_a_pair_is_the_same_column_on_both_sides(data: TrainingData, seed: int) 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_positive_stands_in_another_table_as_often_as_asked(
-    data: TrainingData, share: float
+    data: ViewSource, share: float
 ) -> None:
     config = switched(SMALL, setting__table_swap_rate=share, setting__corruption=False)
     config = switched(config, setting__name_variants=False)
@@ -102,7 +102,7 @@ def test_a_positive_stands_in_another_table_as_often_as_asked(
 
 
 def test_joinable_columns_are_no_negatives(
-    data: TrainingData, monkeypatch: pytest.MonkeyPatch
+    data: ViewSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
     names = [str(data.lake.ids[key]) for key in KEYS]
@@ -112,7 +112,7 @@ def test_joinable_columns_are_no_negatives(
     assert of_carrier[names.index("flights.tailnum")]
 
 
-def test_the_right_view_is_of_tables_never_seen(data: TrainingData) -> None:
+def test_the_right_view_is_of_tables_never_seen(data: ViewSource) -> None:
     pairs = draw(data, 3)
     left, right = pairs.batch.tables.tensor_split([int(pairs.candidates[0])])
     assert (right == UNSEEN).all()
@@ -120,7 +120,7 @@ def test_the_right_view_is_of_tables_never_seen(data: TrainingData) -> None:
     assert (left == UNSEEN).any()
 
 
-def test_the_same_generator_draws_the_same_pairs(data: TrainingData) -> None:
+def test_the_same_generator_draws_the_same_pairs(data: ViewSource) -> None:
     one, other = draw(data, 5), draw(data, 5)
     assert one.batch.features.content.equal(other.batch.features.content)
     assert one.batch.features.names.tokens.equal(other.batch.features.names.tokens)
@@ -206,7 +206,7 @@ def test_a_rejected_partner_is_in_the_batch(
 
 
 def test_knowledge_of_other_columns_changes_no_batch(
-    data: TrainingData, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+    data: ViewSource, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
 ) -> None:
     knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
     other = draw(cut(make_lake(airline_tables), tmp_path, knowledge), 5)
