@@ -17,6 +17,7 @@ from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.table_selection import (
     OWN_CATALOG,
     TableSelection,
+    has_lower_case_names,
     names_of,
     platform_of,
 )
@@ -204,6 +205,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
             env=self.env,
             instance=self.platform_instance,
             names=self.names or names_of(self.source),
+            is_lower_case=not self.names and has_lower_case_names(self.source),
             schemas=self.schemas,
             tables=self.tables,
             views=self.views,

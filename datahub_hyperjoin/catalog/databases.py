@@ -1,7 +1,6 @@
 """List the tables of a database."""
 
-from sqlalchemy import URL
-
+from datahub_hyperjoin.catalog.connector_names import database_name
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Database, Relation
@@ -34,7 +33,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
         engine.dispose()
     tables = [
         selection.table(
-            database=_database_name(engine.url),
+            database=database_name(engine.url),
             schema=relation.schema,
             table=relation.name,
             title=relation.name,
@@ -53,19 +52,3 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     if not tables:
         raise NoTablesError.in_database(connection, seen=len(relations))
     return tables
-
-
-def _database_name(url: URL) -> str:
-    """Return the name of the database or catalog in a URL, without a schema that follows it.
-
-    >>> from sqlalchemy import make_url
-    >>> _database_name(make_url("snowflake://reader@account/shop/public"))
-    'shop'
-    >>> _database_name(make_url("trino://reader@host/hive/sales"))
-    'hive'
-    >>> _database_name(make_url("mssql+pymssql://reader@host/a/b"))
-    'a/b'
-    """
-    name = url.database or ""
-    is_followed_by_schema = url.get_backend_name() in {"snowflake", "trino"}
-    return name.partition("/")[0] if is_followed_by_schema else name

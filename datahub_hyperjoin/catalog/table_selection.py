@@ -7,6 +7,7 @@ from datahub.configuration.common import AllowDenyPattern
 from sqlalchemy import make_url
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.catalog.connector_names import ConnectorNames, connector_names
 from datahub_hyperjoin.locations import (
     DEFAULT_DIALECT,
     Database,
@@ -22,7 +23,6 @@ OWN_CATALOG = "spark_catalog"
 """Spark's name for its own catalog, which is Hive's metastore if Spark has one."""
 
 _PLATFORMS = {
-    "postgresql": "postgres",
     "s3a": "s3",
     "s3n": "s3",
     "gs": "gcs",
@@ -31,10 +31,7 @@ _PLATFORMS = {
     "wasb": "abs",
     "wasbs": "abs",
 }
-"""DataHub platforms whose names differ from those of SQLAlchemy's dialects or of URI schemes."""
-
-_NAMED_WITH_DATABASE = {"postgresql", "redshift", "cockroachdb", "mssql", "snowflake", "trino"}
-"""Dialects for which DataHub's connectors write the database before the schema."""
+"""DataHub platforms whose names differ from the schemes of URIs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +50,9 @@ class TableSelection:
     names: str = "{table}"
     """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}`, `{folder}` and
     `{table}`."""
+
+    is_lower_case: bool = False
+    """Whether the names are converted to lower case, except for the platform instance."""
 
     schemas: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
     """Schemas to list."""
@@ -85,6 +85,7 @@ class TableSelection:
             The table. Its name has the platform instance as a prefix.
         """
         name = self.names.format(**parts)
+        name = name.lower() if self.is_lower_case else name
         full_name = f"{self.instance}.{name}" if self.instance else name
         return Table(
             id=TableId(self.platform, full_name, self.env),
@@ -111,12 +112,12 @@ def platform_of(source: TableSource) -> str:
             # Spark's own catalog; for another one the recipe has to set `platform`.
             return "hive"
         case Database():
-            system = _backend(source)
+            return _connector_names(source).platform
         case RemoteFolder():
-            system = urlsplit(source.uri).scheme
+            scheme = urlsplit(source.uri).scheme
+            return _PLATFORMS.get(scheme, scheme)
         case _:
             assert_never(source)
-    return _PLATFORMS.get(system, system)
 
 
 def names_of(source: TableSource) -> str:
@@ -132,13 +133,21 @@ def names_of(source: TableSource) -> str:
         case SparkCatalog():
             return "{schema}.{table}"
         case Database():
-            has_database = _backend(source) in _NAMED_WITH_DATABASE
-            return "{database}.{schema}.{table}" if has_database else "{schema}.{table}"
+            return _connector_names(source).pattern
         case RemoteFolder():
             return "{folder}/{table}"
         case _:
             assert_never(source)
 
 
-def _backend(database: Database) -> str:
-    return make_url(database.url.get_secret_value()).get_backend_name()
+def has_lower_case_names(source: TableSource) -> bool:
+    """Return whether DataHub's own connectors convert the names of a source's tables to lower case.
+
+    Args:
+        source: The source.
+    """
+    return isinstance(source, Database) and _connector_names(source).is_lower_case
+
+
+def _connector_names(database: Database) -> ConnectorNames:
+    return connector_names(make_url(database.url.get_secret_value()))

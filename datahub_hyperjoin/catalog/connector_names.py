@@ -1,0 +1,90 @@
+"""Name the tables of databases as DataHub's own connectors do."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import URL
+
+_THREE_PARTS = "{database}.{schema}.{table}"
+_TWO_PARTS = "{schema}.{table}"
+
+
+@dataclass(frozen=True)
+class ConnectorNames:
+    """How DataHub's connector for a kind of database names the tables."""
+
+    platform: str
+    """DataHub platform of the tables."""
+
+    pattern: str = _TWO_PARTS
+    """Pattern of the tables' names, with placeholders in braces."""
+
+    is_lower_case: bool = False
+    """Whether the names are converted to lower case."""
+
+
+_CONNECTORS = {
+    "awsathena": ConnectorNames("athena"),
+    "bigquery": ConnectorNames("bigquery", _THREE_PARTS),
+    "cockroachdb": ConnectorNames("cockroachdb", _THREE_PARTS),
+    "databricks": ConnectorNames("databricks", _THREE_PARTS),
+    "db2": ConnectorNames("db2", _THREE_PARTS),
+    "druid": ConnectorNames("druid", "{table}"),
+    "ibm_db_sa": ConnectorNames("db2", _THREE_PARTS),
+    "mssql": ConnectorNames("mssql", _THREE_PARTS),
+    "postgresql": ConnectorNames("postgres", _THREE_PARTS),
+    "presto": ConnectorNames("presto", _THREE_PARTS),
+    "redshift": ConnectorNames("redshift", _THREE_PARTS),
+    "snowflake": ConnectorNames("snowflake", _THREE_PARTS, is_lower_case=True),
+    "starrocks": ConnectorNames("starrocks", _THREE_PARTS),
+    "teradatasql": ConnectorNames("teradata"),
+    "trino": ConnectorNames("trino", _THREE_PARTS),
+    "vertica": ConnectorNames("vertica", _THREE_PARTS),
+}
+"""The names by SQLAlchemy's dialect, where they are not `schema.table` on a platform of the
+dialect's name."""
+
+_SCHEMA_FOLLOWS = {"presto", "snowflake", "starrocks", "trino"}
+"""Dialects whose URLs may continue with a schema: `trino://reader@host/hive/sales`."""
+
+
+def connector_names(url: URL) -> ConnectorNames:
+    """Return how DataHub's connector names the tables of a database.
+
+    Args:
+        url: SQLAlchemy's URL of the database.
+    """
+    dialect = url.get_backend_name()
+    if dialect == "postgresql" and _is_redshift(url.host or ""):
+        dialect = "redshift"
+    return _CONNECTORS.get(dialect, ConnectorNames(dialect))
+
+
+def _is_redshift(host: str) -> bool:
+    """Return whether a host is Redshift, which PostgreSQL's drivers can read as well."""
+    return ".redshift" in host and host.endswith(".amazonaws.com")
+
+
+def database_name(url: URL) -> str:
+    """Return the database, catalog or project that a URL names.
+
+    >>> from sqlalchemy import make_url
+    >>> database_name(make_url("trino://reader@host/hive/sales"))
+    'hive'
+    >>> database_name(make_url("bigquery://my-project/sales"))
+    'my-project'
+    >>> database_name(make_url("databricks://token@host?http_path=/sql/1&catalog=main"))
+    'main'
+
+    Args:
+        url: SQLAlchemy's URL of the database.
+    """
+    dialect, name = url.get_backend_name(), url.database or ""
+    if dialect == "bigquery":
+        return url.host or ""
+    if dialect == "databricks":
+        [catalog] = url.normalized_query.get("catalog", ("",))
+        return catalog
+    if dialect in _SCHEMA_FOLLOWS:
+        # StarRocks separates the schema by a dot.
+        return name.partition("/")[0].partition(".")[0]
+    return name
