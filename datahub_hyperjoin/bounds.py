@@ -48,5 +48,8 @@ Amount = Annotated[int, Interval(ge=1, le=1_000_000_000), _NUMBER]
 AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000), _NUMBER]
 """The same, where zero is a choice."""
 
+Mebibytes = Annotated[int, Interval(ge=1, le=1 << 30), _NUMBER]
+"""An amount of memory."""
+
 Large = Annotated[int, Interval(ge=1, le=1 << 53), _NUMBER]
 """Number of rows, bytes or tokens."""

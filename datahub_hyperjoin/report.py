@@ -49,6 +49,14 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     personal_columns: int = 0
     """Of these, the columns whose values are personal, so that their samples are hashes."""
     key_columns: int = 0
+    expected_pairs: int = 0
+    """Pairs of columns that share values and are kept, as estimated after profiling."""
+    estimated_memory_mib: int = 0
+    """Memory that this process will need at most, as estimated after profiling."""
+    usable_memory_mib: int = 0
+    """Memory that it may use: `model.max_memory`, or what the container or the machine has."""
+    estimated_cpu_seconds: int = 0
+    """Processor time to compare, rank and verify, as estimated after profiling."""
     columns_with_partners_left_out: int = 0
     """Columns that share values with so many others that only the best pairs are considered."""
     hyperedges_within_tables: int = 0

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from datahub_hyperjoin import __version__
+from datahub_hyperjoin.budget import check_budget
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
 from datahub_hyperjoin.composite_reader import CompositeReader
@@ -302,25 +303,26 @@ def compare_values(
         facts: What the catalog states about columns and pairs, and people's decisions.
 
     Raises:
+        NotEnoughMemoryError: The comparison needs more memory than the run may use.
         ModelError: No network can be trained on these tables.
     """
     tables = [each.table for each in profiles]
+    check_budget(profiles, model, facts, progress)
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
         encoding = embed(index, model, progress)
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
+    min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
     note, store = unverified.add, open_store(profile, progress)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         direct, bridged = measure_with_crosswalks(pairs, tables, session, store, index, note)
-        evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
-    min_containment = model.ranking.min_containment
+        evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
-        accepted = facts.accepted
         confirmed = confirm_pairs(evidence, min_containment=min_containment, accepted=accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):

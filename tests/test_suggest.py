@@ -44,6 +44,11 @@ class Watcher:
         self.warnings: list[tuple[str, str]] = []
         self.lines: list[str] = []
 
+    @property
+    def repeated_counts(self) -> dict[str, float]:
+        """The counts that do not depend on the memory that is free at the moment."""
+        return {name: count for name, count in self.counts.items() if not name.endswith("_mib")}
+
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         self.stages.append(name)
@@ -122,7 +127,7 @@ def test_no_knowledge_is_the_default(tables: list[Table]) -> None:
     again, other = find(tables, CatalogFacts())
     elsewhere, _ = find(tables, CatalogFacts(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
     assert found == again == elsewhere
-    assert (watcher.stages, watcher.counts) == (other.stages, other.counts)
+    assert (watcher.stages, watcher.repeated_counts) == (other.stages, other.repeated_counts)
     assert watcher.warnings == []
     assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
     assert found.joins[0].catalog == CatalogEvidence()
@@ -182,7 +187,8 @@ class Killer(Watcher):
 
     def say(self, line: str) -> None:
         super().say(line)
-        raise KeyboardInterrupt
+        if line.startswith("Epoch"):
+            raise KeyboardInterrupt
 
 
 def test_a_run_that_was_killed_goes_on_and_says_so(tables: list[Table], tmp_path: Path) -> None:
@@ -197,7 +203,7 @@ def test_a_run_that_was_killed_goes_on_and_says_so(tables: list[Table], tmp_path
                 model=replace(QUICK, path=tmp_path / "model"),
                 progress=watcher,
             )
-    first, second = (watcher.lines for watcher in watchers)
+    first, second = (watcher.lines[1:] for watcher in watchers)  # after the estimate
     assert [line[:20] for line in first] == ["Epoch 1 of at most 2"]
     assert second[0] == "Resuming training after epoch 1, where an earlier run ended"
     assert [line[:20] for line in second[1:]] == ["Epoch 2 of at most 2"]

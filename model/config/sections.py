@@ -4,7 +4,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from datahub_hyperjoin.bounds import Amount, FewAtOnce, PerColumn, Rate, Seed, Share, Weight, Width
+from datahub_hyperjoin.bounds import (
+    Amount,
+    FewAtOnce,
+    Mebibytes,
+    PerColumn,
+    Rate,
+    Seed,
+    Share,
+    Weight,
+    Width,
+)
 from datahub_hyperjoin.model.config.language_model import VariantConfig
 from datahub_hyperjoin.model.config.method import OURS, Setting
 
@@ -79,7 +89,7 @@ class FeatureConfig:
     """Whether the network and the blend read names of tables and columns."""
 
     values: bool = True
-    """Whether the network and the blend read values."""
+    """Whether values are compared. Otherwise names, types, counts and lengths of values decide."""
 
     def __post_init__(self) -> None:
         """Reject a configuration that reads neither names nor values."""
@@ -175,6 +185,11 @@ class ModelConfig:
     start: Path | None = None
     """Folder of a saved model that training starts from, with its vocabulary and word vectors.
     With `reuse: always`, it encodes without training while `path` holds no model."""
+
+    max_memory: Mebibytes | None = None
+    """Maximum memory of the run's own process in MiB, without Java. After profiling, the run
+    estimates what it needs, and stops if that is more. By default, the limit is what the container
+    or the machine has left. Set it higher to go on in spite of the estimate."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
     """The conditions of key columns: the columns that get suggestions."""

@@ -47,7 +47,7 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """List the properties of a network that its saved weights depend on.
+    """Describe the architecture on which the saved weights of a network depend.
 
     Args:
         config: The settings.
@@ -81,7 +81,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """List the catalog facts, decisions and name variants that training uses, as texts.
+    """Yield, as texts, the catalog facts, decisions and name variants that training uses.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.
@@ -99,7 +99,7 @@ def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
 
 
 def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
-    """Compute the fingerprint of a model from its training data and settings.
+    """Compute a model's fingerprint from the lake, the catalog facts and the settings.
 
     It leaves out everything that does not change the weights: ranking, hyperedges at inference, the
     folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a
@@ -115,7 +115,7 @@ def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
     """
     settings = dataclasses.asdict(config)
     # These do not change training by themselves; the start and the variants are hashed below.
-    for key in ("ranking", "path", "reuse", "start", "variants"):
+    for key in ("ranking", "path", "reuse", "start", "variants", "max_memory"):
         settings.pop(key)
     for choice in _AFTER_TRAINING:
         settings["setting"].pop(choice)

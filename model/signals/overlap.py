@@ -59,7 +59,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """The containment beyond chance of each pair, in the direction where it is greater."""
+        """For each pair, the greater of its two containments beyond chance."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -96,6 +96,15 @@ def expected_containment(
     return total / (kind_size + _PSEUDO_COLUMNS)
 
 
+def most_partners(columns: int) -> int:
+    """Return the maximum number of best partners that a column keeps.
+
+    Args:
+        columns: Number of columns in the lake.
+    """
+    return max(_LEAST_PARTNERS, _MOST_PAIRS // max(columns, 1))
+
+
 def measure_overlap(lake: Lake) -> ValueOverlap:
     """Estimate the value overlap of columns from different tables.
 
@@ -111,7 +120,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     """
     sketches = [profile.sketch for profile in lake.profiles]
     arrays = SketchArrays.of(lake, sketches)
-    most = max(_LEAST_PARTNERS, _MOST_PAIRS // max(len(lake), 1))
+    most = most_partners(len(lake))
     expected, parts = np.zeros(len(lake)), [_no_pairs()]
     is_cut = np.zeros(len(lake), dtype=bool)
     for counted in count_shared(sketches):

@@ -1,9 +1,11 @@
 """Measure the processor time and memory of whole runs on three lakes: `make bench-costs`.
 
-Each lake is that of `bench_profile`, with 7 columns a table. Each size is searched in a process of
-its own, as `hyperjoin find` does. Processor seconds are those of the process and of all that it
-starts: processes that read tables, Java, and Spark's workers. A run that was held up by others
-takes longer, but hardly more of them.
+Each lake is that of `bench_profile`, with 7 columns a table; `--lakes` names folders of tables to
+search instead. Each lake is searched in a process of its own, as `hyperjoin find` does. The run's
+own estimate, made after profiling, stands beside what was measured.
+
+Processor seconds are those of the process and of all that it starts: processes that read tables,
+Java, and Spark's workers. A run that was held up by others takes longer, but hardly more of them.
 """
 
 import argparse
@@ -13,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -22,6 +25,7 @@ from benchmarks.bench_profile import MIB, peaks_below, write_lake
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.model.config import ModelConfig
 
 SIZES = (143, 1_429, 3_572)
 """Tables, for about 1,000, 10,000 and 25,000 columns."""
@@ -59,6 +63,9 @@ class Cost:
     seconds: dict[str, float]
     """Processor seconds of each stage."""
 
+    estimate: dict[str, int]
+    """The run's own estimate of its memory in MiB, and of the seconds of the later stages."""
+
     total: float
     """Those of the whole run, with imports and without writing the lake."""
 
@@ -68,29 +75,44 @@ class Cost:
     java: float
     """That of Java, if the run was large enough for Spark."""
 
+    @property
+    def estimated_part(self) -> float:
+        """Processor seconds of the stages that the estimate is for: those after profiling."""
+        stages = list(self.seconds)
+        return sum(self.seconds[name] for name in stages[stages.index("Profiling tables") + 1 :])
+
 
 def measure(tables: int) -> Cost:
-    """Search one lake."""
+    """Write a lake, and search it."""
     with tempfile.TemporaryDirectory() as folder:
         before = cpu_seconds()
         write_lake(Path(folder), tables)
-        writing = cpu_seconds() - before
-        progress = MeasuredProgress()
-        found = run_discovery([folder], progress, sql=False)
-        assert not found.not_read
-        java, _ = peaks_below()
-        return Cost(
-            counts={
-                "columns": progress.counts["columns_profiled"],
-                "key columns": progress.counts["key_columns"],
-                "joins": len(found),
-            },
-            mebibytes=sum(each.table.size for each in found.findings.profiles) / MIB,
-            seconds=dict(progress.seconds),
-            total=cpu_seconds() - writing,
-            memory=peak_memory() / MIB,
-            java=java / MIB,
-        )
+        return measure_folder(folder, cpu_seconds() - before)
+
+
+def measure_folder(folder: str, writing: float = 0.0) -> Cost:
+    """Search one lake, which may have been written in some seconds before."""
+    progress = MeasuredProgress()
+    found = run_discovery([folder], progress, sql=False, model=ModelConfig(max_memory=1 << 30))
+    java, _ = peaks_below()
+    counts = progress.counts
+    return Cost(
+        counts={
+            "columns": counts["columns_profiled"],
+            "key columns": counts["key_columns"],
+            "expected pairs": counts["expected_pairs"],
+            "joins": len(found),
+        },
+        mebibytes=sum(each.table.size for each in found.findings.profiles) / MIB,
+        seconds=dict(progress.seconds),
+        estimate={
+            "memory, MiB": counts["estimated_memory_mib"],
+            "after profiling, CPU s": counts["estimated_cpu_seconds"],
+        },
+        total=cpu_seconds() - writing,
+        memory=peak_memory() / MIB,
+        java=java / MIB,
+    )
 
 
 def _rows(costs: Sequence[Cost]) -> Iterator[list[str]]:
@@ -99,24 +121,28 @@ def _rows(costs: Sequence[Cost]) -> Iterator[list[str]]:
     yield ["MiB of files", *(f"{cost.mebibytes:,.0f}" for cost in costs)]
     for stage in costs[0].seconds:
         yield [f"{stage}, CPU s", *(f"{cost.seconds[stage]:,.1f}" for cost in costs)]
+    yield ["after profiling, CPU s", *(f"{cost.estimated_part:,.0f}" for cost in costs)]
     yield ["all, with imports, CPU s", *(f"{cost.total:,.0f}" for cost in costs)]
-    yield [
-        "CPU ms a column",
-        *(f"{1000 * cost.total / cost.counts['columns']:,.1f}" for cost in costs),
-    ]
+    per_column = (1000 * cost.total / cost.counts["columns"] for cost in costs)
+    yield ["CPU ms a column", *(f"{each:,.1f}" for each in per_column)]
     yield ["memory, MiB", *(f"{cost.memory:,.0f}" for cost in costs)]
     yield ["Java, MiB", *(f"{cost.java:,.0f}" for cost in costs)]
+    for name in costs[0].estimate:
+        yield [f"estimated {name}", *(f"{cost.estimate[name]:,}" for cost in costs)]
 
 
 def main() -> None:
     """Measure, and print a table that grows with each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
+    parser.add_argument("--lakes", nargs="+", default=(), help="folders of tables instead")
+    chosen = parser.parse_args()
+    lakes = [partial(measure_folder, folder) for folder in chosen.lakes]
     costs: list[Cost] = []
-    for tables in parser.parse_args().tables:
+    for task in lakes or [partial(measure, tables) for tables in chosen.tables]:
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-            costs.append(pool.submit(measure, tables).result())
+            costs.append(pool.submit(task).result())
         headers = ["", *(f"{cost.counts['columns']:,} columns" for cost in costs)]
         print(tabulate(_rows(costs), headers, disable_numparse=True), "\n", flush=True)
 

@@ -21,3 +21,9 @@ def test_a_run_is_measured_by_stages() -> None:
     assert list(cost.seconds) == [stage for stage in STAGES if stage != "Running the SQL"]
     assert 0 < sum(cost.seconds.values()) <= cost.total
     assert cost.java == 0
+
+
+def test_the_estimate_stands_beside_what_was_measured() -> None:
+    cost = measure(6)
+    assert 0.5 < cost.estimate["memory, MiB"] / cost.memory < 2
+    assert cost.estimated_part < sum(cost.seconds.values())

@@ -1,0 +1,81 @@
+"""Estimate the memory and the processor time of a run from the counts of its lake.
+
+`make bench-costs` measures runs and prints these estimates beside them; `docs/costs.md` has the
+result. The weights are fitted to that command's lakes and to lakes of real tables.
+"""
+
+from dataclasses import dataclass
+
+from datahub_hyperjoin.budget.counts import LakeCounts
+
+_MEBIBYTE = 1 << 20
+
+_LIBRARIES = 130 * _MEBIBYTE
+"""Bytes of the libraries and networks that every ranking loads."""
+_OF_HASH = 73
+"""Bytes of a hash while the hashes of all columns are sorted, before any pair is compared."""
+_OF_PAIR = 90
+"""Bytes of a pair of columns that share values."""
+_OF_KEY = 157_000
+"""Bytes of a key column with its candidates, and of the features of these."""
+_NETWORK = 250 * _MEBIBYTE
+_OF_COLUMN_IN_NETWORK = 80_000
+"""Bytes of HIN and its training, and of a column in it, as `make bench-hin` measures."""
+
+_SECONDS_OF_COMPARISON = 1.2e-6
+"""Processor seconds to compare the values of a pair of columns that share any."""
+_SECONDS_OF_PAIR = 1.5e-6
+"""Those to rank a pair that is kept and to decide which column refers to the other."""
+_SECONDS_OF_KEY = 2.5e-3
+"""Those to rank the candidates of a key column."""
+_SECONDS_OF_SEARCH = 1e-7
+"""Those to compare the name and the cells of a key column with those of one column."""
+_SECONDS_OF_COLUMN = 4.5e-4
+"""Those to verify the pairs of a column."""
+_SECONDS_OF_MEBIBYTE = 0.036
+"""Those to read a mebibyte again, for verification."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedCosts:
+    """What a run needs after profiling."""
+
+    memory: int
+    """Bytes of memory in this process, beyond those in use after profiling."""
+
+    seconds: float
+    """Processor seconds of all processes, without a network, SQL and the writing of joins."""
+
+
+def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
+    """Estimate what a run needs from the comparison of values to its end.
+
+    Memory and time never fall when a count grows.
+
+    Args:
+        counts: The numbers of the lake.
+
+    Examples:
+        >>> costs = estimate_costs(LakeCounts(columns=10_000, keys=7_000, kept=13_000_000))
+        >>> costs.memory >> 20
+        2293
+    """
+    # Hashes are sorted before the first pair is compared, and then freed.
+    comparing = _OF_HASH * counts.hashes
+    ranking = _LIBRARIES + _OF_PAIR * counts.kept + _OF_KEY * counts.keys
+    if counts.network:
+        ranking += _NETWORK + _OF_COLUMN_IN_NETWORK * counts.columns
+    seconds = (
+        _SECONDS_OF_COMPARISON * counts.compared
+        + _SECONDS_OF_PAIR * counts.kept
+        + _SECONDS_OF_KEY * counts.keys
+        + _SECONDS_OF_SEARCH * counts.keys * counts.columns
+        + _SECONDS_OF_COLUMN * counts.columns
+        + _SECONDS_OF_MEBIBYTE * counts.mebibytes
+    )
+    return EstimatedCosts(memory=max(comparing, ranking), seconds=seconds)
+
+
+def is_bound_by_hashes(counts: LakeCounts) -> bool:
+    """Return whether the sketches of columns, rather than their pairs, determine the memory."""
+    return estimate_costs(counts).memory == _OF_HASH * counts.hashes

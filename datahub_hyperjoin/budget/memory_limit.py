@@ -1,0 +1,75 @@
+"""Find out how much memory this process may use.
+
+A container often has less memory than its machine, and the system ends a process that exceeds the
+limit of its control group without a word.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+_GROUPS = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_LIMITS = {
+    "memory.max": "memory.current",
+    "memory.limit_in_bytes": "memory.usage_in_bytes",
+}
+"""The files of both versions of control groups: the limit, and what the group uses."""
+_CACHES = ("inactive_file", "total_inactive_file")
+"""Cached files, which count as used although the system gives up their memory on demand."""
+
+
+def memory_in_use() -> int:
+    """Return the memory that this process uses now, in bytes."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def usable_memory(groups: Path = _GROUPS, membership: Path = _MEMBERSHIP) -> int:
+    """Return the memory that this process may use in all, in bytes.
+
+    It is what the process uses now, and what the machine and the process's control groups have
+    left, whichever is less.
+
+    Args:
+        groups: The folder of control groups; other systems than Linux have none.
+        membership: The file that names the control groups of this process.
+    """
+    left = [int(psutil.virtual_memory().available)]
+    left += [free for group in _own_groups(groups, membership) for free in _free_in(group)]
+    return memory_in_use() + min(left)
+
+
+def _own_groups(groups: Path, membership: Path) -> Iterator[Path]:
+    """Yield the control groups of this process that may limit its memory, and those around them."""
+    try:
+        lines = membership.read_text("utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root = groups / controllers
+        own = root / path.lstrip("/")
+        yield from (folder for folder in (own, *own.parents) if folder.is_relative_to(root))
+
+
+def _free_in(group: Path) -> Iterator[int]:
+    """Yield the memory that a control group has left; nothing if it has no limit."""
+    for limit, usage in _LIMITS.items():
+        try:
+            most, used = ((group / name).read_text("ascii").strip() for name in (limit, usage))
+        except OSError:
+            continue
+        if most != "max":
+            yield max(int(most) - int(used) + _cached_in(group), 0)
+
+
+def _cached_in(group: Path) -> int:
+    try:
+        lines = (group / "memory.stat").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    counts = dict(line.split() for line in lines)
+    return max(int(counts.get(name, 0)) for name in _CACHES)

@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import pytest
+
+from datahub_hyperjoin.budget.counts import LakeCounts
+from datahub_hyperjoin.budget.estimate import estimate_costs, is_bound_by_hashes
+
+MIB = 1 << 20
+LAKE = LakeCounts(
+    columns=10_000,
+    keys=7_000,
+    hashes=4_000_000,
+    compared=14_000_000,
+    kept=13_000_000,
+    mebibytes=60.0,
+)
+HASHES = replace(LAKE, hashes=100_000_000)
+
+
+@pytest.mark.parametrize("count", ["columns", "keys", "hashes", "compared", "kept", "mebibytes"])
+@pytest.mark.parametrize("lake", [LAKE, HASHES, replace(LAKE, network=True)])
+def test_no_estimate_falls_when_a_count_grows(lake: LakeCounts, count: str) -> None:
+    costs = [
+        estimate_costs(replace(lake, **{count: factor * getattr(lake, count)}))
+        for factor in (1, 2, 10, 100)
+    ]
+    memory, seconds = [each.memory for each in costs], [each.seconds for each in costs]
+    assert memory == sorted(memory)
+    assert seconds == sorted(seconds)
+
+
+@pytest.mark.parametrize("count", ["keys", "kept"])
+def test_pairs_and_keys_take_memory_and_time(count: str) -> None:
+    less = estimate_costs(LAKE)
+    more = estimate_costs(replace(LAKE, **{count: 2 * getattr(LAKE, count)}))
+    assert more.memory > less.memory
+    assert more.seconds > less.seconds
+
+
+def test_a_network_takes_memory() -> None:
+    assert estimate_costs(replace(LAKE, network=True)).memory > estimate_costs(LAKE).memory
+
+
+def test_hashes_bind_only_if_they_take_more_than_the_pairs() -> None:
+    assert is_bound_by_hashes(HASHES)
+    assert not is_bound_by_hashes(LAKE)
+
+
+@pytest.mark.parametrize(
+    ("counts", "memory", "seconds"),
+    [
+        (LakeCounts(columns=1_001, keys=715, compared=132_966, kept=132_966), 225, 2),
+        (LakeCounts(columns=10_003, keys=7_145, compared=13_370_706, kept=13_370_706), 2_342, 72),
+        (LakeCounts(columns=7_515, keys=3_855, compared=1_886_874, kept=1_886_874), 865, 24),
+    ],
+)
+def test_the_estimate_is_within_a_factor_of_two_of_measured_runs(
+    counts: LakeCounts, memory: float, seconds: float
+) -> None:
+    costs = estimate_costs(counts)
+    assert 0.5 < costs.memory / MIB / memory < 2
+    assert 0.5 < costs.seconds / seconds < 2
