@@ -84,6 +84,11 @@ class HyperJoinConfig(
     """File to write an HTML page of the joins to. By default, no page is written. A dry run never
     writes one."""
 
+    page_values: bool = False
+    """Whether the page shows up to five values of each joined column. Personal columns, and columns
+    that join with them, show none. Only the owner of the file can read a page with values. By
+    default, the page shows names and counts only."""
+
     decisions: Path | None = None
     """CSV or JSON file of people's decisions about joins, which every run keeps to as it keeps to
     those in DataHub. The page downloads this file. By default, only DataHub has decisions."""
@@ -209,7 +214,13 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_keep_values(self) -> Self:
-        """Refuse to save values in a model if the recipe forbids saving values."""
+        """Refuse to save values in a model or on the page if the recipe forbids saving values."""
+        if not self.profile.keep_values and self.page and self.page_values:
+            message = (
+                "`page_values` would keep values on the page, which `profile.keep_values` forbids. "
+                "Remove `page_values`"
+            )
+            raise ValueError(message)
         features = self.model.features
         learns_values = features.values and not features.vectors
         if not self.profile.keep_values and self.model.path and learns_values:

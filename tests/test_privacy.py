@@ -151,6 +151,25 @@ def test_a_run_that_keeps_no_values_discards_those_of_earlier_runs(tmp_path: Pat
     assert tmp_path.joinpath("kept", "store", "evidence.parquet").exists()
 
 
+def test_a_page_that_may_show_values_shows_no_personal_ones(tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake")
+    page = tmp_path / "joins.html"
+    run(tmp_path, page=str(page))
+    assert "Town0" not in page.read_text()
+    run(tmp_path, page=str(page), page_values=True)
+    assert "Town0" in page.read_text()
+    assert "canary" not in page.read_text()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+
+
+def test_a_page_with_values_is_refused_if_none_may_be_kept() -> None:
+    recipe = {"catalog": {"folder": "lake"}, "profile": {"keep_values": False}}
+    shown = {**recipe, "page": "joins.html", "page_values": True}
+    with pytest.raises(ValueError, match=r"`page_values` would keep values on the page, which"):
+        HyperJoinConfig.model_validate(shown)
+    HyperJoinConfig.model_validate({**shown, "page_values": False})
+
+
 @pytest.mark.parametrize("features", [{}, {"values": True}])
 def test_a_model_with_words_of_values_is_refused_if_none_may_be_kept(
     features: dict[str, Any], tmp_path: Path

@@ -113,7 +113,7 @@ def export_joins(
     primary_keys = {table: keys[0] for table, keys in rank_keys(safe, declared).items()}
     held = []
     for join in safe:
-        reason = _refusal(join, export_format, primary_keys)
+        reason = refusal(join, export_format, primary_keys)
         if reason:
             left_out[reason] += 1
         else:
@@ -124,10 +124,17 @@ def export_joins(
     return Exported(text=text, joins=len(held), left_out=left_out)
 
 
-def _refusal(
+def refusal(
     join: SafeJoin, export_format: ExportFormat, primary_keys: Mapping[TableId, KeyColumns]
 ) -> LeftOut | None:
-    """Return why a format cannot express a safe join; None if it can."""
+    """Return why a format cannot express a safe join; None if it can.
+
+    Args:
+        join: The join.
+        export_format: The format.
+        primary_keys: The primary key of each referenced table, which only the format
+            `databricks-constraints` needs.
+    """
     is_composite = len(join.columns) > 1
     match export_format:
         case ExportFormat.DBT_TESTS:

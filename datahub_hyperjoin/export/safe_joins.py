@@ -102,16 +102,23 @@ def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Cou
     """
     safe: dict[frozenset[tuple[TableId, tuple[str, ...]]], SafeJoin] = {}
     left_out: Counter[LeftOut] = Counter()
-    for join in joins:
-        directed = _directed(join)
-        reason = _reason(directed)
-        if reason:
-            left_out[reason] += 1
+    for found in map(examine, joins):
+        if isinstance(found, LeftOut):
+            left_out[found] += 1
             continue
-        found = _safe_join(directed)
         known = safe.get(found.ends)
         safe[found.ends] = _merged(known, found) if known else found
     return tuple(safe.values()), left_out
+
+
+def examine(join: CatalogJoin) -> SafeJoin | LeftOut:
+    """Return a join as it is exported, or the reason why it is left out.
+
+    Args:
+        join: A join of the catalog.
+    """
+    directed = _directed(join)
+    return _reason(directed) or _safe_join(directed)
 
 
 def _directed(join: CatalogJoin) -> CatalogJoin:

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
+from datahub_hyperjoin.graphql.joins import from_table
+from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.page.examples import list_examples
+from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
+from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
 
@@ -46,6 +51,16 @@ class Contents:
 
     statements: tuple[tuple[str, str], ...]
     """For each join, its SQL and what it did when it was run; or an empty text and the reason."""
+
+    translations: Translations = field(default_factory=Translations)
+    """The statements of joins in other dialects."""
+
+    exports: ExportChoices
+    """The joins that the page exports to dbt and Mermaid."""
+
+    examples: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """A few values of each joined column; none for personal columns. It is empty unless the recipe
+    allows values on the page."""
 
     compared: Mapping[int, str]
     """The form in which values were compared, as in `countries`, by the join's number; missing for
@@ -152,7 +167,7 @@ def publisher_of(table: TableId) -> str:
     return folder if slash else table.platform
 
 
-def list_contents(
+def list_contents(  # noqa: PLR0913 - one for each part of the page
     profiles: Sequence[TableProfile],
     *,
     keys: Sequence[ColumnId],
@@ -160,6 +175,7 @@ def list_contents(
     joins: Sequence[Join],
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
+    values: bool = False,
 ) -> Contents:
     """Collect the tables, columns and joins that the HTML page shows.
 
@@ -170,6 +186,7 @@ def list_contents(
         joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
+        values: Whether the page shows a few values of the joined columns.
 
     Returns:
         Tables, columns and joins.
@@ -197,6 +214,11 @@ def list_contents(
         statements=tuple(
             _statement(statements.get(pair.join.pairs, Statement())) for pair in shown
         ),
+        translations=_translations(shown, statements),
+        exports=choose_exports(
+            [from_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
+        ),
+        examples=list_examples(joins, column_profiles, columns) if values else {},
         compared=_compared(shown),
         crosswalks=_crosswalks(shown, readable, statements),
         domains=tuple(_domain(domain, columns) for domain in domains),
@@ -293,6 +315,17 @@ def _statement(statement: Statement) -> tuple[str, str]:
     compared = f", comparing values as {statement.compared}" if statement.compared else ""
     noun = "row" if statement.rows == 1 else "rows"
     return statement.sql, f"{statement.rows:,} {noun} when it was run without its limit{compared}"
+
+
+def _translations(
+    pairs: Sequence[_Pair], statements: Mapping[JoinedColumns, Statement]
+) -> Translations:
+    none, joins = Statement(), [pair.join for pair in pairs]
+    return translate(
+        {at: statements.get(join.pairs, none) for at, join in enumerate(joins)},
+        {at: statements.get(join.steps, none) for at, join in enumerate(joins) if join.via},
+        differing=_compared(pairs),
+    )
 
 
 def _publishers(readable: Sequence[TableProfile], ends: Sequence[ColumnId]) -> dict[str, int]:

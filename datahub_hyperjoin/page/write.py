@@ -1,6 +1,7 @@
 """Write the HTML page from its template."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +14,14 @@ from datahub_hyperjoin.joins import Join, Role, Suggestion
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.decisions import PageDecisions, list_decisions
+from datahub_hyperjoin.page.exported import ExportChoices
 from datahub_hyperjoin.page.served import ServedPage
+from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
 
 _TITLE = "Suggested joins"
+_PRIVATE = 0o600
 
 
 def write_page(  # noqa: PLR0913 - one for each part of the page
@@ -31,11 +35,12 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     filed: Sequence[FiledDecision] = (),
     file: str = "decisions.csv",
+    values: bool = False,
 ) -> None:
     """Write the suggested joins as one HTML file.
 
-    The page loads nothing from the network and contains no values of the tables. Equal arguments
-    produce equal bytes.
+    The page loads nothing from the network, and contains values of the tables only on request; then
+    only its owner can read the file. Equal arguments produce equal bytes.
 
     Args:
         path: Path of the file; missing folders are created.
@@ -47,6 +52,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
         file: Name of the file.
+        values: Whether the page shows a few values of the joined columns, except personal ones.
     """
     contents = list_contents(
         profiles,
@@ -55,6 +61,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         joins=joins,
         statements=statements,
         contributions=contributions,
+        values=values,
     )
     readable = (profile.table.id for profile in profiles if not profile.fault)
     text = render_page(
@@ -72,6 +79,9 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         decisions=list_decisions(filed, sorted(readable), file) if joins or filed else None,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    if values:
+        path.touch(mode=_PRIVATE)
+        path.chmod(_PRIVATE)  # the file of an earlier run may be for everybody
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -128,6 +138,11 @@ def _library() -> str:
     return (files("datahub_hyperjoin") / "page/vendor/force-graph.min.js").read_text("utf-8")
 
 
+def _fields(record: ExportChoices | Translations) -> dict[str, object]:
+    """Return the fields of a record by name, as JSON has them."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
 @cache  # the service would otherwise compile the templates for every answer
 def _environment() -> Environment:
     environment = Environment(
@@ -139,4 +154,5 @@ def _environment() -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["thousands"] = "{:,}".format
+    environment.filters["record"] = _fields
     return environment

@@ -28,7 +28,12 @@ from datahub_hyperjoin.tables import ColumnId
 TABLES, JOINS = 2_000, 5_000
 _SIGNALS = ("containment", "ochiai", "cells", "names", "lookup", "location", "related")
 _NOUNS = ("orders", "customers", "products", "invoices", "payments", "stores", "flights", "planes")
-_VIEWS = {"list": "", "join": "#q=customers", "focus": "#table=shop/customers.csv"}
+_VIEWS = {
+    "list": "",
+    "join": "#q=customers",
+    "panels": "#table=shop/orders.csv&dialect=snowflake",
+    "focus": "#table=shop/customers.csv",
+}
 _SEARCH = """new Promise((done) => {
   const begin = performance.now(), box = document.getElementById("search");
   new MutationObserver((_, seen) => { seen.disconnect(); done(performance.now() - begin); })
@@ -119,6 +124,7 @@ def write(path: Path, *, tables: int, joins: int) -> None:
             join.pairs[0]: Contributions(together=0.8, alone=dict.fromkeys(_SIGNALS, 0.23))
             for join in found
         },
+        values=True,
     )
 
 
@@ -157,8 +163,18 @@ def settle(tab: Tab) -> None:
     tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
 
 
+def open_panels(tab: Tab) -> None:
+    """Open what the first join can show, in a dialect in which its SQL was not run."""
+    tab.run(
+        "document.querySelectorAll('#cards .suggestion:first-child .sql details')"
+        ".forEach((each) => { each.open = true; });"
+        "document.querySelector('#cards .sql').scrollIntoView({ block: 'center' }); 0"
+    )
+    tab.wait("document.querySelector('.why li') !== null")
+
+
 def take_pictures(tab: Tab, path: Path, folder: Path) -> None:
-    """Write screenshots of the list, a search and a focus, light and dark, wide and narrow."""
+    """Write screenshots of the list, a search, open panels and a focus, wide and narrow."""
     folder.mkdir(parents=True, exist_ok=True)
     for scheme, (width, height) in product(("light", "dark"), ((1440, 900), (390, 844))):
         is_phone = width < height
@@ -173,6 +189,8 @@ def take_pictures(tab: Tab, path: Path, folder: Path) -> None:
                 tab.run("document.getElementById('show-picture').click()")
             if not is_phone or name == "focus":
                 settle(tab)
+            if name == "panels":
+                open_panels(tab)
             # The picture moves for 0.4 seconds to what is in focus.
             awaited(tab, "new Promise((done) => setTimeout(done, 900, true))")
             shot = tab.send("Page.captureScreenshot")["data"]

@@ -1,0 +1,95 @@
+"""Choose the joins that the page exports to dbt and Mermaid, as `hyperjoin export` does.
+
+The browser filters the joins and writes the files. Which joins repeat no rows, and why others are
+left out, is decided here, by the rules of `datahub_hyperjoin.export`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from datahub_hyperjoin.export.formats import ExportFormat, refusal
+from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, examine
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.joins import Verdict
+
+_FORMATS = {"dbt": ExportFormat.DBT_TESTS, "mermaid": ExportFormat.MERMAID}
+"""The formats of the page that only take safe joins, by the names that its script uses."""
+
+_REASONS = tuple(LeftOut)
+_SAFE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportChoices:
+    """For each join of the page, whether the page exports it, and why not."""
+
+    reasons: tuple[str, ...]
+    """The reasons to leave a join out, in words; rejection comes first."""
+
+    ways: tuple[int, ...]
+    """For each join, 1 if its left column refers to the right one, -1 for the reverse, and 0 if no
+    format holds the join."""
+
+    undecided: Mapping[str, tuple[int, ...]]
+    """For each format, the index of each join's reason as long as people do not decide on the page;
+    -1 for a join that is exported."""
+
+    accepted: Mapping[str, Mapping[int, int]]
+    """For each format, the same for joins once people accept them, by the join's number; only where
+    it differs."""
+
+
+def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:
+    """Choose the joins that the page exports.
+
+    A rejection is left to the page, whose readers may change it.
+
+    Args:
+        joins: The joins, with the left column of the page on the left.
+    """
+    undecided = [examine(_without_rejection(join)) for join in joins]
+    # An acceptance only helps a join that the data did not verify.
+    accepted = {
+        number: examine(replace(join, verdicts=(Verdict.ACCEPTED,), removed=False))
+        for number, join in enumerate(joins)
+        if undecided[number] is LeftOut.UNVERIFIED
+    }
+    return ExportChoices(
+        reasons=tuple(reason.value for reason in _REASONS),
+        ways=tuple(
+            _way(join, accepted.get(number, undecided[number])) for number, join in enumerate(joins)
+        ),
+        undecided={
+            name: tuple(_reason(each, export_format) for each in undecided)
+            for name, export_format in _FORMATS.items()
+        },
+        accepted={
+            name: {
+                number: _reason(each, export_format)
+                for number, each in accepted.items()
+                if each is not LeftOut.UNVERIFIED
+            }
+            for name, export_format in _FORMATS.items()
+        },
+    )
+
+
+def _without_rejection(join: CatalogJoin) -> CatalogJoin:
+    verdicts = tuple(each for each in join.verdicts if each is not Verdict.REJECTED)
+    return replace(join, verdicts=verdicts, removed=False)
+
+
+def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
+    """Return the index of the reason why a format does not hold a join; -1 if it does."""
+    reason = examined if isinstance(examined, LeftOut) else refusal(examined, export_format, {})
+    return _REASONS.index(reason) if reason else _SAFE
+
+
+def _way(join: CatalogJoin, examined: SafeJoin | LeftOut) -> int:
+    if isinstance(examined, LeftOut):
+        return 0
+    is_forward = (
+        examined.referring == join.left.table
+        and (join.left.path, join.right.path) in examined.columns
+    )
+    return 1 if is_forward else -1
