@@ -31,7 +31,9 @@ class ColumnGroup:
 
 
 def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
-    """Group columns that refer to the same key, or that share a value domain without a key.
+    """Group columns by the key to which they refer.
+
+    Columns that refer to no key are grouped by value domain.
 
     A column belongs to the key of its best reference, and, if that refers to another key, to that
     one. So one false reference does not merge two groups. The columns of a value domain without a
@@ -74,7 +76,10 @@ def _compares_values(join: Join) -> bool:
 
 
 def _keys(joins: Iterable[Join]) -> dict[ColumnId, ColumnId]:
-    """Map each referring column to the key at the end of its chain of best references."""
+    """Map each referring column to the key of its best reference.
+
+    If that key itself refers to another key, the last key of the chain is used instead.
+    """
     best: dict[ColumnId, ColumnId] = {}
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         if join.referenced is not None:

@@ -27,7 +27,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """A value domain: columns of several tables with the same kind of values.
+    """A value domain: columns whose values come from one set.
 
     No column of a domain is a key to which the others refer.
     """
@@ -205,7 +205,10 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a column's uniqueness and coverage as a sort key; zeros if coverage is too low."""
+    """Return a column's uniqueness and coverage as a sort key.
+
+    Both are zero if the coverage is unknown or less than `enough`.
+    """
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0
     return profile.uniqueness, _coverage(profile)

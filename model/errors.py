@@ -78,11 +78,11 @@ class SearchError(ModelError):
 
 
 class DimensionMismatchError(SearchError, ValueError):
-    """The embeddings of queries and index have different lengths."""
+    """The query embeddings and the indexed embeddings have different lengths."""
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report that the embeddings of the index and of the queries differ in length."""
+        """Report the length of the query embeddings and that of the indexed embeddings."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"
@@ -90,11 +90,11 @@ class DimensionMismatchError(SearchError, ValueError):
 
 
 class EmptyIndexError(SearchError, ValueError):
-    """An index contains no columns."""
+    """An index of embeddings is empty."""
 
     @classmethod
     def without_columns(cls) -> "EmptyIndexError":
-        """Report that no column has values."""
+        """Report that the index is empty because no column of the lake has values."""
         return cls(
             "no column of the lake has values, so there is nothing to join. Widen `catalog`, or "
             "see the warnings about tables that cannot be read"

@@ -173,14 +173,14 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """A file does not fit the columns of its table in the catalog, or cannot be read directly.
+    """A file's columns differ from the Spark catalog, or the file is unreadable without Spark.
 
     Spark's own readers read the table instead.
     """
 
     @classmethod
     def in_columns(cls, names: Iterable[str]) -> Self:
-        """Report the columns in which a file does not fit its table in the catalog."""
+        """Report the columns in which a file differs from the catalog."""
         return cls(
             f"a file differs from the catalog in the columns {name_some(sorted(names))}. Spark's "
             "own readers read the table"
@@ -188,7 +188,7 @@ class UnlikeCatalogError(HyperJoinError, ValueError):
 
     @classmethod
     def unreadable(cls, reason: Exception) -> Self:
-        """Report that a file cannot be read directly, so that Spark must read the table."""
+        """Report that a file cannot be read without Spark."""
         return cls(f"a file {reason}. Spark's own readers read the table")
 
 

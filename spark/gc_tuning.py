@@ -27,7 +27,7 @@ def gc_paused() -> Iterator[None]:
 
 @cache
 def exempt_imports() -> None:
-    """Exclude all existing objects from garbage collection.
+    """Exclude imported modules and all other existing objects from garbage collection.
 
     Spark collects garbage after every task, and most objects of a worker are from imports.
     Only the first call has an effect.

@@ -1,4 +1,4 @@
-"""Find pairs of columns that may be parts of composite references.
+"""Find column pairs that may belong to composite references.
 
 Every part of such a reference is contained in the column that it refers to, and neither column
 identifies a row by itself. Pairs are kept where two tables have at least two of them.
@@ -38,7 +38,7 @@ _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIM
 
 @dataclass(frozen=True)
 class ColumnPartners:
-    """Pairs of columns in which one column contains the other's values.
+    """Column pairs in which one column contains nearly all values of the other.
 
     The two columns are in different tables.
 
@@ -114,7 +114,7 @@ class ColumnPartners:
 
 
 def find_partners(index: LakeIndex) -> ColumnPartners:
-    """Find the pairs of columns that may be parts of a composite reference.
+    """Find column pairs that may belong to composite references.
 
     Args:
         index: The lake, with the overlap of values and the names of its columns.
@@ -158,7 +158,10 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs whose two tables are connected through more than one left column."""
+    """Mark the pairs to keep.
+
+    All pairs between a left and a right table are kept if they have two or more left columns.
+    """
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])

@@ -41,7 +41,7 @@ class Proposal:
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
-    """Propose references to each composite key from columns of other tables.
+    """For each composite key, propose references from columns of other tables.
 
     Args:
         partners: Pairs of columns that may be parts of a reference.

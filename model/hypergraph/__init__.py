@@ -1,1 +1,1 @@
-"""Build the hypergraph of a lake's columns from the join graph."""
+"""Build the join graph and the hypergraph of a lake."""

@@ -1,4 +1,7 @@
-"""The groups of columns that become hyperedges, within and across tables."""
+"""The groups of columns that become hyperedges.
+
+A group has the columns of one table, or those of one value domain.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +18,10 @@ Groups = Sequence[Int[np.ndarray, " _"]]
 
 @dataclass(frozen=True)
 class ColumnGroups:
-    """The columns of each hyperedge: one for each table, and one for each value domain."""
+    """The groups of columns that become hyperedges.
+
+    Each table has a group, and so does each value domain.
+    """
 
     within: Groups
     """The columns of each table."""

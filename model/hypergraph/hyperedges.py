@@ -1,4 +1,7 @@
-"""The hypergraph, whose hyperedges connect columns within and across tables."""
+"""The hypergraph of a lake's columns.
+
+A hyperedge connects the columns of one table, or those of one value domain.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +58,7 @@ class Hypergraph:
 
     @cached_property
     def by_column(self) -> Lists:
-        """The hyperedges that contain each column."""
+        """The hyperedges of each column."""
         column, edge = self.incidence
         return Lists.from_pairs(column, edge, self.columns)
 

@@ -96,7 +96,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """For each list of row numbers, average the rows of `values` that it selects.
+    """For each list of row numbers, average the listed rows of `values`.
 
     The mean is differentiable, and computed in at least single precision.
 

@@ -131,7 +131,10 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Map columns to the usable name variants in the answers to their questions."""
+    """Map columns to their name variants.
+
+    Columns without a usable answer are left out.
+    """
     return {
         column: name
         for question, answer in answers.items()

@@ -17,7 +17,7 @@ _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 @dataclass(frozen=True)
 class Question:
-    """The description of a key column that a language model receives."""
+    """A question to a language model: the description of a key column."""
 
     table: str
     """The table's title."""

@@ -1,13 +1,13 @@
-"""Replies of a language model, and kinds of failed requests."""
+"""Replies of a language model, and reasons why requests fail."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class FailureKind(Enum):
-    """A kind of failed request to a language model.
+    """The reason why a request to a language model failed.
 
-    The kind decides whether the request is repeated.
+    The reason decides whether the request is repeated.
     """
 
     BUSY = "busy"

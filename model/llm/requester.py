@@ -58,7 +58,7 @@ class Requester:
         self._form_accepted = False
 
     def ask(self, prompt: Prompt) -> dict[int, str]:
-        """Ask the language model for a name variant of each column.
+        """Ask the language model for a name variant of each column in the prompt.
 
         Args:
             prompt: The request.
@@ -92,7 +92,7 @@ class Requester:
 
     @property
     def failures(self) -> Iterator[Failure]:
-        """The failures so far, one for each kind, to warn about."""
+        """The warnings about all failures so far, one for each kind of failure."""
         if self._stop_reason:
             yield self._stop_reason
         if self._failed:

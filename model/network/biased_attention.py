@@ -45,7 +45,7 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """For each adjacency entry, compute the inner product of the two vectors that it connects.
+    """For each adjacency entry, compute the inner product of two vectors.
 
     Entry (i, j) multiplies left row i by right row j.
     """

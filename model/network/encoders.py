@@ -1,4 +1,7 @@
-"""Encode each column's names and content as one vector (paper, equation 1)."""
+"""Encode each column as one vector (paper, equation 1).
+
+The input is the table name, the column name and the content of the column.
+"""
 
 import torch
 from jaxtyping import Float
@@ -37,9 +40,9 @@ class NameEncoder(nn.Module):
 
 
 class ColumnEncoder(nn.Module):
-    r"""A module that computes one vector for each column from its names and content.
+    r"""A module that computes one vector for each column.
 
-    The result is a weighted sum of table name, column name and content.
+    The vector is a weighted sum of table name, column name and content.
 
     The weights are learned.
 

@@ -47,7 +47,7 @@ class Features:
 
 
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:
-    """Return the most frequent tokens of table and column names.
+    """Return the most frequent tokens in the names of tables and columns.
 
     Args:
         lake: The lake.

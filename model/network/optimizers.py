@@ -1,4 +1,6 @@
-"""Optimizers: sparse Adam for the vectors of tables, and Adam for all other weights.
+"""The optimizers of the network.
+
+Sparse Adam updates the vector of each table, and plain Adam updates all other weights.
 
 A lake may have a hundred thousand tables, each with a vector. Plain Adam computes a gradient for
 all of them and moves all of them in every step. Sparse Adam touches only the rows of the batch's

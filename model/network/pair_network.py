@@ -110,7 +110,7 @@ class MessageRound(nn.Module):
     def _groups(
         self, pairs: Float[Tensor, "pair width"], batch: CandidatePairs
     ) -> dict[str, Float[Tensor, "group width"]]:
-        """Combine the states of pairs into states of columns, tables and groups of pairs."""
+        """From the states of pairs, compute a state for each column, table and group of pairs."""
         weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
 
         def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:

@@ -48,7 +48,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the partners that the catalog suggests, then those that people accepted."""
+    """Yield the partners with catalog evidence, then the partners that people accepted."""
     table_of, priors = index.lake.table_of, index.priors
     for name, pairs in (("catalog", priors.join_probability), ("decisions", priors.accepted)):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
@@ -77,7 +77,10 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the columns that are most similar to each key column in names, titles or statistics."""
+    """Yield the columns that are most similar to each key column.
+
+    They are compared by statistics, by names and table titles, and by all three together.
+    """
     statistics = statistics_vectors(index)
     names = index.names.vectors()
     titles = NameSimilarity(index.lake.titles).vectors()[index.lake.table_of]

@@ -1,4 +1,4 @@
-"""Compute how probable a join is by all signals together, and by each one alone."""
+"""Compute the probability of a join from all signals together and from each signal alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from datahub_hyperjoin.tables import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The probability of a join according to all signals together and to each one alone.
+    """The probability of a join from all signals together and from each signal alone.
 
-    Each is the greater probability of the pair's two directions.
+    Each value is the greater probability of the pair's two directions.
     """
 
     together: float
@@ -33,7 +33,7 @@ def list_contributions(
     pairs: Sequence[Pair],
     scoring: Scoring,
 ) -> dict[Pair, Contributions]:
-    """For each pair, compute the probability of a join by all signals and by each one alone.
+    """Compute the `Contributions` of each pair.
 
     Args:
         index: The columns with their signals and catalog priors.

@@ -20,7 +20,7 @@ def fit_process(
     prior: Float[np.ndarray, " pair"],
     accepted: Bool[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    r"""Fit a Gaussian process to decisions, and return the weight that it gives to each decision.
+    r"""Fit a Gaussian process to decisions, and return the weight of each decision.
 
     The posterior of the log-odds of any pair x is $$m(x) + \sum_i k(x, x_i) \alpha_i$$ with the
     weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1).

@@ -137,7 +137,10 @@ class NameFeatures:
 
 
 class _Schemas:
-    """The column names of each table, weighted by their rarity among the tables."""
+    """The column names of each table.
+
+    Rare names have greater weights than frequent ones.
+    """
 
     def __init__(self, lake: Lake, words: Sequence[Words]) -> None:
         names, number = np.unique(["".join(name) for name in words], return_inverse=True)
@@ -157,10 +160,11 @@ class _Schemas:
         return (self._number[left] == self._number[right]).astype(np.float64)
 
     def others_in_common(self, left: _Columns, right: _Columns) -> tuple[_Measured, _Measured]:
-        """Return the weight of the other names that both tables have, as a sum and as a share.
+        """Weigh the column names that the two tables of each pair have in common.
 
-        A name that the pair's own columns have in common does not count. The share is relative to
-        the table whose names weigh less.
+        Return the total weight of these names, and its share of the weight of all names in one
+        table: the table whose names weigh less. A name that the pair's own columns have in common
+        does not count.
         """
         first, second = self._table_of[left], self._table_of[right]
         common = row_products(self._weighted, self._weighted, first, second)

@@ -22,10 +22,10 @@ _CHUNK = 1 << 18
 
 
 class NameTreeScorer(PairScorer):
-    """A scorer that corrects the scores of a `NameScorer` with decision trees, for candidates only.
+    """A scorer that corrects the scores of a `NameScorer` with decision trees.
 
-    The catalog's evidence is combined with the corrected score, so the trees never contradict it.
-    Other pairs are scored by names alone.
+    Only the scores of candidates are corrected. The catalog evidence is combined with the corrected
+    score, so the trees never contradict it.
 
     Args:
         index: The columns with their names, references and catalog priors.

@@ -131,7 +131,7 @@ class PairSignals:
 
 
 def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute the probability of a join from entities, crosswalks and the catalog alone.
+    """Compute the probability of a join from three signals: entities, crosswalks and catalog.
 
     Args:
         signals: The signals of each pair.
@@ -145,7 +145,7 @@ def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measu
 
 
 def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute the probability of a join from shared entities and crosswalks alone."""
+    """Compute the probability of a join from two signals: entities and crosswalks."""
     by_entities = np.where(
         signals.same_form,
         strengths.same_form * (signals.entities > 0),

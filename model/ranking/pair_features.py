@@ -100,7 +100,7 @@ class ReferenceLookup:
         return cls(pairs, found.probability[order], key, refers)
 
     def between(self, left: _Columns, right: _Columns) -> _Measured:
-        """Return the probability that each left column refers to the right one.
+        """Return the probability that the left column of each pair refers to the right column.
 
         Args:
             left: Column indices.

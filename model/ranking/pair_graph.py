@@ -22,7 +22,10 @@ _CHUNK = 16_384
 
 @dataclass(frozen=True)
 class PairGraph:
-    """The strongest candidates of all key columns, sorted by key column, then candidate."""
+    """The graph that the pair network reads: all key columns with their strongest candidates.
+
+    Its pairs are sorted by key column, then by candidate.
+    """
 
     left: Int[np.ndarray, " pair"]
     """The key column of each pair."""
@@ -46,7 +49,7 @@ class PairGraph:
 def build_pair_graph(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
 ) -> PairGraph:
-    """Build the graph of the strongest candidates of all key columns.
+    """Build the graph of all key columns with their strongest candidates.
 
     Args:
         index: The columns with their signals, catalog priors and references.

@@ -166,7 +166,7 @@ class NameScorer(PairScorer):
         self.strengths = strengths
 
     def with_strengths(self, strengths: SignalStrengths) -> "NameScorer":
-        """Return a scorer of the same columns with other strengths.
+        """Return a copy of this scorer with other signal strengths.
 
         Args:
             strengths: The probability of a join by each signal alone.

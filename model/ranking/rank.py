@@ -71,7 +71,7 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create the scorer that the recipe selects, and a scorer that corrects its scores."""
+    """Create two scorers: the one that the recipe selects, and a corrected version of it."""
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
         return signals, signals
@@ -83,7 +83,10 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score how well one of its candidates joins with all its candidates."""
+    """For each query column, score the pairs of one candidate with every candidate.
+
+    `positions` says which candidate of each query column this is.
+    """
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
 

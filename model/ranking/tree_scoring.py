@@ -70,7 +70,7 @@ class NetworkCorrection:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Combine the corrections of the trees with those of the network.
+        """Combine the corrections by the trees with those by the pair network.
 
         Args:
             by_trees: The correction of each pair by the trees.

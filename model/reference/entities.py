@@ -22,7 +22,10 @@ _SHARED_SCALE = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """The entities that pairs of columns share, and the form of each column's values."""
+    """The overlap of columns, measured by the entities that their values stand for.
+
+    The form of each column's values, such as two-letter codes, is included.
+    """
 
     form: Int[np.ndarray, " column"]
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""

@@ -1,4 +1,4 @@
-"""Recognise the entities in a column, written as codes or as names."""
+"""Recognise the codes and names of entities in a column."""
 
 from dataclasses import dataclass, fields
 from functools import cache

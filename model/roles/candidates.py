@@ -59,7 +59,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark the columns that are unique enough for other columns to refer to.
+    """Mark the unique columns that other columns may refer to.
 
     Args:
         lake: The columns.

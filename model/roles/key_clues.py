@@ -1,4 +1,4 @@
-"""Collect evidence for and against a column being the key of its table."""
+"""Collect clues for and against a column being the key of its table."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _UNIQUE = 0.999
 
 @dataclass(frozen=True)
 class KeyClues:
-    """Evidence for and against each column being the key of its table."""
+    """Clues for and against each column being the key of its table."""
 
     leads: Bool[np.ndarray, " column"]
     """Columns that are unique and the first of their table."""
@@ -34,7 +34,7 @@ def _is_own(title: str, name: str) -> bool:
 def find_key_clues(
     lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
-    """Collect evidence for and against each column being the key of its table.
+    """Collect clues for and against each column being the key of its table.
 
     Args:
         lake: The columns.

@@ -120,7 +120,7 @@ def _without(prefixes: AbstractSet[str], words: Words) -> Words:
 
 
 def _joined(words: Words) -> str:
-    """Join the words of a name into one string, without numbers.
+    """Concatenate the words of a name, except numbers.
 
     A number only tells copies of a table apart.
     """
@@ -202,7 +202,7 @@ def compare_names(
 
 
 def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
-    """Return whether each name contains a word such as `parent` or `manager`.
+    """For each name, return whether it contains a word such as `parent` or `manager`.
 
     Args:
         columns: The stems of the columns' names.
@@ -213,7 +213,7 @@ def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
 
 
 def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
-    """Return common first words of table names, such as `dim`.
+    """Return the first words that several table names share, such as `dim`.
 
     Args:
         tables: The stems of the tables' names.
@@ -223,7 +223,7 @@ def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
 
 
 class _Spellings:
-    """Names of tables and columns, as numbers so that many can be compared fast."""
+    """The spellings of table and column names, stored as numbers for fast comparison."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         common = table_prefixes(tables)

@@ -92,7 +92,7 @@ class _Names:
         return np.fromiter(marked, dtype=bool, count=len(self.columns))
 
     def tables_named(self, spelling: str, near: int) -> Iterator[int]:
-        """Yield all tables that have a given name, except the table `near`.
+        """Yield the tables that have a given name, except the table `near`.
 
         If many tables have it, only those in the same folder or schema count.
         """
@@ -175,7 +175,7 @@ def _by_table_name(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shar
 
 
 def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _Shares:
-    """Pair columns of different tables that have the same name.
+    """Pair columns that have the same name and belong to different tables.
 
     A name with very many columns is skipped.
     """
@@ -230,7 +230,7 @@ def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tup
 
 
 def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
-    """Find the keys that each column may refer to, without reading values.
+    """Without reading values, find the keys that each column may refer to.
 
     Names, declared types and counts decide. Columns whose rows were counted, here or in the
     catalog's profile, are keys if they are unique; the keys of other tables are guessed.

@@ -49,7 +49,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """How much each clue, such as identical names, counts as evidence for a reference."""
+    """The weight of each clue, such as identical names, for or against a reference."""
 
     prior: float = -4.5
     """A column refers to a given key."""
@@ -114,7 +114,7 @@ class ReferenceWeights:
     """Whether names of tables and columns count."""
 
     def without_names(self) -> "ReferenceWeights":
-        """Return a copy of the weights that ignores the names of columns and tables."""
+        """Return weights that ignore the names of columns and tables."""
         # Without names, those of any two tables end in the same number: none.
         return replace(self, reads_names=False, same_number=0.0)
 
@@ -145,7 +145,7 @@ class References:
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, and the probability of this reference.
+        """The key that each column most probably refers to, and the probability of this reference.
 
         Two columns never refer to each other: the more probable direction is kept. If a key refers
         to another key, both are keys of the same things, and do not compete for a column.
@@ -164,7 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, without regard to equivalent keys."""
+        """The same keys as in `best`, with probabilities that ignore equivalent keys."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, those keys of other tables which almost certainly refer to it."""
+        """For each key, the other keys that almost certainly refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -226,7 +226,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """Compute the probability of each possible reference by weighing the clues to it.
+    """Compute the probability of each possible reference from weighted clues.
 
     Args:
         lake: The columns.

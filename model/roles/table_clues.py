@@ -1,4 +1,4 @@
-"""Collect evidence for and against two tables being in the same database.
+"""Collect clues for and against two tables being in the same database.
 
 Lakes mix the tables of many systems. Tables of one system share a way to write names, a prefix,
 and columns such as `created_by`; copies of a system share the number behind the name.
@@ -26,7 +26,7 @@ Tables = Int[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class TableClues:
-    """Evidence for and against two tables being in the same database."""
+    """Clues for and against two tables being in the same database."""
 
     style: Clue
     """Number of differences in the way the names of both tables are written, from 0 to 4."""

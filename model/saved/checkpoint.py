@@ -74,7 +74,7 @@ class Model:
         return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """List the properties of the network that its saved weights depend on."""
+        """Describe the architecture on which the saved weights of the network depend."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 

@@ -87,7 +87,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return everything in the state except the tensors, as JSON."""
+        """Return the state without its tensors, as JSON."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,

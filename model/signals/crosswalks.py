@@ -67,7 +67,10 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Columns (`end`), each with a crosswalk's column (`via`) that shares values with it."""
+    """Steps into crosswalks.
+
+    In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
+    """
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -143,7 +146,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find the columns that share values with a column of a crosswalk, strongest first."""
+    """Find the steps into crosswalks, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -166,7 +169,10 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Find pairs whose columns share values with two different columns of one crosswalk."""
+    """Find the pairs of columns that one crosswalk connects.
+
+    The two columns of a pair share values with two different columns of the crosswalk.
+    """
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]

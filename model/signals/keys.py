@@ -1,4 +1,4 @@
-"""Select the columns of a lake that people would join on: its key columns.
+"""Select the key columns of a lake: the columns that people would join on.
 
 The paper selects keys by "standard keyness heuristics" of completeness and uniqueness (section 4.1,
 step 3). Both are too strict for a foreign key, which repeats its values: a text column needs only

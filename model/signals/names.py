@@ -117,7 +117,7 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Compute a vector for each name; cosines of these approximate the name similarities.
+        """Compute a vector for each name.
 
         The cosine of two vectors approximates that of the trigrams of both names. The random
         projection changes it by about 0.1 (Johnson and Lindenstrauss, 1984).

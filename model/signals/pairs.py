@@ -57,7 +57,7 @@ class SparsePairs:
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
-        """The index of each stored pair in the flattened matrix, in ascending order."""
+        """The indices of the stored pairs in the flattened matrix of all pairs, ascending."""
         return self.left * self.columns + self.right
 
 
@@ -73,7 +73,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the matrix from a mapping that contains each pair in only one of its orders.
+        """Build the matrix from a mapping that contains each pair in only one order.
 
         Args:
             columns: Number of columns in the lake.
@@ -98,7 +98,7 @@ class PairValues(SparsePairs):
     def holds(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """Return whether each requested pair is stored."""
+        """For each requested pair, return whether it is stored."""
         return self.of(left, right) > 0
 
     def partners(self, column: int) -> Int[np.ndarray, " _"]:

@@ -151,7 +151,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Choose another name with the same meaning for a column.
+    """For a column, choose another name that has the same meaning.
 
     It is the name variant or a name made by rules.
 

@@ -195,9 +195,10 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that fit the most values, if these are at least `_MIN_SHARE` of all.
+    """Return the notations that fit the most values.
 
-    There are several if the values do not decide.
+    There are several if the values do not decide. There are none if even the best fits less than
+    `_MIN_SHARE` of the values.
     """
     # Without a comma or a second point, numbers differ from their normal forms in zeros only.
     has_separators = any("," in value or value.count(".") > 1 for value in values)

@@ -103,7 +103,7 @@ def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> Table
 
 
 def recognise(values: Sequence[str], name: str = "") -> str:
-    """Return the kind of personal values in a sample, such as phone numbers.
+    """Return which personal values a sample contains, such as phone numbers.
 
     Args:
         values: The sample, as written.

@@ -132,7 +132,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute where each column starts after a mask has dropped values.
+    """Compute each column's start index after a mask has dropped values.
 
     Args:
         mask: True for each value that is kept.

@@ -16,7 +16,7 @@ _LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextCounts:
-    """The distinct texts in some rows of a column, with their counts."""
+    """The distinct texts in some rows of a column, with the row count of each text."""
 
     rows: int
     """Number of rows counted."""

@@ -149,9 +149,9 @@ _FOR_ODD_VALUES = {"psycopg2": _keep_early_dates, "pysqlite": _replace_invalid_t
 
 
 class Databases:
-    """A cache of database engines.
+    """A set of databases, each of which is opened on first use.
 
-    A database is opened on first use, and all are closed at the end.
+    All of them are closed at the end of the `with` block.
     """
 
     def __init__(self) -> None:

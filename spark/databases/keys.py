@@ -87,7 +87,7 @@ def list_keys(
 def _unique_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each primary or unique key with the name of the table that it belongs to."""
+    """For each primary or unique key, yield the table's name and the key's columns."""
     for name, columns in _reflect_unique(inspector, schema or None, names):
         # An index of an expression has a part without a column.
         named = tuple(name_of(column, inspector) for column in columns if column)
@@ -119,7 +119,7 @@ def _is_partial(options: Mapping[str, object]) -> bool:
 def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
-    """Yield each foreign key with the name of the table that it belongs to."""
+    """For each foreign key, yield the name of the referring table and the key."""
     # PostgreSQL leaves out the schema of a table on its search path.
     on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():

@@ -97,7 +97,7 @@ def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
-    """Return the size of each table on disk, in bytes.
+    """Return how many bytes each table takes on disk.
 
     For an unknown database system, it returns nothing.
     """

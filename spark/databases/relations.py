@@ -74,7 +74,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Undo the escaping of a column name that SQLAlchemy reports.
+    """Remove escape characters that SQLAlchemy leaves in a column's name.
 
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that

@@ -68,7 +68,7 @@ def _open_as(
 
 
 def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[str]) -> None:
-    """Check that a file has some of the catalog's columns, and no other columns.
+    """Check that a file lacks columns of the catalog, and does not have them under other names.
 
     A column with another name may be the missing one: old versions of Hive number the columns of
     ORC files, and Spark ignores the case of names.
@@ -118,7 +118,7 @@ def _conformed(
 
 
 def _as_type(path: str, column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert a file's column to a type, if Spark would return the same values.
+    """Convert a file's column to the catalog's type, if Spark would return the same values.
 
     Raises:
         UnlikeCatalogError: Spark converts them in another way, or not at all.

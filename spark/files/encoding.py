@@ -82,7 +82,7 @@ class TextStream(io.RawIOBase):
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:
-        """Estimate the file's size in UTF-8, in bytes.
+        """Estimate how many bytes the file's text takes in UTF-8.
 
         Returns:
             The size of the file, scaled by the growth of the first block.

@@ -130,7 +130,10 @@ def _batches(
 
 
 def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements in each block of a file, with None for those that are not objects."""
+    """Yield the elements of an array, block by block.
+
+    Elements that are not objects become None.
+    """
     decoder, text, rows, characters = _decoder(), "", 0, 0
     with DecompressedFile(path) as source:
         while True:

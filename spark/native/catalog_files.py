@@ -64,7 +64,7 @@ _OPTION = re.compile(r"([^\s,=\[]+)=")
 
 @dataclass(frozen=True, slots=True)
 class LocatedTable:
-    """The files of a table in a Spark catalog."""
+    """A table in a Spark catalog whose files were found."""
 
     files: CatalogFiles
     """Where they are, and which columns they have."""
@@ -125,7 +125,7 @@ def _describe(session: SparkSession, schema: str) -> dict[str, dict[str, str]]:
 
 
 def _facts(information: str) -> dict[str, str]:
-    r"""Parse the lines of Spark's description of a table, such as `Type: VIEW`.
+    r"""Parse lines such as `Type: VIEW` in Spark's description of a table.
 
     A key that occurs twice is left out: a comment may contain lines of the same form.
 
@@ -143,7 +143,7 @@ def _facts(information: str) -> dict[str, str]:
 
 
 def _format(facts: Mapping[str, str]) -> FileFormat | None:
-    """Return the file format of a table that is stored as plain files; None for others."""
+    """Return the format of a table's files, or None if only Spark should read the table."""
     location = facts.get("Location", "")
     options = {*_OPTION.findall(facts.get("Storage Properties", ""))}
     is_plain = facts.get("Type") in _STORED and options <= _HARMLESS
@@ -176,16 +176,16 @@ def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
 def _split(
     schema: T.StructType, keys: Sequence[str]
 ) -> tuple[list[T.StructField], list[T.StructField]]:
-    """Divide the columns of a table into those in its files and its partition columns."""
+    """Separate the columns in a table's files from the table's partition columns."""
     first = len(schema.fields) - len(keys)
     return schema.fields[:first], schema.fields[first:]
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Convert columns to an Arrow schema; None if Arrow might read values that differ from Spark's.
+    """Convert columns to an Arrow schema.
 
-    Spark pads `char` columns, and fills a new column with its default. Times in ORC files depend
-    on the time zone of the reader.
+    Return None if Arrow might read other values than Spark: Spark pads `char` columns, and fills a
+    new column with its default. Times in ORC files depend on the time zone of the reader.
     """
     metadata = repr([field.metadata for field in fields]).replace("varchar(", "")
     if "char(" in metadata or "EXISTS_DEFAULT" in metadata:
@@ -209,7 +209,10 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
 
 
 def _visible_files(root: Path) -> list[Path]:
-    """List the files of a table without partitions, or nothing if it has subfolders."""
+    """List the visible files of a table without partitions.
+
+    If the table's folder has visible subfolders, the list is empty.
+    """
     visible = [path for path in root.iterdir() if not path.name.startswith(".")]
     # Spark's streams keep a list there of the files that count.
     if any(path.is_dir() for path in visible):
@@ -218,7 +221,7 @@ def _visible_files(root: Path) -> list[Path]:
 
 
 def _has_values(part: str, fields: Sequence[T.StructField]) -> bool:
-    """Return whether a file's path has all partition values exactly as Spark returns them.
+    """Return whether a file's path contains all partition values exactly as Spark returns them.
 
     >>> year = T.StructField("year", T.IntegerType())
     >>> [_has_values(f"{at}0.parquet", [year]) for at in ("year=2024/", "year=02/", "", "x/")]
@@ -237,7 +240,7 @@ def _has_values(part: str, fields: Sequence[T.StructField]) -> bool:
 
 
 def _is_canonical(value: str, type_: T.DataType) -> bool:
-    """Return whether a folder's name has a partition value exactly as Spark returns it."""
+    """Return whether Spark would return a partition value unchanged."""
     try:
         match type_:
             case T.StringType():

@@ -32,7 +32,7 @@ class LostTables:
         self._days = store.results(_NAME)
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
-        """Return a profile with a fault for each table that recently crashed a worker.
+        """For each table that recently crashed a worker, return a profile with a fault.
 
         Args:
             tables: The tables without a stored profile.

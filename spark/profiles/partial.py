@@ -128,7 +128,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts of all parts of a table into one row.
+    """Merge the counts from all parts of a table.
 
     The counts are those of one column, or of the table itself.
 

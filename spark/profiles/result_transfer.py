@@ -45,7 +45,9 @@ def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
 def send_profiles(
     tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
 ) -> pa.RecordBatch:
-    """Convert profiles to a row for the driver.
+    """Write profiles to a file for the driver, and return a row that names the file.
+
+    If the file cannot be written, the row contains the profiles.
 
     Args:
         tables: Indices of the tables.

@@ -187,9 +187,9 @@ class Store:
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return the stored evidence for joins of unchanged tables through crosswalks.
+        """Return the stored evidence for joins through crosswalks.
 
-        The crosswalk must be unchanged, too.
+        Neither the tables of a join nor its crosswalk may have changed.
 
         Args:
             bridges: The joins of this run.
@@ -203,7 +203,7 @@ class Store:
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Store this run's evidence for joins through crosswalks in place of earlier evidence.
+        """Replace the stored evidence for joins through crosswalks with this run's evidence.
 
         Args:
             evidence: The evidence of this run.

@@ -74,7 +74,10 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """For each join, list the integers that identify it, its columns and its crosswalk."""
+        """For each join, return four integers.
+
+        They identify the join, its left column, its crosswalk and its right column.
+        """
         return [
             (
                 number,
@@ -296,7 +299,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
-    """For each join, count the matching rows and values of one of its columns.
+    """For each join, count the matches of one of its two columns.
 
     Args:
         linked: The entries that both ends hold.

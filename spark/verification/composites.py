@@ -116,10 +116,11 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring tuple, each with one column shuffled, then the key's tuple.
+    """Return shuffled copies of the referring tuple, followed by the key's tuple.
 
-    Shuffling moves the column's values to random rows. The matches of a copy with the key thus show
-    how many rows would match by chance if this column had nothing to do with the others.
+    In each copy, the values of one column are moved to random rows. The matches of a copy with the
+    key thus show how many rows would match by chance if this column had nothing to do with the
+    others.
     """
     (table, referring), key = _tuples_of(reference)
     # Of two columns, shuffling the second instead of the first makes no difference.
@@ -136,7 +137,7 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """For each reference, count the tuples of both tables and their matches.
+    """For each reference, count the tuples in both tables, and the matches between these tuples.
 
     The last tuple of a reference is the key, with which its other tuples are compared.
     """

@@ -163,7 +163,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the rows of each distinct pair of values in two columns."""
+    """For each distinct combination of values in two columns, count the rows."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)

@@ -321,7 +321,7 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Divide the hashes of a column's values, and of the entities they name, into equal ranges."""
+    """Divide the hashes of a column's values, or of its entities, into equally wide ranges."""
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
         if isinstance(kind, Notation):

@@ -59,7 +59,9 @@ class _SqlColumn:
 def count_in_databases(
     tables: Sequence[Table], pairs: Iterable[Pair], texts: AbstractSet[ColumnId]
 ) -> PairsCounted:
-    """Let each database count the shared values and matching rows of its own pairs.
+    """Let databases count the shared values and matching rows of pairs.
+
+    A database counts only pairs of which it holds both columns.
 
     Args:
         tables: The tables of the columns.
@@ -152,7 +154,10 @@ def _count(
     columns: Mapping[ColumnId, _SqlColumn],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count the matches of pairs in one statement; return no counts if it fails."""
+    """Count the matches of pairs with one SQL statement.
+
+    If the statement fails, the result is empty.
+    """
     grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
     statement = _statement([columns[id_] for id_ in grouped], pairs)
     try:

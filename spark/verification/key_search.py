@@ -1,10 +1,10 @@
-"""Search tables for composite keys, in a sample of their rows.
+"""Search some rows of each table for composite keys.
 
-A composite key is a minimal set of columns that identifies a row. Two rows of the sample with the
-same values prove that a set of columns is no key. A set without such rows may still not be one, so
-every key that is used is verified on all rows. The search goes level by level: a set is tried only
-if none of its subsets is already unique (Agrawal and Srikant, "Fast algorithms for mining
-association rules", 1994; Heise et al., DUCC, 2013).
+A composite key is a minimal set of columns that identifies a row. Two of the rows with the same
+values prove that a set of columns is no key. A set without such rows may still not be one, so every
+key that is used is verified on all rows. The search goes level by level: a set is tried only if
+none of its subsets is already unique (Agrawal and Srikant, "Fast algorithms for mining association
+rules", 1994; Heise et al., DUCC, 2013).
 """
 
 import sys
@@ -63,7 +63,7 @@ def search_keys(
     searches: Sequence[KeySearch],
     config: ProfileConfig,
 ) -> dict[TableId, tuple[tuple[str, ...], ...]]:
-    """Search a sample of each table for composite keys.
+    """Search some rows of each table for composite keys.
 
     Args:
         session: Runs one Spark job, and one more for each table on the distributed route; more if

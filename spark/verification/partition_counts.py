@@ -1,4 +1,4 @@
-"""Count the shared values of column pairs in a hash partition."""
+"""In each hash partition, count the shared values and matching rows of pairs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ def count_in_process(
     *,
     synonyms: Mapping[str, Synonyms],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of column pairs without Spark.
+    """Without Spark, count the shared values and matching rows of pairs.
 
     All values are in one hash partition. Unreadable tables are left out.
 
@@ -61,7 +61,7 @@ def count_in_process(
 
 
 def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
-    """Count the shared values and matching rows of pairs in one hash partition.
+    """In one hash partition, count the shared values and matching rows of pairs.
 
     Args:
         rows: Rows of `PARTITION_ROW`; a column may have several.

@@ -1,7 +1,8 @@
-"""Hash and count tuples, each of which combines values of one row in several columns.
+"""Hash and count tuples of values.
 
-The hash of a tuple is computed from the hashes of its values: two tables have a tuple in common if
-all values are equal in normal form. A row with a null in any column has no tuple, as in SQL.
+A tuple combines the values of one row in several columns. The hash of a tuple is computed from the
+hashes of its values: two tables have a tuple in common if all values are equal in normal form. A
+row with a null in any column has no tuple, as in SQL.
 """
 
 from collections.abc import Collection, Iterable, Mapping
