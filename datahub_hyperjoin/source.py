@@ -66,13 +66,16 @@ from datahub_hyperjoin.suggest import Findings, LakeComparison, compare_values, 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
 
+# Release 1.5.0.1 has no capability of glossary terms; they are the next thing to tags.
+_TERMS: SourceCapability = getattr(SourceCapability, "GLOSSARY_TERMS", SourceCapability.TAGS)
+
 
 @platform_name("HyperJoin", id="hyperjoin")
 @config_class(HyperJoinConfig)
 @support_status(_STATUS)
 @capability(SourceCapability.PLATFORM_INSTANCE, "By `platform_instance`")
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
-@capability(SourceCapability.GLOSSARY_TERMS, "Optional: `emit.glossary_terms`")
+@capability(_TERMS, "Optional: `emit.glossary_terms`")
 @capability(SourceCapability.LINEAGE_COARSE, "Optional: joins, by `emit.lineage: dashed`")
 @capability(SourceCapability.LINEAGE_FINE, "Optional: joins, by `emit.lineage`")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
@@ -323,6 +326,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 contributions=findings.contributions,
                 filed=catalog.filed,
                 file=(self.config.decisions or Path("decisions.csv")).name,
+                values=self.config.page_values,
             )
         except OSError as error:
             self.report.warn(
