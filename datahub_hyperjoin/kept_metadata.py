@@ -91,6 +91,7 @@ def about_unread_tables(
         queries=[urn for urn in kept.queries if shows[guess_entity_type(urn)]],
         lineage=kept.lineage if config.lineage else [],
         embeds=kept.embeds if config.embed else {},
+        contexts=kept.contexts if config.ai_context else {},
         terms=kept.terms if config.glossary_terms else {},
     )
 

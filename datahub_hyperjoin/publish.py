@@ -12,10 +12,10 @@ from datahub_hyperjoin.catalog import (
     Catalog,
     History,
     PublishedEntities,
-    read_embeds,
     read_published_entities,
     read_upstreams,
 )
+from datahub_hyperjoin.claimed_parts import read_claims
 from datahub_hyperjoin.elders import read_led
 from datahub_hyperjoin.emit import (
     EmitConfig,
@@ -24,7 +24,6 @@ from datahub_hyperjoin.emit import (
     WrittenState,
     WrittenStateHandler,
     emit_findings,
-    find_foreign_embeds,
     find_unsupported,
     withdraw,
     without_ours,
@@ -224,6 +223,7 @@ def publish(
         yield from list_rejected(catalog, config.namespace)
     left_alone = existing.closed_queries | existing.edited_terms
     managed = last.without_queries(left_alone).without_embeds(existing.foreign_embeds)
+    managed = managed.without_contexts(existing.foreign_contexts)
     written.queries.extend(untested_queries(managed, publication) if config.queries else ())
     kept = about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.
@@ -233,12 +233,15 @@ def publish(
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
     """Switch off the kinds of metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
-    if missing:
+    # The preset for agents asks for what the server has.
+    optional = {"ai_context"} if context.config.agents else set[str]()
+    told = {layer: needs for layer, needs in missing.items() if layer not in optional}
+    if told:
         context.report.warn(
             "Layers not written",
             "DataHub's server does not support them. Upgrade the server, or set these keys to "
             "`false`",
-            "; ".join(f"emit.{layer} needs {needs}" for layer, needs in sorted(missing.items())),
+            "; ".join(f"emit.{layer} needs {needs}" for layer, needs in sorted(told.items())),
         )
     off: dict[str, Any] = dict.fromkeys(missing, False)
     return replace(context.config, **off)
@@ -314,13 +317,7 @@ def _read_existing(
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
-    embeds = {}
-    if config.embed or last.embeds:
-        tables = map(dataset_urn, publication.tables if config.embed else ())
-        embeds = read_embeds(graph, {*tables, *last.embeds})
-    return ExistingState(
-        embedded=frozenset(embeds),
-        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
+    existing = ExistingState(
         foreign=frozenset(relationship.urn for relationship in foreign),
         edited={
             relationship.urn: relationship.aspect
@@ -337,3 +334,4 @@ def _read_existing(
         edited_terms=queries.edited_terms,
         upstreams=upstreams,
     )
+    return read_claims(existing, publication, last, config=config, graph=graph)

@@ -33,6 +33,9 @@ _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RE
 AUTHOR = CorpUserUrn("_ingestion").urn()
 """The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
 
+AI_CONTEXT = "aiContext"
+"""The aspect with the instructions for AI agents, for which older clients have no class."""
+
 JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
 """The document that leads to those of the datasets."""
 

@@ -2,6 +2,7 @@
 
 from datahub_hyperjoin.catalog.column_properties import read_column_properties
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
+from datahub_hyperjoin.catalog.contexts import read_contexts
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
@@ -33,6 +34,7 @@ __all__ = [
     "describe_without_server",
     "read_catalog",
     "read_column_properties",
+    "read_contexts",
     "read_database_keys",
     "read_embeds",
     "read_published_entities",

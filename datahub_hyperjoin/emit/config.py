@@ -11,7 +11,9 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
 
-_WEB_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?/?", re.ASCII)
+_WEB_ADDRESS = re.compile(
+    r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?(?:/[\w.~-]+)*/?", re.ASCII
+)
 """An address without a user, a password or a token."""
 
 
@@ -19,8 +21,8 @@ class LineageForm(str, Enum):
     """The form in which joins are written as lineage."""
 
     DASHED = "dashed"
-    """Edges between tables and columns. DataHub draws those between tables dashed, and the SQL of
-    the join on them if `queries` is on. Impact analysis follows them."""
+    """Edges between tables and columns. DataHub draws those between tables dashed or, if `queries`
+    is on, solid with the SQL of the join as a node. Impact analysis follows them."""
     COLUMNS = "columns"
     """Edges between columns only. By DataHub's metadata model, they are no lineage of tables."""
 
@@ -77,10 +79,15 @@ class EmitConfig:
     grain and SQL. The document is hidden from global search, and related to the dataset, where AI
     agents and people find it."""
 
+    ai_context: bool = False
+    """Whether each column gets instructions for AI agents that name its safe joins, unless somebody
+    else has written instructions. They are DataHub's aspect `aiContext`, which servers have since
+    release 1.7."""
+
     agents: bool = False
     """Preset for AI agents that read the catalog through DataHub's own MCP server, which shows
-    neither relationships nor properties of columns: turns `queries` and `documents` on, unless the
-    recipe sets them."""
+    neither relationships nor properties of columns: turns `queries`, `documents` and, where the
+    server has it, `ai_context` on, unless the recipe sets them."""
 
     sql_timeout: Seconds = 60.0
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,
@@ -90,10 +97,10 @@ class EmitConfig:
         Literal[False] | LineageForm, BeforeValidator(_read_form), WithJsonSchema(_SCHEMA_OF_FORM)
     ] = False
     """Whether each join is written as lineage, from the unique column to the one that refers to it.
-    `dashed` writes edges between tables and columns: DataHub draws the tables' edges dashed, with
-    the SQL of the join on them if `queries` is on. Impact analysis and lineage search follow them
-    like data flows, so they reach tables without a data flow between them. `columns` writes edges
-    between columns only, which are no lineage of tables. `true` means `dashed`."""
+    `dashed` writes edges between tables and columns: DataHub draws the tables' edges dashed or, if
+    `queries` is on, solid with the SQL of the join as a node. Impact analysis and lineage search
+    follow them like data flows, so they reach tables without a data flow between them. `columns`
+    writes edges between columns only, which are no lineage of tables. `true` means `dashed`."""
 
     glossary_terms: bool = False
     """Whether each group of at least three columns whose values come from one set is written as a
@@ -117,13 +124,13 @@ class EmitConfig:
             raise ValueError(message)
         if self.embed is not None and not _WEB_ADDRESS.fullmatch(self.embed):
             message = (
-                "`embed` is no address of a web site. Write scheme, host and port, as in "
-                "`http://localhost:8766`"
+                "`embed` is no address of a web site. Write scheme, host, port and path, as in "
+                "`http://localhost:8766` or `https://datahub.example/joins`"
             )
             raise ValueError(message)
 
 
-_FOR_AGENTS = ("queries", "documents")
+_FOR_AGENTS = ("queries", "documents", "ai_context")
 
 
 def fill_for_agents(written: object) -> object:

@@ -52,6 +52,9 @@ class ExistingState:
     foreign_embeds: frozenset[str] = frozenset()
     """URNs of the datasets whose embed somebody else wrote."""
 
+    foreign_contexts: frozenset[str] = frozenset()
+    """URNs of the columns whose instructions for agents somebody else wrote."""
+
     edited_terms: frozenset[str] = frozenset()
     """URNs of glossary terms that a person edited."""
 

@@ -14,6 +14,7 @@ from datahub.metadata.schema_classes import StatusClass
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
+from datahub_hyperjoin.emit.contexts import emit_contexts
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
@@ -34,6 +35,7 @@ from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.terms import create_term, find_terms, name_terms
 from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
+from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Count
@@ -142,8 +144,8 @@ def emit_findings(
         yield from _properties(publication, existing, config.namespace, written)
     if config.queries:
         yield from _queries(publication, existing, written, count)
-    if config.documents:
-        yield from _documents(publication, existing, written)
+    if config.documents or config.ai_context:
+        yield from _for_agents(publication, existing, config, written)
     if config.glossary_terms:
         yield from _terms(publication, existing, config.namespace, written)
     if config.lineage:
@@ -229,6 +231,18 @@ def _queries(
         shown.add(urn)
 
 
+def _for_agents(
+    publication: Publication, existing: ExistingState, config: EmitConfig, written: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    if config.documents:
+        yield from _documents(publication, existing, written)
+    if config.ai_context:
+        unread = publication.unread - publication.described
+        joins = _joins_for_agents(publication)
+        read = {table: found for table, found in joins.items() if table not in unread}
+        yield from emit_contexts(read, existing.foreign_contexts, written.contexts)
+
+
 def _documents(
     publication: Publication, existing: ExistingState, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
@@ -249,10 +263,7 @@ def _documents(
         if document_urn(table) in existing.present
     }
     guides: list[tuple[str, Iterator[MetadataWorkUnit]]] = []
-    shared = _by_table(publication.shared)
-    # An agent knows nothing of value domains, so their implied joins are listed, too.
-    for table, own in _by_table(publication.joins).items():
-        found = [catalog_join(join) for join in (*own, *shared.get(table, ()))]
+    for table, found in _joins_for_agents(publication).items():
         text = write_guide(table, found, statements)
         units = emit_guide(table, label=names[table], text=text, model_version=version, now=now)
         guides.append((document_urn(table), units))
@@ -264,6 +275,18 @@ def _documents(
             if urn in existing.hidden:
                 yield _show_again(urn, primary=False)
             written.queries.append(urn)
+
+
+def _joins_for_agents(publication: Publication) -> dict[TableId, list[CatalogJoin]]:
+    """Return the joins of each table, also those that only other pipelines show.
+
+    An agent knows nothing of value domains, so their implied joins are listed, too.
+    """
+    shared = _by_table(publication.shared)
+    return {
+        table: [catalog_join(join) for join in (*own, *shared.get(table, ()))]
+        for table, own in _by_table(publication.joins).items()
+    }
 
 
 def _terms(

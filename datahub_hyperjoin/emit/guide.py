@@ -4,13 +4,13 @@ Agents often read a document in excerpts around the name that they look for, so 
 about its join. The whole text has at most 1,500 tokens.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, alone, doubts
 from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
-from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 MOST_GUIDE_BYTES = 4_600
 """1,495 tokens by the rule of DataHub's own MCP server, 1.3 for every four characters. Bytes count,
@@ -24,6 +24,12 @@ The grain of a join is the table of which the result has one row for each row th
 only columns of that table.
 """
 _MOST_UNSAFE = 20
+_MOST_OF_COLUMN = 8
+
+_COLUMN_INTRODUCTION = """\
+Join this column only as follows, or ask the user. The grain of a join is the table of which the \
+result has one row for each row that matches. Sum only columns of that table.
+"""
 
 OVERVIEW = """\
 For each dataset that joins with others, DataHub has a document "How to join ...". It is hidden \
@@ -62,6 +68,33 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
         if sql := statements.get(join.urn):
             page.add(f"\n`{_condition(join)}`, in SQL that was run:\n```sql\n{sql}\n```\n")
     return page.text
+
+
+def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[ColumnId, str]:
+    """Write the texts that tell an agent how to join each column of a table.
+
+    Args:
+        table: The table.
+        joins: Its joins.
+
+    Returns:
+        Texts by column, of the columns with safe joins. What is left out is counted.
+    """
+    turned = [from_table(join, table) for join in best_first(joins)]
+    safe = [join for join in turned if not doubts(join, min_score=MIN_SCORE)]
+    rivals = Counter(join.right.table for join in safe)
+    lines: dict[ColumnId, list[str]] = defaultdict(list)
+    for join in safe:
+        line = _safe_line(join, rivals[join.right.table])
+        for own, _ in join.pairs:
+            lines[own].append(f"- {line}\n")
+    return {column: _COLUMN_INTRODUCTION + _some(own) for column, own in lines.items()}
+
+
+def _some(lines: Sequence[str]) -> str:
+    left_out = len(lines) - _MOST_OF_COLUMN
+    more = [f'- {left_out} more, in the document "How to join ..."\n'] if left_out > 0 else []
+    return "".join([*lines[:_MOST_OF_COLUMN], *more])
 
 
 def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:

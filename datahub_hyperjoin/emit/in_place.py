@@ -22,6 +22,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.emit.patches import (
+    INSTRUCTIONS_PATH,
     JOINABLE,
     STAMP_PATH,
     Change,
@@ -40,7 +41,7 @@ _FORM = ("properties", "query")
 """What decides how DataHub draws an edge between tables."""
 _TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
 _PATH = re.compile(
-    rf"/removed|{STAMP_PATH}|(/tags//|/terms//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+"
+    rf"/removed|{STAMP_PATH}|{INSTRUCTIONS_PATH}|(/tags//|/terms//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+"
 )
 _STAMPS = ("created", "lastModified")
 
@@ -112,7 +113,9 @@ def _values(aspect: _Aspect | None) -> _Values:
             }
             return tables | columns
         case _:
-            return {}
+            # Of the instructions for agents, older clients have no class.
+            text = getattr(aspect, "instructions", None)
+            return {INSTRUCTIONS_PATH: text} if text else {}
 
 
 def _settle(values: _Values) -> _Values:

@@ -34,24 +34,27 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
+from datahub_hyperjoin.urns import AI_CONTEXT
+
 # The unit separator marks a step into the attribution; the key of a tag without one is empty.
 _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
 _TERM_KEYS = {"terms": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "urn"]}
 _PROPERTY_KEYS = {"properties": ["propertyUrn"]}
 
 _REMOVABLE = {
-    aspect.ASPECT_NAME
-    for aspect in (
-        EmbedClass,
-        GlossaryTermsClass,
-        StatusClass,
-        StructuredPropertiesClass,
-        UpstreamLineageClass,
-    )
+    AI_CONTEXT,
+    EmbedClass.ASPECT_NAME,
+    GlossaryTermsClass.ASPECT_NAME,
+    StatusClass.ASPECT_NAME,
+    StructuredPropertiesClass.ASPECT_NAME,
+    UpstreamLineageClass.ASPECT_NAME,
 }
 
 JOINABLE = "JOINABLE_WITH"
 """The operation of our edges, which no other lineage between columns has."""
+
+INSTRUCTIONS_PATH = "/instructions"
+"""The JSON Patch path of the instructions for agents."""
 
 STAMP_PATH = "/auditStamp"
 """The JSON Patch path of the stamp that a new aspect of glossary terms needs."""
@@ -295,6 +298,26 @@ def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
     """
     changes = [{"op": "remove", "path": term_path(term), "value": {}} for term in terms]
     return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
+
+
+def change_instructions(column: str, text: str) -> MetadataWorkUnit:
+    """Set or remove the instructions for agents of a column.
+
+    Args:
+        column: URN of the column.
+        text: The instructions; empty to remove them.
+
+    Returns:
+        A patch that keeps synonyms, examples and people's own instructions.
+    """
+    change: Change = {
+        "op": "add" if text else "remove",
+        "path": INSTRUCTIONS_PATH,
+        "value": text or {},
+    }
+    # DataHub has no form of its own for patches of this aspect.
+    payload = {"arrayPrimaryKeys": {}, "patch": [change], "forceGenericPatch": True}
+    return _patch(column, AI_CONTEXT, payload)
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:

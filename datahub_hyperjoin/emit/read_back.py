@@ -32,7 +32,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.differences import find_changes
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
-from datahub_hyperjoin.emit.written_state import WrittenStateHandler
+from datahub_hyperjoin.emit.written_state_handler import WrittenStateHandler
 
 logger = logging.getLogger(__name__)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import (
     DocumentUrn,
     ErModelRelationshipUrn,
@@ -13,6 +14,7 @@ from requests import HTTPError, RequestException
 
 from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.urns import AI_CONTEXT
 
 _Needs = Mapping[str, tuple[str, ...]]
 """Aspects by entity type."""
@@ -29,6 +31,7 @@ _NEEDS: Mapping[str, _Needs] = {
     },
     "queries": {"query": ("queryProperties", "querySubjects", "status")},
     "documents": {"document": ("documentInfo", "documentSettings", "status")},
+    "ai_context": {"schemaField": (AI_CONTEXT,)},
     "glossary_terms": {
         "glossaryNode": ("glossaryNodeInfo",),
         "glossaryTerm": ("glossaryTermInfo", "status"),
@@ -91,8 +94,18 @@ def _look_up(registry: Mapping[str, set[str]], needs: _Needs) -> Iterator[str]:
 def _ask(graph: DataHubGraph, needs: _Needs) -> Iterator[str]:
     # Without a registry only missing entity types can be found: the server names them in an error.
     for entity, aspects in needs.items():
+        if AI_CONTEXT in aspects and not _knows_contexts(graph):
+            yield f"the aspect {AI_CONTEXT} of {entity}"
         if entity in _EXAMPLES and not _knows(graph, entity, aspects):
             yield f"the entity type {entity}"
+
+
+def _knows_contexts(graph: DataHubGraph) -> bool:
+    """Return whether both the client and the server have the aspect with instructions for agents.
+
+    A client without it cannot tell whose instructions a column has.
+    """
+    return AI_CONTEXT in ASPECT_NAME_MAP and graph.server_config.is_version_at_least(1, 7, 0)
 
 
 def _knows(graph: DataHubGraph, entity: str, aspects: tuple[str, ...]) -> bool:

@@ -10,6 +10,7 @@ from datahub.metadata.schema_classes import StatusClass
 from datahub_hyperjoin.emit.embeds import remove_embed
 from datahub_hyperjoin.emit.patches import (
     Change,
+    change_instructions,
     change_lineage,
     edge_path,
     remove_properties,
@@ -73,6 +74,7 @@ def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
         columns=sorted({*last.columns} - {*current.columns}),
         datasets=sorted({*last.datasets} - {*current.datasets}),
         embeds={urn: last.embeds[urn] for urn in sorted({*last.embeds} - {*current.embeds})},
+        contexts=dict.fromkeys(sorted({*last.contexts} - {*current.contexts}), ""),
         queries=sorted({*last.queries} - {*current.queries}),
         lineage=sorted(edge for edge in last.lineage if edge[:2] not in kept),
         terms={
@@ -85,7 +87,8 @@ def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
 def _size(written: WrittenState) -> int:
     urns = len(written.columns) + len(written.datasets) + len(written.queries)
     termed = sum(map(len, written.terms.values()))
-    return urns + len(written.lineage) + len(written.embeds) + termed
+    urns += len(written.embeds) + len(written.contexts)
+    return urns + len(written.lineage) + termed
 
 
 def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
@@ -102,6 +105,8 @@ def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
     for dataset in stale.datasets:
         yield remove_properties(dataset, [property_urn(namespace, SUGGESTED_JOINS)])
     yield from map(remove_embed, stale.embeds)
+    for column in stale.contexts:
+        yield change_instructions(column, "")
     terms: dict[str, list[str]] = defaultdict(list)
     for term, columns in stale.terms.items():
         for column in columns:

@@ -9,17 +9,8 @@ from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
-from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
-from datahub.ingestion.source.state.checkpoint import Checkpoint, CheckpointStateBase
-from datahub.ingestion.source.state.stale_entity_removal_handler import (
-    StatefulStaleMetadataRemovalConfig,
-)
-from datahub.ingestion.source.state.stateful_ingestion_base import (
-    StatefulIngestionConfig,
-    StateProviderWrapper,
-)
-from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
+from datahub.ingestion.source.state.checkpoint import CheckpointStateBase
 from datahub.metadata.schema_classes import (
     EmbedClass,
     GlossaryTermsClass,
@@ -36,7 +27,7 @@ from datahub_hyperjoin.emit.written_parts import (
     filtered_terms,
     united_terms,
 )
-from datahub_hyperjoin.urns import query_urn
+from datahub_hyperjoin.urns import AI_CONTEXT, query_urn
 
 JOB = JobId("hyperjoin_written_state")
 """Name of the checkpoint that holds the written state, in every pipeline."""
@@ -68,6 +59,9 @@ class WrittenState(CheckpointStateBase):
 
     embeds: dict[str, str] = Field(default_factory=dict)
     """Address that the Preview tab of each dataset shows, by the dataset's URN."""
+
+    contexts: dict[str, str] = Field(default_factory=dict)
+    """Instructions for agents, by the URN of the column."""
 
     terms: dict[str, list[str]] = Field(default_factory=dict)
     """Columns of each glossary term."""
@@ -106,6 +100,7 @@ class WrittenState(CheckpointStateBase):
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
         self.embeds = dict(sorted(self.embeds.items()))
+        self.contexts = dict(sorted(self.contexts.items()))
         self.scores = dict(sorted(self.scores.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
@@ -137,6 +132,7 @@ class WrittenState(CheckpointStateBase):
                 "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
                 "embeds": other.embeds | self.embeds,
+                "contexts": other.contexts | self.contexts,
                 "scores": other.scores | self.scores,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
                 "unseen": [*self.unseen, *other.unseen],
@@ -148,7 +144,7 @@ class WrittenState(CheckpointStateBase):
     @property
     def all_datasets(self) -> frozenset[str]:
         """The URNs of all datasets that the written metadata concerns."""
-        joined = chain(self.columns, *self.relationships.values())
+        joined = chain(self.columns, self.contexts, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
         termed = map(dataset_of_column, chain(*self.terms.values()))
         own = chain(self.datasets, self.embeds, termed)
@@ -177,6 +173,11 @@ class WrittenState(CheckpointStateBase):
             columns=[column for column in self.columns if dataset_of_column(column) in datasets],
             datasets=[dataset for dataset in self.datasets if dataset in datasets],
             embeds={urn: url for urn, url in self.embeds.items() if urn in datasets},
+            contexts={
+                urn: text
+                for urn, text in self.contexts.items()
+                if dataset_of_column(urn) in datasets
+            },
             queries=[query for query in self.queries if query in shown],
             lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
             terms=terms,
@@ -192,19 +193,21 @@ class WrittenState(CheckpointStateBase):
         properties = {urn for urn, name in aspects if name == StructuredPropertiesClass.ASPECT_NAME}
         lineage = {urn for urn, name in aspects if name == UpstreamLineageClass.ASPECT_NAME}
         embeds = {urn for urn, name in aspects if name == EmbedClass.ASPECT_NAME}
+        contexts = {urn for urn, name in aspects if name == AI_CONTEXT}
         termed = {urn for urn, name in aspects if name == GlossaryTermsClass.ASPECT_NAME}
         return type(self)(
             relationships={urn: ends for urn, ends in self.relationships.items() if urn in status},
             columns=[column for column in self.columns if column in properties],
             datasets=[dataset for dataset in self.datasets if dataset in properties],
             embeds={urn: url for urn, url in self.embeds.items() if urn in embeds},
+            contexts={urn: text for urn, text in self.contexts.items() if urn in contexts},
             queries=[query for query in self.queries if query in status],
             lineage=[edge for edge in self.lineage if edge.datasets[1] in lineage],
             terms=filtered_terms(self.terms, lambda column: column in termed),
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without another state's properties, queries, lineage, terms and embeds.
+        """Return a copy without what another state wrote, apart from relationships.
 
         Args:
             part: The other state.
@@ -216,6 +219,9 @@ class WrittenState(CheckpointStateBase):
                 "datasets": sorted({*self.datasets} - {*part.datasets}),
                 "embeds": {
                     urn: self.embeds[urn] for urn in self.embeds.keys() - part.embeds.keys()
+                },
+                "contexts": {
+                    urn: self.contexts[urn] for urn in self.contexts.keys() - part.contexts.keys()
                 },
                 "queries": sorted({*self.queries} - {*part.queries}),
                 "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
@@ -245,6 +251,15 @@ class WrittenState(CheckpointStateBase):
         kept = {urn: url for urn, url in self.embeds.items() if urn not in datasets}
         return self.model_copy(update={"embeds": kept})
 
+    def without_contexts(self, columns: Container[str]) -> Self:
+        """Return a copy without the instructions for agents of the given columns.
+
+        Args:
+            columns: URNs of columns whose instructions somebody else has written since.
+        """
+        kept = {urn: text for urn, text in self.contexts.items() if urn not in columns}
+        return self.model_copy(update={"contexts": kept})
+
     def without_queries(self, queries: Container[str]) -> Self:
         """Return a copy without the given queries.
 
@@ -257,93 +272,3 @@ class WrittenState(CheckpointStateBase):
 
 def _ordered(urns: Iterable[str]) -> list[str]:
     return sorted(set(urns))
-
-
-class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """A handler that loads the last run's written state and stores the new one.
-
-    Args:
-        state: The source's `state_provider`.
-        ctx: The run's context.
-    """
-
-    def __init__(self, state: StateProviderWrapper, ctx: PipelineContext) -> None:
-        self._state, self._ctx = state, ctx
-        state.register_stateful_ingestion_usecase_handler(self)
-
-    @property
-    def job_id(self) -> JobId:
-        """The name under which DataHub stores the checkpoint of the written state.
-
-        DataHub's own removal of stale entities has another checkpoint.
-        """
-        return JOB
-
-    @property
-    def _config(self) -> StatefulIngestionConfig | None:
-        return self._state.stateful_ingestion_config
-
-    @property
-    def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
-        """The settings for removing outdated metadata; None if removal is off."""
-        config = self._config
-        if not isinstance(config, StatefulStaleMetadataRemovalConfig):
-            return None
-        allowed = self.is_checkpointing_enabled() and config.remove_stale_metadata
-        return config if allowed else None
-
-    def is_checkpointing_enabled(self) -> bool:
-        """Return whether stateful ingestion is enabled.
-
-        Returns:
-            The recipe's setting; by default, whether there are a server and a pipeline name.
-        """
-        return self._state.is_stateful_ingestion_configured()
-
-    def create_checkpoint(self) -> Checkpoint[WrittenState] | None:
-        """Create a checkpoint with an empty state for this run.
-
-        Returns:
-            None if the state of this run is not stored.
-        """
-        config, pipeline = self._config, self._ctx.pipeline_name
-        if not self.is_checkpointing_enabled() or not config or not pipeline:
-            return None
-        if config.ignore_new_state:
-            return None
-        return Checkpoint(
-            job_name=self.job_id,
-            pipeline_name=pipeline,
-            run_id=self._ctx.run_id,
-            state=WrittenState(),
-        )
-
-    def last(self) -> WrittenState | None:
-        """Load the state that the last run wrote.
-
-        Returns:
-            None if there was no run, or if the recipe ignores its state.
-        """
-        checkpoint = self._state.get_last_checkpoint(self.job_id, WrittenState)
-        return checkpoint.state if checkpoint else None
-
-    def current(self) -> WrittenState | None:
-        """Return the state of this run, which the handler will store.
-
-        Returns:
-            None if the run stores no state.
-        """
-        checkpoint = self._state.get_current_checkpoint(self.job_id)
-        return checkpoint.state if checkpoint else None
-
-    def store(self, written: WrittenState) -> None:
-        """Store the written state of this run.
-
-        A run that does not call this method keeps the last state.
-
-        Args:
-            written: The state.
-        """
-        checkpoint = self._state.get_current_checkpoint(self.job_id)
-        if checkpoint:
-            checkpoint.state = written

@@ -19,7 +19,7 @@ from lake import describe_folder, write_flights
 
 OURS = {
     "dataset": {"embed", "structuredProperties", "upstreamLineage"},
-    "schemaField": {"structuredProperties", "glossaryTerms"},
+    "schemaField": {"structuredProperties", "glossaryTerms", "aiContext"},
     "glossaryNode": {"glossaryNodeInfo"},
     "glossaryTerm": {"glossaryTermInfo", "status"},
     "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},

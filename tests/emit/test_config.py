@@ -13,7 +13,9 @@ def parse(**emit: object) -> EmitConfig:
 
 @pytest.mark.parametrize("on", [True, "true", "yes", 1])
 def test_the_preset_for_agents_turns_its_layers_on(on: object) -> None:
-    assert parse(agents=on) == EmitConfig(agents=True, queries=True, documents=True)
+    assert parse(agents=on) == EmitConfig(
+        agents=True, queries=True, documents=True, ai_context=True
+    )
 
 
 @pytest.mark.parametrize("off", [False, "false", 0])
@@ -22,7 +24,9 @@ def test_without_the_preset_nothing_changes(off: object) -> None:
 
 
 def test_a_layer_that_the_recipe_sets_stays_as_it_says() -> None:
-    assert parse(agents=True, queries=False) == EmitConfig(agents=True, documents=True)
+    assert parse(agents=True, queries=False) == EmitConfig(
+        agents=True, documents=True, ai_context=True
+    )
 
 
 def test_a_preset_that_is_no_switch_is_refused() -> None:

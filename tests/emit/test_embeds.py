@@ -148,8 +148,16 @@ def test_taking_back_is_repeated_until_it_arrives(publication: Publication) -> N
 
 
 @pytest.mark.parametrize("address", [
-    "localhost:8766", "ftp://a", "https://me:secret@a", "https://a?token=b", "https://a/b", "",
+    "localhost:8766", "ftp://a", "https://me:secret@a", "https://a?token=b", "https://a//b",
+    "https://a/b c", "",
 ])  # fmt: skip
 def test_an_address_of_another_form_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match=r"^`embed` is no address of a web site\. Write scheme, "):
         EmitConfig(embed=address)
+
+
+def test_the_service_may_be_below_a_path() -> None:
+    config = EmitConfig(embed="https://datahub.example/joins/")
+    assert embed_url(config.embed or "", FLIGHTS_URN).startswith(
+        "https://datahub.example/joins/dataset?urn="
+    )

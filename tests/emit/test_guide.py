@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from chains import N_N, ONE_1, domain, join
 
-from datahub_hyperjoin.emit.guide import MOST_GUIDE_BYTES, write_guide
+from datahub_hyperjoin.emit.guide import MOST_GUIDE_BYTES, write_column_guides, write_guide
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -142,3 +142,27 @@ def test_decisions_of_people_are_the_reason_before_the_role(
     unsafe: CatalogJoin, reason: str
 ) -> None:
     assert sections(unsafe)["Not safe"] == [f"`key = cities.key`: {reason}"]
+
+
+def test_each_column_has_a_text_with_its_safe_joins() -> None:
+    items = join("items", "orders", 0.9, Verdict.ACCEPTED, key="order", fan_outs=(1.0, 3.254))
+    countries = domain("orders", "regions", 0.9)
+    texts = write_column_guides(ORDERS, [CUSTOMER, items, countries])
+    assert {column.path for column in texts} == {"customer", "key"}
+    introduction, *lines = texts[ColumnId(ORDERS, "customer")].rstrip().split("\n- ")
+    assert introduction.startswith("Join this column only as follows, or ask the user. ")
+    assert lines == [sections(CUSTOMER)["Safe joins"][0]]
+
+
+def test_a_text_counts_the_joins_that_it_leaves_out() -> None:
+    joins = [join(f"t{n}", "orders", 0.9, key="order", fan_outs=(1.0, 2.0)) for n in range(11)]
+    [text] = write_column_guides(ORDERS, joins).values()
+    assert text.count("\n- `") == 8
+    assert text.endswith('- 3 more, in the document "How to join ..."\n')
+
+
+def test_every_column_of_a_key_has_the_whole_join() -> None:
+    pairs = (*CUSTOMER.pairs, (ColumnId(ORDERS, "year"), ColumnId(CUSTOMER.right.table, "since")))
+    texts = write_column_guides(ORDERS, [replace(CUSTOMER, pairs=pairs)])
+    assert {column.path for column in texts} == {"customer", "year"}
+    assert len({*texts.values()}) == 1

@@ -3,6 +3,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.support import find_unsupported
+from datahub_hyperjoin.urns import AI_CONTEXT
 from gms import Gms
 from gms.double import Version
 
@@ -79,3 +80,19 @@ def test_a_registry_that_cannot_be_read_is_replaced_by_questions() -> None:
     with Gms(without=["query"]) as gms:
         gms.fail("specifications", status=404, times=99)
         assert find_unsupported(gms.graph(), ALL) == {"queries": "the entity type query"}
+
+
+@pytest.mark.parametrize(("version", "client", "missing"), [
+    ("1.7.0", True, False), ("1.6.0", True, True), ("1.7.0", False, True),
+])  # fmt: skip
+def test_without_a_registry_versions_tell_whether_columns_have_instructions(
+    monkeypatch: pytest.MonkeyPatch, version: Version, *, client: bool, missing: bool
+) -> None:
+    known = {AI_CONTEXT: object()} if client else {}
+    monkeypatch.setattr("datahub_hyperjoin.emit.support.ASPECT_NAME_MAP", known)
+    config = EmitConfig(relationships=False, properties=False, ai_context=True)
+    with Gms(version) as gms:
+        gms.fail("specifications", status=404, times=99)
+        found = find_unsupported(gms.graph(), config)
+    needed = {"ai_context": "the aspect aiContext of schemaField"}
+    assert found == (needed if missing else {})

@@ -1,0 +1,30 @@
+"""Read the instructions for agents that columns have."""
+
+from collections.abc import Iterable
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.catalog.entities import fetch
+from datahub_hyperjoin.urns import AI_CONTEXT
+
+
+def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
+    """Read the instructions for agents of each column.
+
+    Args:
+        graph: DataHub's server.
+        urns: URNs of the columns.
+
+    Returns:
+        Texts by URN, of the columns that have one.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    entities = fetch(graph, "schemaField", urns, [AI_CONTEXT])
+    found = {
+        urn: aspects[AI_CONTEXT][0] for urn, aspects in entities.items() if AI_CONTEXT in aspects
+    }
+    # Clients before release 1.7 have no class for the aspect.
+    texts = {urn: getattr(aspect, "instructions", None) for urn, aspect in found.items()}
+    return {urn: text for urn, text in texts.items() if text}

@@ -1,0 +1,56 @@
+"""Find the parts of datasets and columns that somebody else has written.
+
+A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
+only if it is free or its own.
+"""
+
+from dataclasses import replace
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.catalog import read_contexts, read_embeds
+from datahub_hyperjoin.emit import (
+    EmitConfig,
+    ExistingState,
+    Publication,
+    WrittenState,
+    find_foreign_contexts,
+    find_foreign_embeds,
+)
+from datahub_hyperjoin.urns import column_urn, dataset_urn
+
+
+def read_claims(
+    existing: ExistingState,
+    publication: Publication,
+    last: WrittenState,
+    *,
+    config: EmitConfig,
+    graph: DataHubGraph,
+) -> ExistingState:
+    """Add the pages and texts that somebody else wrote to the metadata that DataHub has.
+
+    Args:
+        existing: The metadata without these.
+        publication: The joins of this run.
+        last: What the last run wrote.
+        config: The layers to write.
+        graph: DataHub's server.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    embeds, contexts = {}, {}
+    if config.embed or last.embeds:
+        tables = map(dataset_urn, publication.tables if config.embed else ())
+        embeds = read_embeds(graph, {*tables, *last.embeds})
+    if config.ai_context or last.contexts:
+        joins = publication.joins if config.ai_context else ()
+        columns = {column_urn(end) for join in joins for pair in join.pairs for end in pair}
+        contexts = read_contexts(graph, columns.union(last.contexts))
+    return replace(
+        existing,
+        embedded=frozenset(embeds),
+        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
+        foreign_contexts=frozenset(find_foreign_contexts(contexts, last.contexts)),
+    )
