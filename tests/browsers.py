@@ -7,7 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from datahub_hyperjoin.service.address import Address
-from datahub_hyperjoin.service.app import create_service
+from datahub_hyperjoin.service.app import Connect, create_service
 from shop import Shop
 
 ADA, BOB = "token-of-ada", "token-of-bob"
@@ -18,11 +18,14 @@ ORIGIN = "http://127.0.0.1:8766"
 class Browser:
     """A browser of one person."""
 
-    def __init__(self, shop: Shop, *, url: str = "") -> None:
+    def __init__(
+        self, shop: Shop, *, url: str = "", connect: Connect | None = None, shared_with: str = ""
+    ) -> None:
         service = create_service(
-            lambda token: shop.gms.graph(retry_max_times=0, token=token),
+            connect or (lambda token: shop.gms.graph(retry_max_times=0, token=token)),
             Address.of("127.0.0.1", 8766, url),
             frames="http://localhost:9002",
+            shared_with=shared_with,
         )
         self.origin = url or ORIGIN
         self.client = TestClient(service, base_url=self.origin, raise_server_exceptions=False)

@@ -1,27 +1,51 @@
-"""Connect to DataHub with the settings of the command `datahub`."""
+"""Connect to DataHub with the settings of the command `datahub`, or through DataHub's frontend."""
 
 import io
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 
 import click
+import requests
 from datahub.cli.config_utils import MissingConfigError, load_client_config
 from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
 from requests import RequestException
 
-from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.client_errors import MALFORMED, explain
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.errors import NoServerError
 from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.service.errors import SharedSignInError
 
 _RETRIES = 2
 """A few seconds, since a user waits; DataHub's own default takes half a minute."""
 
 _NOBODY = "nobody"
 """The token of a person without one. A server that checks tokens refuses it."""
+
+
+_TIMEOUT = 10
+"""Seconds until DataHub's frontend has to answer its first request."""
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Report errors of this package in a `with` block as errors of the command.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        ClickException: An error of this package, as one sentence.
+    """
+    # urllib3 logs each retry with the request; only the last error is reported, by us.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    try:
+        yield
+    except HyperJoinError as error:
+        raise click.ClickException(str(error)) from error
 
 
 @contextmanager
@@ -34,16 +58,8 @@ def connected() -> Iterator[DataHubGraph]:
     Raises:
         ClickException: An error of this package, as one sentence.
     """
-    # urllib3 logs each retry with the request; only the last error is reported, by us.
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
-    try:
-        graph = connect()
-        try:
-            yield graph
-        finally:
-            graph.close()
-    except HyperJoinError as error:
-        raise click.ClickException(str(error)) from error
+    with reporting(), closing(connect()) as graph:
+        yield graph
 
 
 def connect() -> DataHubGraph:
@@ -80,6 +96,44 @@ def connector() -> Callable[[str], DataHubGraph]:
         return _open(settings.model_copy(update=own))
 
     return connect_as
+
+
+def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
+    """Return a function that creates a client of DataHub's frontend from a person's cookies.
+
+    The frontend passes the client's requests on to DataHub's server in the name of the person whom
+    the cookies name. The settings of the command `datahub` are not used.
+
+    Args:
+        url: Address of the frontend, as this machine reaches it.
+
+    Raises:
+        SharedSignInError: The frontend cannot be reached, or the address is that of another server.
+    """
+    try:
+        answer = requests.get(f"{url}/config", timeout=_TIMEOUT)
+        is_frontend = answer.json()["config"]["application"] == "datahub-frontend"
+    except RequestException as error:
+        raise SharedSignInError.not_frontend(url, explain(error, None)) from error
+    except MALFORMED as error:
+        raise SharedSignInError.not_frontend(url, "another server answers") from error
+    if not is_frontend:
+        raise SharedSignInError.not_frontend(url, "another server answers")
+
+    def connect_with(cookies: str) -> DataHubGraph:
+        # The frontend prefers its cookie to a token. Without a token, and once the cookie has
+        # expired, the client would use the credentials of this machine.
+        return DataHubGraph(
+            DatahubClientConfig(
+                server=f"{url}/api/gms",
+                token=_NOBODY,
+                extra_headers={"Cookie": cookies},
+                client_mode=ClientMode.CLI,
+                retry_max_times=_RETRIES,
+            )
+        )
+
+    return connect_with
 
 
 def _read_settings() -> DatahubClientConfig:

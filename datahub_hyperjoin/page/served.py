@@ -24,3 +24,6 @@ class ServedPage:
 
     focus: int = -1
     """Index of the table that the page is about; -1 if it is about all."""
+
+    signs_out: bool = True
+    """Whether the page has a button to sign out; without one, the person signs out of DataHub."""

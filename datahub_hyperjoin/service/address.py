@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from datahub_hyperjoin.hosts import host_names, is_own
-from datahub_hyperjoin.service.errors import ExposedServiceError
+from datahub_hyperjoin.service.errors import ExposedServiceError, SharedSignInError
 
 _PORTS = {"http": 80, "https": 443}
 _PORT = re.compile(r":\d+$")
+_PATH = re.compile(r"(?:/[\w.~-]+)*/?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,9 @@ class Address:
     origins: Sequence[str]
     """Scheme, host and port of each, as browsers write them; the first is shown to people."""
 
+    path: str = ""
+    """The path below which a proxy shows the service, as in `/joins`; empty for the root."""
+
     @classmethod
     def of(cls, host: str, port: int, url: str = "") -> "Address":
         """Determine the addresses of a service from its options.
@@ -26,18 +30,43 @@ class Address:
         Args:
             host: Address to listen to.
             port: Port to listen to.
-            url: Address of a proxy in front of the service; empty without one.
+            url: Address of a proxy in front of the service, with the path that it removes; empty
+                without a proxy.
 
         Raises:
             ExposedServiceError: The URL is malformed, or tokens would cross the network
                 unencrypted.
         """
         own = [f"http://{name}:{port}" for name in host_names(host)]
-        address = cls(origins=(*([origin_of("--url", url)] if url else []), *own))
+        origin, path = site_of("--url", url) if url else ("", "")
+        address = cls(origins=(*([origin] if url else []), *own), path=path)
         is_private = is_own(urlsplit(url).hostname or "") if url else is_own(host)
         if not (is_private or address.is_encrypted):
             raise ExposedServiceError.without_tls(host)
         return address
+
+    @property
+    def url(self) -> str:
+        """The address that is shown to people."""
+        return f"{self.origins[0]}{self.path}"
+
+    def beside(self, site: str) -> str:
+        """Return the address of the service on the host of another web site.
+
+        Browsers send the site's cookies to this address, too.
+
+        Args:
+            site: Origin of the other web site.
+
+        Raises:
+            SharedSignInError: There is no site, or the service has another scheme or host.
+        """
+        there = urlsplit(site)
+        for origin in self.origins:
+            own = urlsplit(origin)
+            if (own.scheme, own.hostname) == (there.scheme, there.hostname):
+                return f"{origin}{self.path}"
+        raise SharedSignInError.not_beside(site, self.origins)
 
     @property
     def names(self) -> list[str]:
@@ -63,14 +92,34 @@ def origin_of(option: str, url: str) -> str:
     >>> origin_of("--url", "https://Joins.example:443/")
     'https://joins.example'
     """
+    origin, path = site_of(option, url)
+    if path:
+        raise ExposedServiceError.malformed(option, url)
+    return origin
+
+
+def site_of(option: str, url: str) -> tuple[str, str]:
+    """Return the origin of a web site, and the path below which it lies.
+
+    Args:
+        option: The option that names the site, for the error message.
+        url: Scheme, host, port and path of the site.
+
+    Raises:
+        ExposedServiceError: The URL has other parts, or lacks a scheme or a host.
+
+    >>> site_of("--url", "https://datahub.example/joins/")
+    ('https://datahub.example', '/joins')
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise ExposedServiceError.malformed(option, url) from None
-    rest = (parts.path.strip("/"), parts.query, parts.fragment, parts.username, parts.password)
-    if parts.scheme not in _PORTS or not parts.hostname or any(rest) or set(url) & set(" ;,'\"*"):
+    rest = (parts.query, parts.fragment, parts.username, parts.password)
+    is_site = parts.scheme in _PORTS and parts.hostname and _PATH.fullmatch(parts.path)
+    if not is_site or any(rest) or set(url) & set(" ;,'\"*"):
         raise ExposedServiceError.malformed(option, url)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     suffix = "" if port in {None, _PORTS[parts.scheme]} else f":{port}"
-    return f"{parts.scheme}://{host}{suffix}"
+    return f"{parts.scheme}://{host}{suffix}", parts.path.rstrip("/")

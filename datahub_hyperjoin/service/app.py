@@ -1,6 +1,6 @@
 """The web application that shows joins and stores people's decisions."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -32,9 +32,10 @@ from datahub_hyperjoin.service.guard import (
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
 from datahub_hyperjoin.service.paths import describe_path
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
+from datahub_hyperjoin.service.shared_sessions import SharedSessions
 
 Connect = Callable[[str], DataHubGraph]
-"""Creates a client of DataHub's server that has a person's token."""
+"""Creates a client of DataHub's server from a person's token, or from DataHub's own cookies."""
 
 _RELATIONSHIP = "urn:li:erModelRelationship:"
 _FOREIGN = "another web site sent this request. Use the page of the service itself"
@@ -42,24 +43,29 @@ _ENDED = "your session has ended. Sign in"
 _DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
 
 
-def create_service(connect: Connect, address: Address, *, frames: str = "") -> Starlette:
+def create_service(
+    connect: Connect, address: Address, *, frames: str = "", shared_with: str = ""
+) -> Starlette:
     """Create the web application that shows joins and stores decisions.
 
-    `/` shows all joins, and `/dataset?urn=URN` those of a dataset. A person signs in with a token
-    of DataHub, with which the application reads and decides for this person alone.
+    `/` shows all joins, and `/dataset?urn=URN` those of a dataset. The application reads and
+    decides for each person with this person's rights alone: with a token of DataHub that the person
+    enters, or, if it shares the sessions of DataHub's pages, with the cookies of those pages.
 
     Args:
         connect: Creates a client of DataHub's server.
         address: The addresses of the service.
         frames: The origin that may show the pages in a frame; empty for none.
+        shared_with: Address of DataHub's pages, where people sign in; empty if people enter tokens.
     """
-    return _Service(connect, address).create_app(frames)
+    return _Service(connect, address, shared_with).create_app(frames)
 
 
 class _Service:
-    def __init__(self, connect: Connect, address: Address) -> None:
+    def __init__(self, connect: Connect, address: Address, shared_with: str) -> None:
         self._connect, self._address = connect, address
-        self._sessions = Sessions()
+        self._sessions, self._datahub = Sessions(), shared_with
+        self._shared = SharedSessions(connect, self._sessions) if shared_with else None
         # A browser takes a cookie with this prefix only from the host itself and over TLS.
         self._cookie = f"{'__Host-' if address.is_encrypted else ''}hyperjoin"
 
@@ -74,9 +80,8 @@ class _Service:
                 Route("/", self._show),
                 Route("/dataset", self._show),
                 Route("/path", self._find_path),
-                Route("/sign-in", self._sign_in, methods=["POST"]),
-                Route("/sign-out", self._sign_out, methods=["POST"]),
                 Route("/decide", self._decide, methods=["POST"]),
+                *([] if self._shared else self._own_sign_in()),
                 Route("/health", lambda _: PlainTextResponse("ok")),
             ],
             middleware=[
@@ -88,7 +93,15 @@ class _Service:
             lifespan=lifespan,
         )
 
+    def _own_sign_in(self) -> Sequence[Route]:
+        return [
+            Route("/sign-in", self._sign_in, methods=["POST"]),
+            Route("/sign-out", self._sign_out, methods=["POST"]),
+        ]
+
     def _session(self, request: Request) -> PersonalSession | None:
+        if self._shared:
+            return self._shared.find(request.headers)
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
@@ -96,28 +109,29 @@ class _Service:
 
         Without a dataset, all joins are shown. The page to sign in is shown without a session.
         """
-        nonce = request.state.nonce
-        session = self._session(request)
-        if session is None:
-            return HTMLResponse(render_sign_in(nonce=nonce), status_code=401)
-        dataset = request.query_params.get("urn", "")
-        if request.url.path != "/" and not dataset:
-            message = "the address names no dataset. Add its URN, as in /dataset?urn=URN"
-            return HTMLResponse(render_error(message, nonce=nonce), status_code=404)
+        nonce, dataset = request.state.nonce, request.query_params.get("urn", "")
         try:
-            return HTMLResponse(render_joins(session, nonce=nonce, dataset=dataset))
+            session = self._session(request)
+            if session is None:
+                page = render_sign_in(nonce=nonce, datahub=self._datahub)
+                return HTMLResponse(page, status_code=401)
+            if request.url.path != "/" and not dataset:
+                message = "the address names no dataset. Add its URN, as in /dataset?urn=URN"
+                return HTMLResponse(render_error(message, nonce=nonce), status_code=404)
+            page = render_joins(session, nonce=nonce, dataset=dataset, signs_out=not self._shared)
+            return HTMLResponse(page)
         except HyperJoinError as error:
             return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
 
     def _find_path(self, request: Request) -> Response:
         """Find the path between two datasets, and describe it for the page."""
-        session = self._session(request)
-        if session is None:
-            return JSONResponse({"error": _ENDED}, status_code=401)
         start, end = (request.query_params.get(name, "") for name in ("start", "end"))
-        if not start or not end:
-            return JSONResponse({"error": "name two datasets"}, status_code=400)
         try:
+            session = self._session(request)
+            if session is None:
+                return JSONResponse({"error": _ENDED}, status_code=401)
+            if not start or not end:
+                return JSONResponse({"error": "name two datasets"}, status_code=400)
             return JSONResponse(describe_path(session.graph, start, end))
         except HyperJoinError as error:
             return _fail(error)
@@ -162,7 +176,7 @@ class _Service:
         return response
 
     async def _decide(self, request: Request) -> Response:
-        session = self._check(request)
+        session = await run_in_threadpool(self._check, request)
         if isinstance(session, Response):
             return session
         asked = await read_texts(request)
@@ -177,11 +191,14 @@ class _Service:
 
     def _check(self, request: Request) -> PersonalSession | Response:
         """Return a request's session, or a refusal if no page of that session sent the request."""
-        session = self._session(request)
-        if session is None:
-            return JSONResponse({"error": _ENDED}, status_code=401)
         if not comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
+        try:
+            session = self._session(request)
+        except HyperJoinError as error:
+            return _fail(error)
+        if session is None:
+            return JSONResponse({"error": _ENDED}, status_code=401)
         if not repeats_secret(request.headers, session):
             return _refuse("the page is of another session. Load it again")
         return session

@@ -7,6 +7,7 @@ from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record, publisher_of
+from datahub_hyperjoin.page.exported import choose_exports
 from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn
@@ -50,6 +51,7 @@ def list_catalog_contents(
         ),
         joins=tuple(_record(join, columns) for join in shown),
         statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
+        exports=choose_exports(shown),
         compared={
             number: join.compared_as
             for number, join in enumerate(shown)

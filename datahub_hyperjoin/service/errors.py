@@ -2,12 +2,16 @@
 
 HyperJoinError
 ├─ MissingServiceError    the packages for the service are not installed
-└─ ExposedServiceError    others could listen to the service, or it has no name
+├─ ExposedServiceError    others could listen to the service, or it has no name
+└─ SharedSignInError      the service cannot share the sign-in of DataHub's pages
 """
+
+from collections.abc import Sequence
 
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.wording import name_some
 
 
 class MissingServiceError(HyperJoinError, ImportError):
@@ -40,4 +44,32 @@ class ExposedServiceError(HyperJoinError, ValueError):
         return cls(
             f"`{option} {url}` is no address of a web site. Write scheme, host and port only, as "
             "in `https://joins.example` or `http://localhost:9002`"
+        )
+
+
+class SharedSignInError(HyperJoinError, ValueError):
+    """The service cannot recognise the people who have signed in to DataHub's pages."""
+
+    @classmethod
+    def not_beside(cls, datahub_url: str, own_urls: Sequence[str]) -> Self:
+        """Report that browsers would keep DataHub's cookies from the service.
+
+        Args:
+            datahub_url: Address of DataHub's pages; empty if no option names it.
+            own_urls: The addresses of the service.
+        """
+        if not datahub_url:
+            return cls("`--frontend-url` needs `--datahub-url`, the address of DataHub's pages")
+        return cls(
+            f"browsers send the cookies of {datahub_url} to no other host, and not to "
+            f"{name_some(own_urls)}. Give the service the scheme and host of DataHub's pages and "
+            "another port or path, as in `--url https://datahub.example/joins`"
+        )
+
+    @classmethod
+    def not_frontend(cls, url: str, reason: str) -> Self:
+        """Report that DataHub's frontend does not answer at an address."""
+        return cls(
+            f"`--frontend-url {url}` is not the address of DataHub's frontend: {reason}. Write the "
+            "address at which this machine reaches it, as in `http://datahub-frontend-react:9002`"
         )

@@ -21,16 +21,19 @@ _STATEMENTS = 200
 """Statements that one request reads."""
 
 
-def render_joins(session: PersonalSession, *, nonce: str, dataset: str = "") -> str:
+def render_joins(
+    session: PersonalSession, *, nonce: str, dataset: str = "", signs_out: bool = True
+) -> str:
     """Render the page of a dataset's joins, or of all joins.
 
-    The joins are read from DataHub with the person's token, so that the page shows what this person
-    may see, and every decision at once.
+    The joins are read from DataHub with the person's rights, so that the page shows what this
+    person may see, and every decision at once.
 
     Args:
         session: The person's session.
         nonce: The secret that marks the page's own scripts and styles.
         dataset: URN or name of the dataset; empty for all joins.
+        signs_out: Whether the page has a button to sign out.
 
     Raises:
         UnknownNameError: There is no such dataset.
@@ -66,6 +69,7 @@ def render_joins(session: PersonalSession, *, nonce: str, dataset: str = "") -> 
                 join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]
             ),
             focus=focus,
+            signs_out=signs_out,
         ),
     )
 
@@ -90,13 +94,15 @@ def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[
     return statements
 
 
-def render_sign_in(*, nonce: str) -> str:
-    """Render the page on which a person enters a token.
+def render_sign_in(*, nonce: str, datahub: str = "") -> str:
+    """Render the page on which a person enters a token, or which leads to DataHub's own sign-in.
 
     Args:
         nonce: The secret that marks the page's own scripts and styles.
+        datahub: Address of DataHub's pages, if the person signs in there; otherwise empty.
     """
-    return render_template("sign_in.html.j2", title="Sign in", nonce=nonce)
+    name = "shared_sign_in.html.j2" if datahub else "sign_in.html.j2"
+    return render_template(name, title="Sign in", nonce=nonce, datahub=datahub)
 
 
 def render_error(message: str, *, nonce: str) -> str:

@@ -26,7 +26,7 @@ class PersonalSession:
     """URN of the user in DataHub."""
 
     graph: DataHubGraph
-    """A client of DataHub's server that has the person's token."""
+    """A client of DataHub's server that acts for the person."""
 
     csrf: str
     """A secret that only the person's own page knows, and that each change must repeat."""
@@ -58,16 +58,34 @@ class Sessions:
         Returns:
             The secret name of the session.
         """
-        name, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
-        session = PersonalSession(
-            person=person, graph=graph, csrf=csrf, expires=self._clock() + LIFETIME
-        )
+        name = secrets.token_urlsafe(_BYTES)
+        self.share(name, person, graph)
+        return name
+
+    def share(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
+        """Start a session under a given secret name.
+
+        If two requests start it at the same time, both get the session of the first.
+
+        Args:
+            name: The secret name of the session.
+            person: URN of the user in DataHub.
+            graph: A client that acts for this person; it is closed with the session.
+        """
         with self._lock:
             self._drop_expired()
+            if name in self._sessions:
+                graph.close()
+                return self._sessions[name]
             while len(self._sessions) >= self._most:
                 self._drop(next(iter(self._sessions)))
-            self._sessions[name] = session
-        return name
+            session = self._sessions[name] = PersonalSession(
+                person=person,
+                graph=graph,
+                csrf=secrets.token_urlsafe(_BYTES),
+                expires=self._clock() + LIFETIME,
+            )
+        return session
 
     def find(self, name: str) -> PersonalSession | None:
         """Return the session with the given secret name; None if there is none."""

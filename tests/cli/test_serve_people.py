@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 from click.testing import CliRunner
+from frontend import serve_frontend
 
 from browsers import ADA, PEOPLE
 from datahub_hyperjoin import service
@@ -35,13 +36,13 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 
 @contextmanager
-def serving() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Start the command, and wait until its port answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "datahub_hyperjoin.cli", "serve", "--port", str(port)],
+        [sys.executable, "-m", "datahub_hyperjoin.cli", "serve", "--port", str(port), *options],
         env=dict(os.environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -128,3 +129,41 @@ def test_without_the_packages_the_error_says_how_to_install_them(
         "Error: `hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run `pip install "
         "'datahub-hyperjoin[serve]'`\n"
     )
+
+
+def test_who_has_signed_in_to_datahub_needs_no_token(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The settings of the machine are not used at all.
+    monkeypatch.setenv("DATAHUB_GMS_URL", "http://127.0.0.1:9")
+    pages = "http://localhost:9002"
+    with serve_frontend(shop.gms.url, PEOPLE) as frontend:
+        options = ("--datahub-url", pages, "--frontend-url", frontend.url)
+        with serving(*options) as (origin, server):
+            cookies = {"Cookie": frontend.cookie(ADA)}
+            with httpx2.Client(trust_env=False) as person:
+                assert person.get(origin).status_code == 401
+                assert "Signed in as <b>ada</b>" in person.get(origin, headers=cookies).text
+            server.terminate()
+            output, _ = server.communicate(timeout=20)
+    assert f"The joins are at {origin.replace('127.0.0.1', 'localhost')}\n" in output
+    assert ADA not in output
+
+
+@pytest.mark.parametrize(("datahub_url", "message"), [
+    ("", "`--frontend-url` needs `--datahub-url`, the address of DataHub's pages"),
+    (
+        "https://datahub.example",
+        (
+            "browsers send the cookies of https://datahub.example to no other host, and not to "
+            "http://127.0.0.1:8766, http://localhost:8766, http://[::1]:8766. Give the service "
+            "the scheme and host of DataHub's pages and another port or path, as in `--url "
+            "https://datahub.example/joins`"
+        ),
+    ),
+])  # fmt: skip
+def test_a_service_that_browsers_keep_datahubs_cookies_from_does_not_start(
+    datahub_url: str, message: str
+) -> None:
+    options = ["--datahub-url", datahub_url, "--frontend-url", "http://127.0.0.1:9"]
+    assert fail(*options) == f"Error: {message}\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from datahub_hyperjoin.service.address import Address, origin_of
-from datahub_hyperjoin.service.errors import ExposedServiceError
+from datahub_hyperjoin.service.address import Address, origin_of, site_of
+from datahub_hyperjoin.service.errors import ExposedServiceError, SharedSignInError
 
 
 def test_this_machine_has_three_names() -> None:
@@ -71,3 +71,35 @@ def test_an_option_that_is_no_site_is_refused(url: str) -> None:
 ])  # fmt: skip
 def test_a_site_is_written_as_browsers_write_it(url: str, origin: str) -> None:
     assert origin_of("--url", url) == origin
+
+
+@pytest.mark.parametrize(("url", "path"), [
+    ("https://datahub.example/joins", "/joins"),
+    ("https://datahub.example/datahub/joins/", "/datahub/joins"),
+    ("https://datahub.example", ""),
+])  # fmt: skip
+def test_a_proxy_may_show_the_service_below_a_path(url: str, path: str) -> None:
+    address = Address.of("127.0.0.1", 8766, url)
+    assert (address.origins[0], address.path) == ("https://datahub.example", path)
+    assert address.url == f"https://datahub.example{path}"
+    assert address.beside("https://datahub.example:8443") == address.url
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a?b", "/a#b", "//a", "/a;b", "/a'b"])
+def test_a_path_of_another_form_is_refused(path: str) -> None:
+    with pytest.raises(ExposedServiceError, match=r" is no address of a web site\. "):
+        site_of("--url", f"https://joins.example{path}")
+
+
+def test_the_host_of_datahub_is_one_of_the_names_of_this_machine() -> None:
+    address = Address.of("127.0.0.1", 8766)
+    assert address.beside("http://localhost:9002") == "http://localhost:8766"
+    assert address.beside("http://[::1]:9002") == "http://[::1]:8766"
+
+
+@pytest.mark.parametrize("site", [
+    "http://datahub.example", "https://localhost:9002", "https://joins.example.evil.example",
+])  # fmt: skip
+def test_a_site_with_another_scheme_or_host_does_not_share_its_cookies(site: str) -> None:
+    with pytest.raises(SharedSignInError, match=f"^browsers send the cookies of {site} to no "):
+        Address.of("127.0.0.1", 8766).beside(site)

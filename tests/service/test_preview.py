@@ -1,17 +1,12 @@
 """Test a decision in a real browser, on the page inside DataHub's own."""
 
-import html
-import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
-import uvicorn
 from datahub.metadata.schema_classes import EmbedClass
+from previews import free_port, preview_tab, serving
 from quick_runs import CARRIER, ORIGIN, Runs, shown, urn_of
 
 import chromium
@@ -30,59 +25,18 @@ AIRLINES = dataset_urn(table("airlines.csv"))
 ACCEPT = "document.querySelector('[data-decision=accepted]')"
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+def embed_of_airlines(gms: Gms) -> str:
+    embed = gms.get(AIRLINES, EmbedClass)
+    return (embed.renderUrl or "") if embed else ""
 
 
-@contextmanager
-def preview_tab(gms: Gms, port: int) -> Iterator[None]:
-    """Serve a page that shows the embed of a dataset in a frame, as DataHub's Preview tab does."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            embed = gms.get(AIRLINES, EmbedClass)
-            address = html.escape(embed.renderUrl or "") if embed else ""
-            frame = f'<iframe src="{address}" width="1200" height="900"></iframe>'
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(f"<!doctype html><title>DataHub</title>{frame}".encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
-            """Write no log."""
-
-    server = HTTPServer(("127.0.0.1", port), Page)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@contextmanager
-def serving(gms: Gms, port: int, datahub: int) -> Iterator[None]:
-    """Serve the joins to the browser."""
+def serving_joins(gms: Gms, port: int, datahub: int) -> AbstractContextManager[None]:
     service = create_service(
         lambda token: gms.graph(token=token or None),
         Address.of("127.0.0.1", port),
         frames=f"http://localhost:{datahub}",
     )
-    server = uvicorn.Server(uvicorn.Config(service, port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        thread.join()
+    return serving(service, port)
 
 
 def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -> None:
@@ -90,7 +44,11 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
     write_flights(folder)
     datahub, port = free_port(), free_port()
     emit = {"embed": f"http://localhost:{port}"}
-    with Gms() as gms, preview_tab(gms, datahub), serving(gms, port, datahub):
+    with (
+        Gms() as gms,
+        preview_tab(datahub, partial(embed_of_airlines, gms)),
+        serving_joins(gms, port, datahub),
+    ):
         describe_folder(gms, folder)
         run = Runs(gms, folder)
         run([CARRIER, ORIGIN], emit=emit)
@@ -126,8 +84,8 @@ def test_no_other_site_shows_the_page_in_a_frame(tmp_path: Path) -> None:
         datahub, port = free_port(), free_port()
         gms.put(AIRLINES, EmbedClass(renderUrl=f"http://localhost:{port}/"))
         with (
-            preview_tab(gms, datahub),
-            serving(gms, port, free_port()),
+            preview_tab(datahub, partial(embed_of_airlines, gms)),
+            serving_joins(gms, port, free_port()),
             chromium.browse(tmp_path) as tab,
         ):
             tab.open(f"http://localhost:{datahub}/")
