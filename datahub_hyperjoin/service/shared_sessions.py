@@ -2,7 +2,7 @@
 
 DataHub's frontend keeps a person's token in a signed cookie, and passes requests with this cookie
 on to DataHub's server in the name of that person. So the service only returns the cookie to the
-frontend, in requests of its own: it can neither read nor forge one, and never logs or stores it.
+frontend, in requests of its own. It cannot forge a cookie, and neither reads, logs nor stores one.
 """
 
 import hashlib
