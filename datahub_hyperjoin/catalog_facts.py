@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """Statistics of one column, computed from the catalog's profile of its table."""
+    """Statistics of one column, computed from DataHub's profile of the dataset."""
 
     uniqueness: float
     """Number of distinct values divided by the number of non-null rows, in [0, 1]."""

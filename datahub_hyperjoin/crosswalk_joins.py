@@ -28,9 +28,10 @@ def measure_with_crosswalks(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> tuple[dict[Pair, Evidence], dict[Bridge, Evidence]]:
-    """Measure pairs on the data, directly and through a crosswalk if one connects them.
+    """Measure pairs on the data, both directly and through crosswalks.
 
-    Evidence of unchanged tables is reused.
+    A pair is measured through a crosswalk only if a crosswalk connects its two columns. Evidence of
+    unchanged tables is reused.
 
     Args:
         pairs: The pairs.

@@ -32,7 +32,7 @@ _MOST_FAULTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDecision:
-    """A person's decision about a join, as it is written in the file."""
+    """A person's decision about a join, as written in the file."""
 
     left_table: str
     """Name of a table as the page shows it, or the URN of its dataset."""
@@ -65,7 +65,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision from the file, with the tables of this run to which it refers."""
+    """A decision from the file, with the tables of this run that the decision names."""
 
     written: WrittenDecision
     """The decision in the words of the file."""

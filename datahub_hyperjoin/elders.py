@@ -55,7 +55,9 @@ class Led:
     """URNs of columns and datasets that list joins."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """Replace scores and roles of this run's joins with those that other pipelines wrote.
+        """Give this run's joins the scores and roles that other pipelines wrote.
+
+        Joins that no other pipeline writes keep their own scores and roles.
 
         Args:
             publication: The joins of this run.
@@ -106,9 +108,10 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Leave out structured properties of columns and datasets with unchanged joins.
+        """Leave out the structured properties that older pipelines write.
 
-        They belong to older pipelines, which list the joins of this pipeline, too.
+        This concerns columns and datasets whose joins did not change. Older pipelines list the
+        joins of this pipeline there, too.
 
         Args:
             units: The metadata of this run's joins.
@@ -164,7 +167,7 @@ def read_led(
 
 
 def _adopt(join: Join, shown: Join) -> Join:
-    """Copy the score and role of another pipeline's join to a join of this run."""
+    """Return this run's join with the score and role that another pipeline wrote."""
     ends = {(end.table, plain_path(end.path)): end for end in (join.left, join.right)}
     key = shown.referenced
     referenced = ends.get((key.table, plain_path(key.path))) if key else None

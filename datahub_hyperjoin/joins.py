@@ -249,7 +249,7 @@ class Join:
 
     @property
     def measured(self) -> Evidence:
-        """The evidence of a join that was verified on the data.
+        """The join's evidence, as measured on the data.
 
         Raises:
             TypeError: The join was not verified on the data.

@@ -22,7 +22,10 @@ _close = FileSink.close
 
 
 def _close_unless_interrupted(sink: FileSink) -> None:
-    """Close a sink, which then replaces its file, unless Ctrl-C ended the run."""
+    """Close a sink, unless Ctrl-C ended the run.
+
+    A sink that is closed replaces its file.
+    """
     if isinstance(sys.exc_info()[1], KeyboardInterrupt):
         logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
     else:
@@ -32,7 +35,11 @@ def _close_unless_interrupted(sink: FileSink) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C, which would leave half of the file; only the main thread receives Ctrl-C."""
+    """Ignore Ctrl-C in the `with` block.
+
+    Otherwise, Ctrl-C could leave half of the file. Only the main thread receives it, so in other
+    threads there is nothing to ignore.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -104,7 +104,7 @@ def find_named_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts that decide whether two columns join, for tables whose rows were not read."""
+    """The facts, other than values, that decide whether a pair is a join."""
 
     index: LakeIndex
     facts: CatalogFacts

@@ -56,7 +56,7 @@ class RoleContext:
 
     @classmethod
     def of(cls, join: Join) -> Self:
-        """Collect the facts about a join from its evidence.
+        """Collect the facts about a join.
 
         Args:
             join: The join.

@@ -1,4 +1,4 @@
-"""Keep each score in the catalog until the new score differs noticeably from it.
+"""Keep each score in the catalog until the new score differs noticeably.
 
 Each decision and each new table moves most scores a little, and every score is part of several
 aspects. Without a dead band, two decisions would rewrite a whole catalog.

@@ -127,7 +127,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def replacing_sealed(path: Path) -> Iterator[Path]:
-    """Replace a file in one step with a file that ends in a checksum.
+    """Replace a file in one step, and end the new file with a checksum.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""Find joins between tables, from profiles to verification.
+"""Find joins between tables, in stages from profiling to verification.
 
 `suggest` at the end of the module calls the stages in order. Each stage takes and returns values,
 and reports its counts.
@@ -265,7 +265,7 @@ def suggest(
 def _with_named(
     findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
 ) -> Findings:
-    """Extend the findings with the joins that names alone suggest.
+    """Extend the findings with joins of tables whose rows were not read.
 
     These joins come after all verified joins.
     """

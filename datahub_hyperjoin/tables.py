@@ -82,7 +82,7 @@ Pair = tuple[ColumnId, ColumnId]
 
 
 def pair_of(left: ColumnId, right: ColumnId) -> Pair:
-    """Return two columns as a pair, which does not depend on their order.
+    """Return two columns as a pair, with the smaller identifier first.
 
     >>> code, iata = ColumnId(TableId("file", "b"), "code"), ColumnId(TableId("file", "a"), "iata")
     >>> pair_of(code, iata) == pair_of(iata, code) == (iata, code)

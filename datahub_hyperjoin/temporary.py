@@ -62,9 +62,7 @@ _sweep_once = cache(remove_abandoned_folders)
 
 
 def _lock(folder: Path) -> int:
-    """Lock a temporary folder until this process ends.
-
-    Return the lock's file descriptor.
+    """Lock a temporary folder, and return the file descriptor that holds the lock.
 
     The system releases the lock however the process ends. A process number would not do: systems
     assign it again, and containers that share a folder for temporary files don't share numbers.

@@ -61,7 +61,10 @@ class CoalescedRuns:
                 tries = 0
 
     def _next(self) -> bool:
-        """Wait until a run is due; return False if no run will follow."""
+        """Wait until a run is due.
+
+        Return False if `close` was called and no changes are pending.
+        """
         with self._changed:
             while not self._closed and (self._due is None or time.monotonic() < self._due):
                 left = None if self._due is None else self._due - time.monotonic()

@@ -59,7 +59,10 @@ class CatalogChange:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A person's removal of suggestions, which leaves no trace in the catalog."""
+    """A person's removal of suggestions from a column.
+
+    The catalog keeps no trace of the removal.
+    """
 
     urn: str
     """URN of the column."""
@@ -76,7 +79,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """The part of the catalog whose changes the action reacts to."""
+    """A listener for the DataHub events that may change the joins of a recipe."""
 
     instances: Sequence[PlatformInstance]
     """Platform instances of the recipe's tables."""

@@ -28,7 +28,7 @@ _RAW = "__raw_config"
 
 @dataclass(frozen=True, repr=False)
 class QuickIngestion:
-    """A recipe whose runs train no model and read only new and changed tables."""
+    """An ingestion that runs a recipe, but trains no model and reads only new or changed tables."""
 
     config: HyperJoinConfig
     """The recipe's `source.config`."""

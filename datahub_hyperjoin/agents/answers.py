@@ -54,7 +54,7 @@ def _count(safe: int) -> str:
 
 
 def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
-    """Summarise each join, with the reasons, if any, why it is not safe.
+    """Summarise each join, and list the reasons why a join is unsafe.
 
     Args:
         joins: The joins.

@@ -43,7 +43,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_token(cls, host: str, variable: str) -> Self:
-        """Report that a server that other machines can reach needs a token."""
+        """Report that the server needs a token because other machines can reach the server."""
         return cls(
             f"other machines can reach `--host {host}`, and no token keeps them out. Set "
             f"{variable} in the environment, or remove `--host`"

@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 def add_entries(
     answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
 ) -> Answer:
-    """Add entries to an answer until it is full.
+    """Add as many entries to an answer as its maximum length allows.
 
     Args:
         answer: The answer.
@@ -44,7 +44,7 @@ def add_entries(
 def _with(
     answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
 ) -> Answer:
-    """Add the first entries and the number of remaining entries to an answer."""
+    """Add the first `count` entries to an answer, and say how many entries remain."""
     others = len(entries) - count
     hint = "" if skip is None else f"; repeat with skip={skip + count}"
     more = {"more": f"{others} more{hint}"} if others else {}

@@ -114,7 +114,7 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List the unsafe references between neighbouring tables of a path, or between its two ends.
+    """List unsafe references between neighbouring tables of a path, or between the path's ends.
 
     The user may mean one of these references instead.
     """

@@ -65,9 +65,10 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table after a path's first, with the pairs that join it to the preceding table.
+    """Yield each table of a path except the first, with its join condition.
 
-    A crosswalk is a table of its own.
+    The condition consists of the pairs that join the table to the preceding table. A crosswalk is a
+    table of its own.
     """
     for join in joins:
         if join.via:

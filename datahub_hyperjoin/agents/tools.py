@@ -155,7 +155,10 @@ class JoinTools:
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Return a name for the subject of an agent's question, and the subject's joins."""
+        """Look up the joins that an agent asks about.
+
+        Return a name for the dataset or column, and the joins.
+        """
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
         if column:

@@ -1,4 +1,4 @@
-"""Estimate what the rest of a run costs, and stop it early if it cannot fit into memory."""
+"""Estimate what the rest of a run costs, and stop the run if it cannot fit into memory."""
 
 from datahub_hyperjoin.budget.check import check_budget
 

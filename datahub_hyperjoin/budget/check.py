@@ -66,7 +66,7 @@ def _way_on(profiles: Sequence[TableProfile], needed: int) -> str:
 
 
 def _remedies(profiles: Sequence[TableProfile], counts: LakeCounts) -> Iterator[str]:
-    """Yield what lowers the memory of a run, with the recipe keys."""
+    """Yield ways to lower the memory that a run needs, and name the recipe keys."""
     if keys := _keys_of_tables(profiles):
         named = name_some([f"`{key}`" for key in keys])
         yield (

@@ -1,4 +1,4 @@
-"""Count what the cost of a run grows with, after profiling."""
+"""Count the columns, hashes and pairs of a lake, which determine the cost of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LakeCounts:
-    """The numbers of a lake that determine the memory and the time of a run."""
+    """Counts and sizes of a lake, from which the memory and the time of a run are estimated."""
 
     columns: int
     """Columns with values that can be compared."""

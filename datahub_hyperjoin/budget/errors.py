@@ -25,7 +25,7 @@ class NotEnoughMemoryError(HyperJoinError, MemoryError):
     def from_estimate(
         cls, counts: LakeCounts, *, needed: int, allowed: int, limit: str, remedies: Sequence[str]
     ) -> Self:
-        """Report the estimate and the limit, and how to lower the one or raise the other.
+        """Report the estimate and the limit, and how to lower the estimate or raise the limit.
 
         Args:
             counts: The numbers of the lake.

@@ -38,7 +38,7 @@ _SECONDS_OF_MEBIBYTE = 0.036
 
 @dataclass(frozen=True, slots=True)
 class EstimatedCosts:
-    """What a run needs after profiling."""
+    """The memory and the processor time that a run needs after profiling."""
 
     memory: int
     """Bytes of memory in this process, beyond those in use after profiling."""
@@ -48,7 +48,7 @@ class EstimatedCosts:
 
 
 def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
-    """Estimate what a run needs from the comparison of values to its end.
+    """Estimate the memory and the processor time that a run needs after profiling.
 
     Memory and time never fall when a count grows.
 
@@ -77,5 +77,5 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
 
 
 def is_bound_by_hashes(counts: LakeCounts) -> bool:
-    """Return whether the sketches of columns, rather than their pairs, determine the memory."""
+    """Return whether the hashes of values need at least as much memory as the ranking."""
     return estimate_costs(counts).memory == _OF_HASH * counts.hashes

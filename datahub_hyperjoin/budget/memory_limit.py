@@ -41,7 +41,10 @@ def usable_memory(groups: Path = _GROUPS, membership: Path = _MEMBERSHIP) -> int
 
 
 def _own_groups(groups: Path, membership: Path) -> Iterator[Path]:
-    """Yield the control groups of this process that may limit its memory, and those around them."""
+    """Yield the control groups that may limit the memory of this process.
+
+    These are the groups of the process, and all groups that contain them.
+    """
     try:
         lines = membership.read_text("utf-8").splitlines()
     except OSError:

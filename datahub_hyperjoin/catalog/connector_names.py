@@ -60,7 +60,10 @@ def connector_names(url: URL) -> ConnectorNames:
 
 
 def _is_redshift(host: str) -> bool:
-    """Return whether a host is Redshift, which PostgreSQL's drivers can read as well."""
+    """Return whether a host belongs to Amazon Redshift.
+
+    PostgreSQL's drivers can read Redshift, too, so a URL of `postgresql` may lead there.
+    """
     return ".redshift" in host and host.endswith(".amazonaws.com")
 
 

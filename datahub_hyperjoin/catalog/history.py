@@ -41,5 +41,8 @@ class History:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs, of any pipeline, that hid metadata."""
+        """The IDs of the runs that hid metadata.
+
+        The runs of all pipelines count.
+        """
         return frozenset(run for one in self.all for run in one.hidden.values())

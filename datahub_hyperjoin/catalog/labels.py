@@ -1,4 +1,4 @@
-"""Find columns with personal data by their tags and glossary terms."""
+"""Find the columns that tags or glossary terms label as personal data."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

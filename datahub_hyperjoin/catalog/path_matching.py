@@ -23,7 +23,7 @@ _Rank = tuple[int, int, bool, bool, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath:
-    """A table in a file or folder: the parts of its path, and its columns."""
+    """The path of a table's file or folder, and the table's columns."""
 
     parts: tuple[str, ...]
     """Names of the folders and of the file, without the root."""
@@ -37,7 +37,7 @@ class FilePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPath:
-    """A dataset: the parts of its name, and its columns."""
+    """The name of a dataset as a path, and the dataset's columns."""
 
     parts: tuple[str, ...]
     """The names between slashes."""

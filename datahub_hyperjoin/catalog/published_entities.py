@@ -1,4 +1,4 @@
-"""Find published SQL queries and documents that were later edited, hidden or deleted."""
+"""Find published SQL queries, documents and glossary terms that were edited, hidden or deleted."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -45,7 +45,10 @@ _MAIN = {names[0] for names in _ASPECTS.values()}
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedEntities:
-    """The SQL queries and documents of earlier runs, grouped by what happened to them."""
+    """The SQL queries, documents and glossary terms that earlier runs published.
+
+    The entities are grouped by what people and runs did to them later.
+    """
 
     hidden: frozenset[str] = frozenset()
     """Entities that an earlier run hid; a run may show them again."""
@@ -75,7 +78,9 @@ def read_published_entities(
     hiders: Collection[str],
     warn: Warn,
 ) -> PublishedEntities:
-    """Find out which of the given SQL queries and documents were hidden, edited or deleted.
+    """Find out which of the given entities were hidden, edited or deleted.
+
+    The entities are SQL queries, documents and glossary terms.
 
     A hidden entity was hidden by us only if the run that last wrote its status is a run of this
     source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,
@@ -137,7 +142,10 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the entities, except unseen ones whose main aspect has not arrived."""
+    """Return the URNs of the entities whose writes have arrived in DataHub.
+
+    An entity that no run has read back (`unseen`) has arrived once its main aspect is there.
+    """
     return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 
 

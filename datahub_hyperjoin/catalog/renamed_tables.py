@@ -48,7 +48,7 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table whose dataset was removed, with the facts that DataHub still has about it."""
+    """A table whose dataset was removed, with what DataHub still says about the table."""
 
     table: TableId
     paths: frozenset[str]
@@ -193,7 +193,7 @@ def _same_content(
     gone: Iterable[_GoneTable],
     choices: Mapping[TableId, Sequence[TableId]],
 ) -> dict[TableId, list[TableId]]:
-    """For each removed table, keep only the candidates with the same column statistics."""
+    """For each removed table, keep the possible new tables that have similar column statistics."""
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}
     return {

@@ -24,7 +24,7 @@ _BESIDE_DATA = {
 def tell_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about the files that belong to no table, grouped by kind.
+    """Warn about the files that belong to no table, grouped by file extension.
 
     Descriptions, checksums and files that the selection leaves out are not listed.
 
@@ -59,7 +59,7 @@ def _is_beside_data(path: PurePosixPath) -> bool:
 
 
 def _kind(path: PurePosixPath) -> str:
-    """Return a file's extension; both extensions of a compressed file, such as `.csv.gz`.
+    """Return a file's extension, or both extensions if the file is compressed (`.csv.gz`).
 
     >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.tar", "notes")]
     ['.xml.gz', '.tar', 'no extension']

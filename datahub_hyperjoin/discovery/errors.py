@@ -13,7 +13,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def without_any(cls) -> Self:
-        """Report that the command names no source."""
+        """Report that the user named no source."""
         return cls(
             "there is nothing to search. Name a folder, a database's URL or file or, in Python, "
             "pass a dict of data frames"

@@ -89,7 +89,10 @@ def _list(listing: _Listing, prefix: str) -> list[Table]:
 
 
 def _prefixes(names: Sequence[str]) -> Iterator[str]:
-    """Yield a distinct table-name prefix for each source; empty if there is only one source."""
+    """Yield a distinct prefix for the table names of each source.
+
+    The prefix of a single source is empty.
+    """
     seen: set[str] = set()
     for name in names if len(names) > 1 else []:
         free = (f"{name}-{at}" if at > 1 else name for at in count(1))

@@ -38,7 +38,10 @@ class RunWarning:
 
 @dataclass
 class RunProgress:
-    """Collects the counts and warnings of a run, and shows nothing."""
+    """The counts and warnings of a run.
+
+    This class shows nothing. Its subclasses show the progress of the run.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     """The counters of the run, such as `joins`."""
@@ -48,7 +51,7 @@ class RunProgress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Show the start of a stage.
+        """Pass the name of a stage to `say` when the stage starts.
 
         Args:
             name: The stage.
@@ -100,7 +103,10 @@ class LineProgress(RunProgress):
 
 @dataclass
 class BarProgress(RunProgress):
-    """Shows a progress bar on a terminal, with the stage, the tables and the time."""
+    """Shows a progress bar on a terminal.
+
+    The bar names the stage, and gives the numbers of tables and joins and the elapsed time.
+    """
 
     _bar: "ProgressBar | None" = None
 

@@ -1,4 +1,4 @@
-"""Convert joins to plain values, and write them as CSV, JSON and SQL."""
+"""Convert joins to records of plain values, and write these records as CSV, JSON or SQL."""
 
 import csv
 import io
@@ -111,7 +111,7 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
 
 
 def records_as_sql(records: Sequence[JoinRecord]) -> str:
-    """Write the SQL of joins, each with a comment.
+    """Write the SQL statement of each join, preceded by a comment.
 
     Joins without SQL are left out.
 

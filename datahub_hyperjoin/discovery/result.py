@@ -243,7 +243,7 @@ class FoundJoins:
         self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
-        """Return the current decisions: those in the file if there is one, else those in memory."""
+        """Return the current decisions, from the file of decisions or else from memory."""
         return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
 
     def _keep(self, filed: Sequence[FiledDecision]) -> None:

@@ -82,7 +82,7 @@ def run_discovery(
     model: ModelConfig | None = None,
     decisions: Decisions = None,
 ) -> FoundJoins:
-    """Find joins as `find_joins` does, and report to a given progress object.
+    """Find joins as `find_joins` does, and report progress to the given object.
 
     Args:
         sources: Folders, databases and dicts of data frames.

@@ -44,7 +44,7 @@ def define(
 def _read_existing(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
 ) -> set[tuple[str | None, str | None]]:
-    """Return the entity and aspect name of each proposal whose aspect the server already has.
+    """Return the URN and aspect name of each proposed aspect that the server already has.
 
     The set may be incomplete if the server cannot be read. That does no harm, because each proposal
     only creates: the server keeps an aspect that it has.

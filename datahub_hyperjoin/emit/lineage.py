@@ -27,7 +27,10 @@ from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A lineage edge that represents a join, from referenced to referring column."""
+    """A lineage edge that represents a join.
+
+    The edge leads from the referenced column to the referring column.
+    """
 
     upstream: ColumnId
     """The referenced column; its values are unique."""
@@ -59,7 +62,7 @@ class Lineage:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the URN of a column's dataset; None for the URN of another entity."""
+    """Return the URN of a column's dataset; None if the given URN is not a column's."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -67,7 +70,10 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Build a directed graph of datasets, whose edges lead downstream."""
+    """Build a directed graph of datasets.
+
+    Each edge leads from an upstream dataset to a downstream one.
+    """
     flows: nx.DiGraph[str] = nx.DiGraph()
     for downstream, lineage in upstreams.items():
         flows.add_edges_from((upstream.dataset, downstream) for upstream in lineage.upstreams)

@@ -97,7 +97,10 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score, the share and the relation as text; the score is omitted if it is 1.00."""
+        """The score, the share of values and the relation between both columns, as text.
+
+        A score that rounds to 1.00 is omitted.
+        """
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
@@ -148,7 +151,9 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add the listed join partners of each column to those that the run found.
+    """Add further join partners to those that the run found for each column.
+
+    Partners that the run found are not repeated.
 
     Args:
         found: The partners of each column that the run found.

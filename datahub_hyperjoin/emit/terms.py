@@ -63,7 +63,7 @@ def node_urn(namespace: str) -> str:
 
 
 def term_urn(namespace: str, anchor: ColumnId) -> str:
-    """Derive the URN of a new term from one column of the group that gets the term.
+    """Derive the URN of a new glossary term from one of the columns that get the term.
 
     Args:
         namespace: Prefix of the terms.
@@ -134,7 +134,7 @@ def find_terms(
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name each group's term after the group's key or its most frequent column name.
+    """Name each term after its group's key, or else after the group's most frequent column name.
 
     Args:
         groups: The groups by the URN of their term.

@@ -73,7 +73,10 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """A method's scores in bins, from which its calibration error is computed."""
+    """The binned scores of a method, averaged over the query columns.
+
+    The calibration error of the method is computed from these averages.
+    """
 
     whole: Float[np.ndarray, "bin fact"]
     """Mean of the binned scores over query columns; holds at least one candidate."""

@@ -16,7 +16,10 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """A column, identified by table and column name as in the files of a labelled lake."""
+    """The name of a column, together with the name of its table.
+
+    Both names are those in the files of a labelled lake.
+    """
 
     table: str
     """The table's file name without `.csv`."""

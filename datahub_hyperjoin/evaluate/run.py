@@ -25,7 +25,7 @@ from datahub_hyperjoin.temporary import temporary_folder
 
 @dataclass(frozen=True)
 class Run:
-    """The result of one method on one lake with one seed."""
+    """The result of running one method on one lake with one seed."""
 
     rankings: Rankings
     """The method's rankings; empty if it failed."""

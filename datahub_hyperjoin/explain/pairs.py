@@ -25,7 +25,10 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceAccount:
-    """A column's probable reference to a key, with its probability after verification."""
+    """A column's probable reference to a key, and the probability of that reference.
+
+    The probability takes the evidence of verified pairs into account.
+    """
 
     column: ColumnId
     """The column."""
@@ -131,7 +134,10 @@ def explain_pair(
 def _explain_references(
     index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
 ) -> tuple[ReferenceAccount, ...]:
-    """Describe the reference from each of two columns to a key, if there is one."""
+    """Describe which key each of two columns refers to.
+
+    A column that refers to no key is left out.
+    """
     relations = decide_relations(index, confirmed)
     numbers = [index.lake.number_of[column] for column in columns]
     return tuple(

@@ -96,7 +96,9 @@ def export_joins(
     *,
     declared: DeclaredColumns = _NOTHING_DECLARED,
 ) -> Exported:
-    """Select the joins that do not repeat rows, and write them in an export format.
+    """Write the safe joins in an export format.
+
+    A safe join matches each row of one table with at most one row of the other.
 
     Args:
         joins: Joins of the catalog; `catalog_join` converts those of a run.

@@ -89,7 +89,7 @@ def quoted_name(name: str, dialect: str) -> str:
 
 
 def quoted_path(names: Iterable[str], dialect: str) -> str:
-    """Quote names, and join them with dots, as in the full name of a table.
+    """Quote names, and put dots between them, as in the full name of a table.
 
     Args:
         names: The names.

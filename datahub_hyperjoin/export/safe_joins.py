@@ -164,9 +164,9 @@ def _safe_join(join: CatalogJoin) -> SafeJoin:
 
 
 def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
-    """Combine two relationships that join the same columns.
+    """Combine two safe joins of the same columns into one.
 
-    The measured relationship wins, and one confirmation is enough.
+    The join with a measured containment wins, and one confirmation is enough.
     """
     measured = known if known.containment is not None else other
     return replace(measured, is_confirmed=known.is_confirmed or other.is_confirmed)

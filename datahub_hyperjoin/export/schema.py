@@ -18,7 +18,7 @@ _ByTable = dict[TableId, list[_Item]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredColumns:
-    """The types and primary keys that the catalog declares."""
+    """The column types and primary keys that the catalog declares."""
 
     types: Mapping[ColumnId, DataType] = field(default_factory=dict)
     """Types of columns."""

@@ -80,7 +80,7 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
-    """Yield a reason if rows of both tables may repeat in the result of a join."""
+    """Yield a reason to doubt a join if its result may repeat rows of both tables."""
     path = alone(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"

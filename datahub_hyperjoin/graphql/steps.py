@@ -13,7 +13,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the strength of a chain of joins: the product of their strengths, in [0, 1].
+    """Return the strength of a chain of joins: the product of the joins' strengths, in [0, 1].
 
     Args:
         joins: The joins.
@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins that may make the rows of every table in a chain repeat.
+    """Count the joins that may repeat the rows of every table in a chain.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether one more join may make the rows of every table in a chain repeat.
+    """Return whether one more join may repeat the rows of every table in a chain.
 
     Args:
         join: The further join, with the last table of the chain on the left.
@@ -93,7 +93,7 @@ class Step:
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean number of right rows for each left row; None if unknown."""
+        """Mean number of rows of the right table for each row of the left one; None if unknown."""
         return self.join.left_fan_out
 
 

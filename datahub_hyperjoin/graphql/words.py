@@ -121,7 +121,7 @@ def comparison_in_words(join: CatalogJoin) -> str:
 
 
 def decision_in_words(join: CatalogJoin) -> str:
-    """Describe people's decision about a join, or its joinability if nobody decided.
+    """Describe people's decision about a join, or else the origin of the join.
 
     Args:
         join: The join.

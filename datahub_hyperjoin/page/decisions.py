@@ -16,7 +16,7 @@ _Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageDecisions:
-    """People's decisions, with all that the page needs to show and download them."""
+    """People's decisions, which the page shows and offers for download."""
 
     file: str
     """Name of the file that the page downloads, which ends in `.csv` or `.json`."""

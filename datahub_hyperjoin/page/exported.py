@@ -1,4 +1,6 @@
-"""Choose the joins that the page exports to dbt and Mermaid, as `hyperjoin export` does.
+"""Choose the joins that the page exports to dbt and Mermaid.
+
+`hyperjoin export` follows the same rules.
 
 The browser filters the joins and writes the files. Which joins repeat no rows, and why others are
 left out, is decided here, by the rules of `datahub_hyperjoin.export`.
@@ -80,7 +82,7 @@ def _without_rejection(join: CatalogJoin) -> CatalogJoin:
 
 
 def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
-    """Return the index of the reason why a format does not hold a join; -1 if it does."""
+    """Return the index of the reason to leave a join out of a format; -1 if there is none."""
     reason = examined if isinstance(examined, LeftOut) else refusal(examined, export_format, {})
     return _REASONS.index(reason) if reason else _SAFE
 

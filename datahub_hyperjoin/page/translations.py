@@ -121,7 +121,10 @@ def _translated(
 
 
 def _name_files(tables: Iterable[exp.Table]) -> None:
-    """Replace files by tables of their names, since only DuckDB reads a file by its path."""
+    """Replace the path of each file in a statement with a table name.
+
+    Only DuckDB reads a file by its path.
+    """
     unnamed = [(table, path) for table in tables if (path := _path(table))]
     paths = list(dict.fromkeys(path for _, path in unnamed))
     ids = [TableId("file", path.partition("/**")[0]) for path in paths]
@@ -165,7 +168,10 @@ def _written(shape: exp.Expr, dialect: str) -> str:
 
 
 def _nest_rows(tree: exp.Expr) -> None:
-    """Select each table's row as one struct: BigQuery returns no two columns of one name."""
+    """Select each table's row as one struct.
+
+    BigQuery cannot return two columns with the same name.
+    """
     for column in tree.find_all(exp.Column):
         if isinstance(column.this, exp.Star):
             column.replace(exp.column(column.table))

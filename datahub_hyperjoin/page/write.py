@@ -139,7 +139,7 @@ def _library() -> str:
 
 
 def _fields(record: ExportChoices | Translations) -> dict[str, object]:
-    """Return the fields of a record by name, as JSON has them."""
+    """Convert a record to a dictionary of its fields, for JSON."""
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 

@@ -35,7 +35,7 @@ _STEPS = 10_000
 
 
 class DatabaseEngine(SqlEngine):
-    """A database that runs SQL through SQLAlchemy.
+    """An engine that runs SQL in a database, through SQLAlchemy.
 
     Args:
         table: Any table of the database.

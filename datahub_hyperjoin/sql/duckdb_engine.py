@@ -1,4 +1,4 @@
-"""Run SQL on local files with DuckDB, in memory.
+"""Run SQL on local files with an in-memory DuckDB database.
 
 Each table is loaded once: only its joined columns, under the name that statements give it. DuckDB
 then looks the name up among its tables before it opens a file of that name, so a statement runs as
@@ -64,7 +64,7 @@ class _WaysToRead:
 
 
 class DuckDbEngine(SqlEngine):
-    """A DuckDB database in memory that runs SQL on local files.
+    """An in-memory DuckDB database that runs SQL on local files.
 
     Args:
         columns: The paths of the columns that joins need, by table.

@@ -66,7 +66,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that no statement tried for a join returns the measured number of rows."""
+        """Report that no SQL for a join returns the measured number of rows."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"
