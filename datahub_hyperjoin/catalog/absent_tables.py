@@ -15,7 +15,7 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Find the missing tables whose datasets are not soft-deleted in DataHub.
+    """Warn about tables that this run does not find, unless DataHub marks them as removed.
 
     A folder that is not mounted looks like a folder whose tables were deleted. Only the catalog can
     tell: when a table is deleted for good, a connector or a person also removes its dataset.
@@ -26,7 +26,7 @@ def find_absent(
         warn: Receives one warning of these tables.
 
     Returns:
-        The missing tables, without those whose datasets are removed.
+        The tables that the warning names.
 
     Raises:
         UnreadableCatalogError: The server cannot be reached, denies access or fails.

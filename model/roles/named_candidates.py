@@ -286,7 +286,7 @@ def _may_hold(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """For each pair, return whether the key can contain the column's values.
+    """For each pair, return whether the right column can contain the values of the left one.
 
     Types and counts decide, unless the catalog states a reference.
     """
