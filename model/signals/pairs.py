@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 @dataclass(frozen=True)
 class SparsePairs:
-    """Pairs that have a stored value, sorted for fast look-up.
+    """Pairs of columns for which something was measured, sorted for fast look-up.
 
     `left` and `right` list every pair in both orders, sorted by `left`, then `right`. Columns are
     given by their index in the lake.

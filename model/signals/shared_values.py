@@ -32,7 +32,10 @@ Pairs = tuple[
 
 @dataclass(frozen=True)
 class _Postings:
-    """The sketch of each column, and the hashes in each sketch."""
+    """The distinct sketches of a lake, with the columns and the hashes of each sketch.
+
+    Columns with equal values have the same sketch.
+    """
 
     sketch_of: Int[np.ndarray, " column"]
     members: Int[np.ndarray, " column"]
