@@ -132,7 +132,11 @@ def is_unknown_entity(entity: str, error: Exception) -> bool:
     text = str(error) if response is None else response.text
     enum_value = entity_type_to_graphql(entity)
     # Quotes may be escaped: the client puts the server's messages into the text of its own error.
-    patterns = [rf"(?i:entity with name {entity}\b)", rf"EntityType.*\b{enum_value}\\?'"]
+    patterns = [
+        rf"(?i:entity with name {entity}\b)",
+        rf"EntityType.*\b{enum_value}\\?'",
+        rf"\b{enum_value}\\?'.*EntityType",
+    ]
     if entity in _GRAPHQL_TYPES:
         patterns.append(rf"\b({enum_value}|{_GRAPHQL_TYPES[entity]})\\?'")
     return any(re.search(pattern, text, re.DOTALL) for pattern in patterns)

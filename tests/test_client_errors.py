@@ -82,6 +82,7 @@ NO_VALUE = (
     "Variable 'types' has an invalid value: Invalid input for enum 'EntityType'. No value found "
     "for name 'ER_MODEL_RELATIONSHIP'"
 )
+NO_MEMBER = "Value 'ER_MODEL_RELATIONSHIP' does not exist in 'EntityType' enum."
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,7 @@ NO_VALUE = (
     [
         answer(400, "Bad Request", json.dumps({"error": UNKNOWN})),
         GraphError(f"Error executing graphql query: {[{'message': NO_VALUE}]}"),
+        GraphError(f"Error executing graphql query: {[{'message': NO_MEMBER}]}"),
     ],
 )
 def test_an_unknown_entity_type_is_recognised(graph: DataHubGraph, error: Exception) -> None:

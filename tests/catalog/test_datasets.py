@@ -22,6 +22,7 @@ from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
+from gms.clients import NEEDS_SCROLLING
 
 ORDERS, LINES = TableId("postgres", "shop.public.orders"), TableId("postgres", "shop.public.lines")
 Describe = Callable[..., SchemaMetadataClass]
@@ -139,6 +140,7 @@ def test_an_invalid_urn_is_reported(describe: Describe) -> None:
     assert told == [(urn, reason)]
 
 
+@NEEDS_SCROLLING
 def test_a_malformed_dataset_is_reported_and_skipped(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:

@@ -28,6 +28,7 @@ from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import ACCEPTED, dataset_urn
 from gms import Gms
+from gms.clients import NEEDS_SCROLLING
 
 CODE = ColumnId(TableId("postgres", "shop.public.airports"), "code")
 ORIGIN = ColumnId(TableId("postgres", "shop.public.flights"), "origin")
@@ -202,6 +203,7 @@ def test_relationships_that_are_not_indexed_are_fetched(
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
 
 
+@NEEDS_SCROLLING
 def test_a_malformed_relationship_is_skipped(
     gms: Gms, graph: DataHubGraph, warn: Warn, warnings: Warnings
 ) -> None:

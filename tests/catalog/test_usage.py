@@ -18,6 +18,7 @@ from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
+from gms.clients import NEEDS_SCROLLING
 
 ORDERS, CUSTOMERS = (TableId("postgres", f"shop.public.{name}") for name in ("orders", "customers"))
 DATASETS = [
@@ -145,6 +146,7 @@ def test_statements_that_cannot_be_parsed_are_counted(
     ]
 
 
+@NEEDS_SCROLLING
 def test_a_malformed_query_is_skipped(gms: Gms, put: Put, count: Count, warnings: Warnings) -> None:
     urn = put(JOIN)
     subjects = {"subjects": [{"entity": {"urn": dataset_urn(ORDERS)}}]}

@@ -16,6 +16,7 @@ from quick_runs import shown as pairs_shown
 
 from datahub_hyperjoin.urns import JOINABLE_WITH
 from gms import Gms
+from gms.clients import NEEDS_SCROLLING
 
 Ingest = Callable[..., str]
 Run = Callable[..., str]
@@ -72,7 +73,7 @@ def test_a_lost_batch_is_no_decision_of_a_person(ingest: Ingest, gms: Gms) -> No
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("entity/scroll", "Tables not read"),
+        pytest.param("entity/scroll", "Tables not read", marks=NEEDS_SCROLLING),
         ("query/batchGet", "DataHub's answers are incomplete"),
         ("entity/scroll|erModelRelationship/batchGet", "DataHub's answers are incomplete"),
         ("schemaField/batchGet|structuredProperty/batchGet", ""),
@@ -92,6 +93,7 @@ def test_an_answer_that_lacks_entities_changes_nothing(
     assert shown(gms) == before
 
 
+@NEEDS_SCROLLING
 def test_what_a_person_hid_stays_hidden_when_nothing_can_be_compared(quick: Runs, gms: Gms) -> None:
     quick(ALL)
     gms.graphql(HIDE, urns=[urn_of(PLANE)])
@@ -102,7 +104,9 @@ def test_what_a_person_hid_stays_hidden_when_nothing_can_be_compared(quick: Runs
     assert pairs_shown(gms) == {CARRIER, ORIGIN}
 
 
-@pytest.mark.parametrize("pattern", ["entity/scroll", "batchGet"])
+@pytest.mark.parametrize(
+    "pattern", [pytest.param("entity/scroll", marks=NEEDS_SCROLLING), "batchGet"]
+)
 def test_a_login_page_is_an_error_and_no_empty_catalog(
     pattern: str, ingest: Ingest, gms: Gms
 ) -> None:

@@ -21,6 +21,7 @@ from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.tables import Pair, pair_of
 from datahub_hyperjoin.urns import JOINABLE_WITH, REJECTED, column_urn, property_urn
 from gms import Gms
+from gms.clients import NEEDS_SCROLLING
 from lake import column
 
 NAMESPACE = "io.datahub.hyperjoin"
@@ -166,6 +167,7 @@ def test_a_checkpoint_that_cannot_be_read_is_reported(gms: Gms, quick: Runs) -> 
     assert [one.partition(":")[0] for one in warning.context] == ["first"]
 
 
+@NEEDS_SCROLLING
 def test_a_malformed_list_of_pipelines_is_reported(gms: Gms) -> None:
     key = {"value": {"jobId": "joins", "flow": "f"}}
     page = {"entities": [{"urn": "no URN", "dataJobKey": key}], "scrollId": None}

@@ -1,0 +1,10 @@
+"""Tell which requests the installed release of DataHub's client sends."""
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+
+NEEDS_SCROLLING = pytest.mark.skipif(
+    not hasattr(DataHubGraph, "scroll_entities"),
+    reason="the client scrolls through entities from release 1.6 on",
+)
+"""Skips a test whose answers only a client that scrolls asks for."""
