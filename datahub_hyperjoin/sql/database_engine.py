@@ -27,7 +27,9 @@ from datahub_hyperjoin.tables import Table, TableId
 _DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite": SQLITE}
 """Dialects of the systems in which the time of a statement can be limited."""
 
-_TIME_IS_OVER = {"57014", "1969", "3024", str(sqlite3.SQLITE_INTERRUPT)}
+_INTERRUPTED = 9
+"""SQLite's code of an interrupted statement, which Python names from release 3.11 on."""
+_TIME_IS_OVER = {"57014", "1969", "3024", str(_INTERRUPTED)}
 """Codes of the error after which the statement had no time left: those of PostgreSQL, MariaDB,
 MySQL and SQLite."""
 _STEPS = 10_000
@@ -146,7 +148,7 @@ def _code_of(error: SQLAlchemyError) -> str:
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorcode", None)
         if code is None:  # before Python 3.11
-            code = sqlite3.SQLITE_INTERRUPT if str(original) == "interrupted" else "error"
+            code = _INTERRUPTED if str(original) == "interrupted" else "error"
         return str(code)
     code = getattr(original, "pgcode", None) or next(iter(getattr(original, "args", ())), None)
     # Anything else may be a message, and so contain data.

@@ -42,10 +42,9 @@ def test_a_repository_without_metadata_is_refused(tmp_path: Path) -> None:
         read_cldf(Repository("owner/x", tmp_path / "x" / ".git", made), "cldf/*-metadata.json")
 
 
-def toy() -> bytes:
+def toy(file: Path) -> bytes:
     """Return an SQLite database with two references, one of which does not name its primary key."""
-    connection = sqlite3.connect(":memory:")
-    with closing(connection):
+    with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
             "CREATE TABLE Band (Band_ID INTEGER PRIMARY KEY, Name TEXT);"
             "CREATE TABLE Concert (Id INTEGER PRIMARY KEY, BAND INTEGER REFERENCES band,"
@@ -57,11 +56,11 @@ def toy() -> bytes:
             connection.execute("INSERT INTO Hall VALUES (?, NULL)", (n,))
             connection.execute("INSERT INTO Concert VALUES (?, ?, ?)", (n, 7 - n, n))
         connection.commit()
-        return connection.serialize()
+    return file.read_bytes()
 
 
-def test_sqlite_s_keys_are_read_whatever_their_case() -> None:
-    database = read_sqlite("toy", toy())
+def test_sqlite_s_keys_are_read_whatever_their_case(tmp_path: Path) -> None:
+    database = read_sqlite("toy", toy(tmp_path / "toy.sqlite"))
     assert {(str(one.origin), str(one.target)) for one in database.references} == {
         ("Concert.BAND", "Band.Band_ID"),
         ("Concert.Hall", "Hall.Hall_Id"),
