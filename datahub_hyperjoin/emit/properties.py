@@ -97,10 +97,7 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score, the share of values and the relation between both columns, as text.
-
-        A score that rounds to 1.00 is omitted.
-        """
+        """The score (unless 1.00), the share of values and the columns' relation, as text."""
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
@@ -151,9 +148,7 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add further join partners to those that the run found for each column.
-
-    Partners that the run found are not repeated.
+    """Add further join partners to each column, except those that the run found.
 
     Args:
         found: The partners of each column that the run found.
