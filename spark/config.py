@@ -43,7 +43,7 @@ class ProfileConfig:
 
     split_bytes: Large = 1 << 28
     """Size in bytes from which a Parquet file, an ORC file or a database table is read by many
-    tasks at once."""
+    tasks at once; and in verification, a local CSV or TSV file."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

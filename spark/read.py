@@ -11,6 +11,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
+    Dialect,
     File,
     FileFormat,
     Folder,
@@ -31,8 +32,9 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.avro import read_avro
+from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
 from datahub_hyperjoin.spark.files.catalog import read_catalog_files
-from datahub_hyperjoin.spark.files.delimited import read_delimited
+from datahub_hyperjoin.spark.files.delimited import read_delimited, read_delimited_range
 from datahub_hyperjoin.spark.files.delta import read_delta
 from datahub_hyperjoin.spark.files.duckdb_tables import read_duckdb_table
 from datahub_hyperjoin.spark.files.excel import read_sheet
@@ -155,13 +157,43 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
         if isinstance(file, WorkbookSheet):
             return read_sheet(file, path, paths)
         if file.format in _DELIMITERS:
-            delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
-            return read_delimited(path, paths, replace(file.dialect, delimiter=delimiter))
+            return read_delimited(path, paths, known_dialect(file))
         if file.format in _READERS_OF_LOCATIONS:
             return _READERS_OF_LOCATIONS[file.format](file, path, paths)
         return _READERS[file.format](path, paths)
     except OSError as error:
         raise UnreadableTableError.because(error.strerror or str(error)) from error
+
+
+def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
+    """Open a range of a delimited text file.
+
+    Args:
+        file: The file.
+        part: The range.
+        paths: The columns to read; all if None.
+
+    Returns:
+        The rows of the range, with the values that `read_table` would return.
+
+    Raises:
+        TableError: The file cannot be used.
+    """
+    path = local_path(file.uri)
+    return with_usable_values(read_delimited_range(path, part, paths, known_dialect(file)))
+
+
+def known_dialect(file: File) -> Dialect:
+    """Return what the recipe and the format say about the dialect of a delimited text file.
+
+    Args:
+        file: The file.
+
+    Returns:
+        The dialect; what it leaves open is detected.
+    """
+    delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
+    return replace(file.dialect, delimiter=delimiter)
 
 
 def local_path(uri: str) -> Path:

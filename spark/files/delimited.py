@@ -8,7 +8,7 @@ import csv
 import io
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from datahub_hyperjoin.spark.columns import (
     requested_columns,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.header import (
@@ -38,6 +39,24 @@ _LARGEST_BLOCK = 1 << 28
 """Size of a block in files with a row that two smaller blocks cannot hold."""
 _LONG_ROW = "straddling object"
 """A part of Arrow's error message about such a row."""
+_Text = TextStream | RangeText
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedLayout:
+    """What the beginning of delimited text tells about all of it."""
+
+    dialect: Dialect
+    """The dialect, with its delimiter."""
+
+    titles: str
+    """The lines above the header."""
+
+    names: list[str]
+    """The names in the header."""
+
+    columns: tuple[Column, ...]
+    """The columns to read."""
 
 
 class _SkippedRows:
@@ -71,30 +90,87 @@ def read_delimited(
     """
     with ExitStack() as opened:
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
-        head, notes = stream.head(), stream.notes
-        dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
-        if titles := cut_titles(head, dialect):
-            notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
-            stream.skip(titles)
-            head = stream.head()
-        names = name_rows(_header(head, dialect), first_rows(head, dialect)[1:])
-        columns = [Column(name, position) for position, name in enumerate(names)]
-        chosen = requested_columns(addressable_columns(columns, notes), paths)
-        if not chosen:
-            raise UnreadableTableError.without_names()
+        layout = _layout(stream, paths, dialect)
         # From here on, the returned stream closes the file.
         opened.pop_all()
     extent = RowEstimate()
 
-    def read(stream: TextStream, block: int) -> Generator[pa.RecordBatch, None, None]:
-        return _batches(stream, dialect, names, chosen, extent=extent, block=block)
+    def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
+        skipped = _SkippedRows()
+        yield from _batches(stream, layout, skipped, extent=extent, block=block)
+        if skipped.count and not extent.rows:
+            raise UnreadableTableError.ragged(skipped.count)
 
     def reopen() -> TextStream:
-        again = TextStream(DecompressedFile(path), dialect, notes)
-        again.skip(titles)
+        again = TextStream(DecompressedFile(path), layout.dialect, stream.notes)
+        again.skip(layout.titles)
         return again
 
-    return TableStream(chosen, _with_long_rows(read, stream, reopen), notes, extent)
+    batches = _with_long_rows(read, stream, reopen)
+    return TableStream(layout.columns, batches, stream.notes, extent)
+
+
+def read_delimited_range(
+    path: Path, part: ByteRange, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+) -> TableStream:
+    """Open a range of a delimited text file that can be divided.
+
+    Args:
+        path: Path of the file.
+        part: The range, which begins at a row or at the header.
+        paths: Paths of the columns to read; all if None.
+        dialect: The file's dialect; whatever it leaves open is detected as in the whole file.
+
+    Returns:
+        The rows of the range; it may have none.
+
+    Raises:
+        UnreadableTableError: The file is not text.
+    """
+    layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
+
+    def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
+        return _batches(stream, layout, _SkippedRows(), extent=extent, block=block)
+
+    batches = _with_long_rows(read, text, lambda: RangeText(path, part))
+    return TableStream(layout.columns, batches, text.notes, extent)
+
+
+def find_layout(
+    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+) -> DelimitedLayout:
+    """Find the header and the delimiter of a delimited text file.
+
+    Args:
+        path: Path of the file.
+        paths: Paths of the columns to read; all if None.
+        dialect: The file's dialect; whatever it leaves open is detected.
+
+    Returns:
+        The layout.
+
+    Raises:
+        EmptyTableError: The file is empty.
+        UnreadableTableError: The file is not text.
+    """
+    with DecompressedFile(path) as file:
+        return _layout(TextStream(file, dialect), paths, dialect)
+
+
+def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
+    """Find the layout of a stream, and skip its title lines."""
+    head, notes = stream.head(), stream.notes
+    dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
+    if titles := cut_titles(head, dialect):
+        notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
+        stream.skip(titles)
+        head = stream.head()
+    names = name_rows(_header(head, dialect), first_rows(head, dialect)[1:])
+    columns = [Column(name, position) for position, name in enumerate(names)]
+    chosen = requested_columns(addressable_columns(columns, notes), paths)
+    if not chosen:
+        raise UnreadableTableError.without_names()
+    return DelimitedLayout(dialect, titles, names, chosen)
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
@@ -144,9 +220,9 @@ def _score(head: str, dialect: Dialect) -> float:
 
 
 def _with_long_rows(
-    read: Callable[[TextStream, int], Iterator[pa.RecordBatch]],
-    stream: TextStream,
-    reopen: Callable[[], TextStream],
+    read: Callable[[_Text, int], Iterator[pa.RecordBatch]],
+    stream: _Text,
+    reopen: Callable[[], _Text],
 ) -> Generator[pa.RecordBatch, None, None]:
     """Read a file, with larger blocks if a row is longer than a block.
 
@@ -181,10 +257,9 @@ def _translated_errors() -> Iterator[None]:
 
 
 def _batches(
-    stream: TextStream,
-    dialect: Dialect,
-    names: list[str],
-    columns: tuple[Column, ...],
+    stream: _Text,
+    layout: DelimitedLayout,
+    skipped: _SkippedRows,
     *,
     extent: RowEstimate,
     block: int,
@@ -193,9 +268,9 @@ def _batches(
 
     Arrow knows the columns by their positions, since the header may repeat a name.
     """
-    skipped = _SkippedRows()
     rows = 0
-    positions = [str(position) for position in range(len(names))]
+    dialect, columns = layout.dialect, layout.columns
+    positions = [str(position) for position in range(len(layout.names))]
     chosen = [str(column.position) for column in columns]
     options = pa.csv.ParseOptions(
         delimiter=dialect.delimiter,
@@ -221,11 +296,9 @@ def _batches(
             stream.notes.append(
                 f"skipped rows with more or fewer fields than the header: {skipped.count}"
             )
-    if skipped.count and not rows:
-        raise UnreadableTableError.ragged(skipped.count)
 
 
-def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
+def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:
     """Return the text as a file object for Arrow's CSV reader.
 
     A short file is a buffer in memory, a long one a buffered stream.

@@ -39,11 +39,8 @@ from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     entries_of_table,
     read_crosswalks,
 )
-from datahub_hyperjoin.spark.verification.hash_partition import (
-    RequestedColumns,
-    partition_lake,
-    partition_table,
-)
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
+from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, can_count, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 

@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
+from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import (
     NoteUnread,

@@ -4,21 +4,15 @@ Equal values of all columns are in the same hash partition, so each partition is
 """
 
 import sys
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.columns import readable_paths
-from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
     ColumnAggregate,
@@ -29,13 +23,6 @@ from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-from datahub_hyperjoin.spark.native.remote import copy_files
-from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
-from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple, count_tuples
 from datahub_hyperjoin.tables import Table
@@ -44,11 +31,10 @@ from datahub_hyperjoin.value_forms import Notation
 PARTITION_ROW = pa.schema(
     {"partition": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
 )
-"""Distinct values of a column, or of a part of it, in one hash partition."""
+"""Distinct values of a column, or of a part of it, in one hash partition. A partition without
+values has no row, except the first if the column has no values at all."""
 
-_PARTITION_BYTES = 1 << 25
-"""Bytes of tables per hash partition, approximately."""
-_MIN_PARTITIONS, _ALL = 4, sys.maxsize
+_ALL = sys.maxsize
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -86,145 +72,6 @@ class RequestedColumns:
         return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
 
 
-def partition_lake(
-    session: SparkSession,
-    requests: Sequence[RequestedColumns],
-    *,
-    synonyms: Mapping[str, Synonyms],
-    config: ProfileConfig,
-) -> DataFrame:
-    """Read the requested columns of all tables, and partition their values by hash.
-
-    Each table is read on the route that suits it.
-
-    Args:
-        session: Runs the Spark jobs.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        config: Provides the size from which a table is read by many tasks.
-
-    Returns:
-        Rows of `PARTITION_ROW`. An unreadable table has none, except that one on the distributed
-        route may fail the job.
-    """
-    count = max(
-        _MIN_PARTITIONS, sum(request.table.size for request in requests) // _PARTITION_BYTES
-    )
-    routes: dict[Route, list[RequestedColumns]] = defaultdict(list)
-    for request in requests:
-        # Databases are always read in local batches, which limit their connections.
-        in_database = database_of(request.table.location) is not None
-        route = Route.LOCAL_BATCH if in_database else route_of(request.table, config)
-        routes[route].append(request)
-    frames = []
-    if batch := routes[Route.LOCAL_BATCH]:
-        frames.append(partition_local_batch(session, batch, synonyms, count=count))
-    if shipped := routes[Route.SHIPPED]:
-        frames.append(partition_shipped_files(session, shipped, synonyms, count=count))
-    for request in routes[Route.DISTRIBUTED]:
-        with suppress(*SPARK_ERRORS):
-            frames.append(partition_distributed(session, request, synonyms, count=count))
-    return _union(frames or [session.createDataFrame([], from_arrow_schema(PARTITION_ROW))])
-
-
-def partition_local_batch(
-    session: SparkSession,
-    requests: list[RequestedColumns],
-    synonyms: Mapping[str, Synonyms],
-    *,
-    count: int,
-) -> DataFrame:
-    """Partition the values of many tables by hash, on the local batch route.
-
-    Args:
-        session: Runs the Spark job.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        One row of `PARTITION_ROW` per column and partition. An unreadable table has none.
-    """
-    groups = pack([request.table for request in requests])
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                with limited_memory(), Databases() as databases:
-                    for index in groups[group]:
-                        yield from partition_table(
-                            requests[index], synonyms, databases, count=count
-                        )
-
-    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(PARTITION_ROW)
-    )
-
-
-def partition_distributed(
-    session: SparkSession,
-    request: RequestedColumns,
-    synonyms: Mapping[str, Synonyms],
-    *,
-    count: int,
-) -> DataFrame:
-    """Partition the values of one table by hash, on the distributed route.
-
-    Args:
-        session: Runs the Spark job.
-        request: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        One row of `PARTITION_ROW` per part of the table, column and partition.
-
-    Raises:
-        PySparkException: Spark cannot determine the table's columns.
-    """
-    rows = load_frame(session, request.table.location)
-    frame, columns, _ = select_columns(rows, request.paths)
-    paths = readable_paths(columns)
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        named = (batch.rename_columns(paths) for batch in batches)
-        counted = _count(named, paths, request)
-        yield from _partition_counted(counted, request, synonyms, count=count, is_whole=False)
-
-    return frame.mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
-
-
-def partition_shipped_files(
-    session: SparkSession,
-    requests: list[RequestedColumns],
-    synonyms: Mapping[str, Synonyms],
-    *,
-    count: int,
-) -> DataFrame:
-    """Partition the values of many tables by hash, on the shipped files route.
-
-    Args:
-        session: Runs the Spark job.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        One row of `PARTITION_ROW` per file, column and partition. An unreadable file has none.
-    """
-    files = plan_shipment(session, [request.table for request in requests]).files
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for file, table in receive_files(batches, files):
-            request = replace(requests[file.table_index], table=table)
-            is_whole = file.file_count == 1
-            yield from partition_table(
-                request, synonyms, Databases(), count=count, is_whole=is_whole
-            )
-
-    return copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
-
-
 def partition_table(
     request: RequestedColumns,
     synonyms: Mapping[str, Synonyms],
@@ -252,6 +99,30 @@ def partition_table(
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
     yield from _partition_counted(counted, request, synonyms, count=count, is_whole=is_whole)
+
+
+def partition_part(
+    batches: Iterable[pa.RecordBatch],
+    paths: Iterable[str],
+    request: RequestedColumns,
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> Iterator[pa.RecordBatch]:
+    """Partition the distinct values of a part of a table by hash.
+
+    Args:
+        batches: The rows of the part.
+        paths: The columns of the rows.
+        request: The columns of the table to count.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Yields:
+        For each column, a batch with one row per partition.
+    """
+    counted = _count(batches, paths, request)
+    yield from _partition_counted(counted, request, synonyms, count=count, is_whole=False)
 
 
 @dataclass(slots=True)
@@ -329,20 +200,14 @@ def _partition(
         values = written.translate(synonyms[kind]) if kind else written
         cuts = np.searchsorted(values.hashes, edges)
         hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
+        # One row shows that the column was read, even if it has no values.
+        filled = [at for at, part in enumerate(hashes) if len(part)] or [0]
         yield pa.RecordBatch.from_pydict(
             {
-                "partition": range(count),
-                "column": [number] * count,
-                "hashes": [part.astype("<u8").tobytes() for part in hashes],
-                "counts": [part.astype("<i8").tobytes() for part in counts],
+                "partition": filled,
+                "column": [number] * len(filled),
+                "hashes": [hashes[at].astype("<u8").tobytes() for at in filled],
+                "counts": [counts[at].astype("<i8").tobytes() for at in filled],
             },
             schema=PARTITION_ROW,
         )
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Combine many data frames into one."""
-    if len(frames) == 1:
-        return frames[0]
-    half = len(frames) // 2
-    return _union(frames[:half]).union(_union(frames[half:]))

@@ -29,10 +29,7 @@ from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.hash_partition import (
-    RequestedColumns,
-    partition_lake,
-)
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import (
@@ -40,6 +37,7 @@ from datahub_hyperjoin.spark.verification.partition_counts import (
     count_in_process,
     count_pairs_of_partition,
 )
+from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
 

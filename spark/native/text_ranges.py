@@ -1,0 +1,162 @@
+"""Divide large delimited text files into ranges that many tasks read.
+
+One Spark job counts the quotes of all files. What cannot be divided without changing a result is
+read by one task.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, is_remote
+from datahub_hyperjoin.spark.files.byte_ranges import (
+    ByteRange,
+    QuoteCount,
+    count_quotes,
+    divide_lines,
+    divide_rows,
+)
+from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
+from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
+from datahub_hyperjoin.spark.read import known_dialect, local_path
+from datahub_hyperjoin.tables import Table
+
+logger = logging.getLogger(__name__)
+
+_DELIMITED = {FileFormat.CSV, FileFormat.TSV}
+_RANGE_BYTES = 1 << 26
+_FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10
+"""With more ranges, adding up what they counted would take longer than reading them."""
+_COUNT_ROW = pa.schema(
+    {
+        "range": pa.int32(),
+        "is_odd": pa.bool_(),
+        "fits_outside": pa.bool_(),
+        "fits_inside": pa.bool_(),
+    }
+)
+"""The quotes in a range, by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DividedFile:
+    """A file that is divided at line ends."""
+
+    file: File
+    path: Path
+    dialect: Dialect
+    ranges: list[ByteRange]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A range of a delimited text file."""
+
+    file: File
+    """The file."""
+
+    part: ByteRange
+    """The range, which has whole rows."""
+
+
+def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, list[FileRange]]:
+    """Divide delimited text files into ranges of whole rows.
+
+    Args:
+        session: Runs one Spark job that reads all files.
+        tables: Large tables.
+
+    Returns:
+        The ranges by the index of the table, for tables that many tasks may read.
+    """
+    found = ((index, _divide_lines(table)) for index, table in enumerate(tables))
+    divided = {index: file for index, file in found if file}
+    ranges = {}
+    for index, counts in _count_quotes(session, divided).items():
+        file = divided[index]
+        if rows := divide_rows(file.path, file.ranges, counts, file.dialect):
+            ranges[index] = [FileRange(file.file, part) for part in rows]
+        else:
+            _log_whole(tables[index], "its quotes or its encoding hide where rows begin")
+    return ranges
+
+
+def _divide_lines(table: Table) -> _DividedFile | None:
+    """Divide a table's file at line ends; None if one task should read the table."""
+    file = table.location
+    if not isinstance(file, File) or is_remote(file.uri) or file.format not in _DELIMITED:
+        return None
+    path = local_path(file.uri)
+    try:
+        layout = find_layout(path, None, known_dialect(file))
+        obstacle = _obstacle(path, layout)
+        if not obstacle:
+            count = min(max(_FEWEST_RANGES, path.stat().st_size // _RANGE_BYTES), _MOST_RANGES)
+            return _DividedFile(file, path, layout.dialect, divide_lines(path, count))
+    # The task that reads the file reports what is wrong with it.
+    except (TableError, OSError) as error:
+        obstacle = str(error)
+    _log_whole(table, obstacle)
+    return None
+
+
+def _obstacle(path: Path, layout: DelimitedLayout) -> str:
+    """Say why a file cannot be divided; empty if nothing speaks against it."""
+    obstacles = {
+        "it is compressed": path.suffix.lower() in COMPRESSIONS,
+        "it has an escape character": layout.dialect.escape != "",
+        "its encoding is given": layout.dialect.encoding is not None,
+        "it has lines above the header": layout.titles != "",
+    }
+    return next((reason for reason, is_met in obstacles.items() if is_met), "")
+
+
+def _count_quotes(
+    session: SparkSession, files: Mapping[int, _DividedFile]
+) -> dict[int, list[QuoteCount]]:
+    """Count the quotes in the ranges of all files, by the index of the table."""
+    parts = [(index, file, part) for index, file in files.items() for part in file.ranges]
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (each for batch in batches for each in batch.column("id").to_pylist()):
+            _, file, part = parts[number]
+            yield _count_in(number, file, part)
+
+    if not parts:
+        return {}
+    tasks = session.range(0, len(parts), numPartitions=len(parts))
+    try:
+        rows = collect_arrow(tasks.mapInArrow(worker, from_arrow_schema(_COUNT_ROW))).to_pylist()
+    except SPARK_ERRORS as error:
+        logger.debug("Quotes were not counted: %s", error)
+        return {}
+    counts = defaultdict[int, list[QuoteCount]](list)
+    for row in sorted(rows, key=lambda row: row["range"]):
+        counts[parts[row.pop("range")][0]].append(QuoteCount(**row))
+    return counts
+
+
+def _count_in(number: int, file: _DividedFile, part: ByteRange) -> pa.RecordBatch:
+    try:
+        count = count_quotes(file.path, part, file.dialect)
+    except OSError:
+        count = QuoteCount()
+    row = {
+        "range": number,
+        "is_odd": count.is_odd,
+        "fits_outside": count.fits_outside,
+        "fits_inside": count.fits_inside,
+    }
+    return pa.RecordBatch.from_pylist([row], schema=_COUNT_ROW)
+
+
+def _log_whole(table: Table, reason: str) -> None:
+    logger.debug("One task reads %s: %s", table.id, reason)

@@ -1,0 +1,244 @@
+"""Read the columns that pairs compare, each table on the route that suits it.
+
+Their values are divided into partitions by hash.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.locations import database_of
+from datahub_hyperjoin.normal_form import Synonyms
+from datahub_hyperjoin.spark.columns import readable_paths
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.memory import limited_memory
+from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
+from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
+from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
+from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.read import read_range
+from datahub_hyperjoin.spark.verification.hash_partition import (
+    PARTITION_ROW,
+    RequestedColumns,
+    partition_part,
+    partition_table,
+)
+
+_PARTITION_BYTES = 1 << 25
+"""Bytes of tables per hash partition, approximately."""
+_MIN_PARTITIONS = 4
+
+RequestedRange = tuple[RequestedColumns, FileRange]
+"""The columns of a table to read, and a range of its file."""
+
+
+def partition_lake(
+    session: SparkSession,
+    requests: Sequence[RequestedColumns],
+    *,
+    synonyms: Mapping[str, Synonyms],
+    config: ProfileConfig,
+) -> DataFrame:
+    """Read the requested columns of all tables, and partition their values by hash.
+
+    Each table is read on the route that suits it.
+
+    Args:
+        session: Runs the Spark jobs.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        Rows of `PARTITION_ROW`. An unreadable table has none, except that one that many tasks read
+        may fail the job.
+    """
+    count = max(
+        _MIN_PARTITIONS, sum(request.table.size for request in requests) // _PARTITION_BYTES
+    )
+    routes: dict[Route, list[RequestedColumns]] = defaultdict(list)
+    for request in requests:
+        # Databases are always read in local batches, which limit their connections.
+        in_database = database_of(request.table.location) is not None
+        route = Route.LOCAL_BATCH if in_database else route_of(request.table, config)
+        routes[route].append(request)
+    frames = []
+    whole, parts = _divide(session, routes[Route.LOCAL_BATCH], config)
+    if whole:
+        frames.append(partition_local_batch(session, whole, synonyms, count=count))
+    if parts:
+        frames.append(partition_ranges(session, parts, synonyms, count=count))
+    if shipped := routes[Route.SHIPPED]:
+        frames.append(partition_shipped_files(session, shipped, synonyms, count=count))
+    for request in routes[Route.DISTRIBUTED]:
+        with suppress(*SPARK_ERRORS):
+            frames.append(partition_distributed(session, request, synonyms, count=count))
+    return _union(frames or [session.createDataFrame([], from_arrow_schema(PARTITION_ROW))])
+
+
+def partition_local_batch(
+    session: SparkSession,
+    requests: list[RequestedColumns],
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> DataFrame:
+    """Partition the values of many tables by hash, on the local batch route.
+
+    Args:
+        session: Runs the Spark job.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Returns:
+        One row of `PARTITION_ROW` per column and partition. An unreadable table has none.
+    """
+    groups = pack([request.table for request in requests])
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column("id").to_pylist():
+                with limited_memory(), Databases() as databases:
+                    for index in groups[group]:
+                        yield from partition_table(
+                            requests[index], synonyms, databases, count=count
+                        )
+
+    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
+        worker, from_arrow_schema(PARTITION_ROW)
+    )
+
+
+def partition_distributed(
+    session: SparkSession,
+    request: RequestedColumns,
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> DataFrame:
+    """Partition the values of one table by hash, on the distributed route.
+
+    Args:
+        session: Runs the Spark job.
+        request: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Returns:
+        One row of `PARTITION_ROW` per part of the table, column and partition.
+
+    Raises:
+        PySparkException: Spark cannot determine the table's columns.
+    """
+    rows = load_frame(session, request.table.location)
+    frame, columns, _ = select_columns(rows, request.paths)
+    paths = readable_paths(columns)
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        named = (batch.rename_columns(paths) for batch in batches)
+        yield from partition_part(named, paths, request, synonyms, count=count)
+
+    return frame.mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
+
+
+def partition_shipped_files(
+    session: SparkSession,
+    requests: list[RequestedColumns],
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> DataFrame:
+    """Partition the values of many tables by hash, on the shipped files route.
+
+    Args:
+        session: Runs the Spark job.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Returns:
+        One row of `PARTITION_ROW` per file, column and partition. An unreadable file has none.
+    """
+    files = plan_shipment(session, [request.table for request in requests]).files
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for file, table in receive_files(batches, files):
+            request = replace(requests[file.table_index], table=table)
+            is_whole = file.file_count == 1
+            yield from partition_table(
+                request, synonyms, Databases(), count=count, is_whole=is_whole
+            )
+
+    return copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
+
+
+def partition_ranges(
+    session: SparkSession,
+    parts: Sequence[RequestedRange],
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> DataFrame:
+    """Partition the values of large delimited text files by hash, with a task for each range.
+
+    Args:
+        session: Runs the Spark job.
+        parts: The columns to read, with a range of the file.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Returns:
+        One row of `PARTITION_ROW` per range with rows, column and partition. An error in one range
+        fails the job: the rows of the others are not the whole table.
+    """
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (each for batch in batches for each in batch.column("id").to_pylist()):
+            with limited_memory():
+                yield from _partition_range(parts[number], synonyms, count=count)
+
+    return session.range(0, len(parts), numPartitions=len(parts)).mapInArrow(
+        worker, from_arrow_schema(PARTITION_ROW)
+    )
+
+
+def _partition_range(
+    requested: RequestedRange, synonyms: Mapping[str, Synonyms], *, count: int
+) -> Iterator[pa.RecordBatch]:
+    request, found = requested
+    stream = read_range(found.file, found.part, request.paths)
+    filled = filter(len, stream.batches)
+    # A table without rows counts as unreadable, on whatever route it is read.
+    for first in filled:
+        paths = readable_paths(stream.columns)
+        yield from partition_part(chain([first], filled), paths, request, synonyms, count=count)
+
+
+def _divide(
+    session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
+) -> tuple[list[RequestedColumns], list[RequestedRange]]:
+    """Divide large text files into ranges, and return the requests for all other tables first."""
+    large = [request for request in requests if request.table.size >= config.split_bytes]
+    ranges = divide_files(session, [request.table for request in large])
+    parts = [(large[index], part) for index, found in ranges.items() for part in found]
+    divided = {large[index].table.id for index in ranges}
+    return [request for request in requests if request.table.id not in divided], parts
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Combine many data frames into one."""
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return _union(frames[:half]).union(_union(frames[half:]))
