@@ -13,8 +13,25 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
+_MOST_AT_ONCE = 1 << 13
+
+
+class _SmallReads:
+    """A file that returns few bytes at once.
+
+    From Python 3.12 on, `gzip` asks for 128 KiB at once. The position in the file would then say
+    little about how much of it has been decompressed.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        return self._file.read(min(size, _MOST_AT_ONCE))
+
+
 COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
-    ".gz": gzip.open,
+    ".gz": lambda file: gzip.GzipFile(fileobj=cast("BinaryIO", _SmallReads(file))),
     ".bz2": bz2.open,
     ".xz": lzma.open,
     ".zst": lambda file: pa.input_stream(file, compression="zstd"),
