@@ -6,6 +6,7 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.statements import JoinedColumns
 
 _MAX_JOINS = 25
 _HEADERS = (
@@ -50,18 +51,26 @@ def list_best_joins(
 
 def _row(join: Join) -> tuple[str, ...]:
     """Format a join as a row of the report's table, with the referring column first."""
-    evidence = join.measured
-    columns = (join.left, join.right)
+    evidence, pairs = join.measured, join.pairs
     if join.referenced == join.left:
-        columns, evidence = columns[::-1], evidence.reversed
+        evidence, pairs = evidence.reversed, tuple((right, left) for left, right in pairs)
     return (
-        *map(str, columns),
+        *_sides(pairs),
         join.role.value,
         f"{join.joinability:.2f}",
         f"{evidence.shared} {evidence.compared_as}".rstrip(),
         f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
         evidence.cardinality.words,
     )
+
+
+def _sides(pairs: JoinedColumns) -> Iterator[str]:
+    """Yield the columns of each side of a join, with their table.
+
+    A composite key names its table once, as in `teams.year + team`.
+    """
+    for columns in zip(*pairs, strict=True):
+        yield " + ".join([str(columns[0]), *(column.path for column in columns[1:])])
 
 
 def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run.
+"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run, without a traceback.
 
 The sink collects all records and replaces its file when it is closed, however the run ends. After
 Ctrl-C, it would replace the output of the last run by the records so far, or by an empty list.
@@ -50,4 +50,13 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log is no traceback of Ctrl-C, which people pressed themselves.
+
+    The source says in a warning that the run was interrupted.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+
+
+logging.getLogger("datahub.ingestion.run.pipeline").addFilter(_is_no_interrupt)
 FileSink.close = _close_unless_interrupted  # type: ignore[method-assign]

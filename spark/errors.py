@@ -29,6 +29,8 @@ from typing_extensions import Self
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError, SparkError, TableError
 from datahub_hyperjoin.wording import name_some
 
+_DRIVERS = {"psycopg2": "'datahub-hyperjoin[postgres]'", "pymysql": "'datahub-hyperjoin[mysql]'"}
+"""What installs a driver without a compiler, where it is not the driver's own name."""
 _LONGEST_REASON = 1_000
 """Maximum characters of a library's message. Some quote a whole damaged file."""
 
@@ -131,8 +133,8 @@ class UnreachableDatabaseError(CatalogError, OSError):
         """Report that a connection's database driver is not installed."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
-            f"installed. Install it with `pip install {package}`, or name another driver in the "
-            "`url`, as in `postgresql+psycopg2://`"
+            f"installed. Install it with `pip install {_DRIVERS.get(package, package)}`, or name "
+            "another driver in the `url`, as in `postgresql+psycopg2://`"
         )
 
 

@@ -79,6 +79,7 @@ def test_the_report_of_an_interrupted_run_says_that_it_is_incomplete(
     with pytest.raises(KeyboardInterrupt):
         run(InterruptedWithin, tmp_path)
     assert "The metadata is incomplete. Run again" in caplog.text
+    assert not any(record.exc_info for record in caplog.records)
 
 
 def test_a_run_that_ends_replaces_the_earlier_output(tmp_path: Path) -> None:

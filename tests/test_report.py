@@ -70,6 +70,22 @@ def test_the_table_lists_references_first_and_from_the_referring_column() -> Non
     assert "same domain" in second
 
 
+def test_the_table_names_all_columns_of_a_composite_key() -> None:
+    report = HyperJoinReport()
+    single = join(0)
+    tables = single.left.table, single.right.table
+    further = tuple(ColumnId(table, "month") for table in tables)
+    composite = replace(
+        single,
+        further=((further[0], further[1]),),
+        referenced=single.left,
+        role=Role.REFERENCE,
+    )
+    report.show_joins([composite])
+    line = next(line for line in report.as_string().splitlines() if "carrier_0" in line)
+    assert line.startswith("airlines.csv.carrier + month  flights.csv.carrier_0 + month  reference")
+
+
 def test_the_table_says_what_values_were_compared_as() -> None:
     report = HyperJoinReport()
     coded = join(0)

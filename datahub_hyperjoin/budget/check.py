@@ -39,9 +39,10 @@ def check_budget(
     progress.count("estimated_memory_mib", needed)
     progress.count("usable_memory_mib", allowed)
     progress.count("estimated_cpu_seconds", round(costs.seconds))
+    seconds = f"{costs.seconds:,.0f}" if round(costs.seconds) else "under 1"
     progress.say(
         f"Estimate for {counts.columns:,} columns and {counts.kept:,} pairs that share values: "
-        f"{needed:,} MiB of memory, of {allowed:,} MiB, and {costs.seconds:,.0f} s of processor "
+        f"{needed:,} MiB of memory, of {allowed:,} MiB, and {seconds} s of processor "
         "time to compare, rank and verify"
     )
     if needed > allowed:

@@ -1,5 +1,6 @@
 """Find the columns that are named in the file of decisions."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -31,7 +32,28 @@ def find_decided_columns(
     for known, table in tables.items():
         named[known.name].add(table)
         named[dataset_urn(known)].add(table)
+    for name, shortened in _shorter_names(tables.values()).items():
+        named.setdefault(name, shortened)
     return tuple(_find(decision, named, warn) for decision in written)
+
+
+def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
+    """Return names without what the names of all tables of a platform begin with.
+
+    `hyperjoin find` on one database names no database, unlike a recipe.
+    """
+    by_platform = defaultdict(set)
+    for table in tables:
+        by_platform[table.platform].add(table)
+    shorter = defaultdict(set)
+    for members in by_platform.values():
+        any_name = next(iter(members)).name
+        for mark in re.finditer(r"[./]", any_name):
+            begin = any_name[: mark.end()]
+            if all(table.name.startswith(begin) for table in members):
+                for table in members:
+                    shorter[table.name.removeprefix(begin)].add(table)
+    return shorter
 
 
 def _find(

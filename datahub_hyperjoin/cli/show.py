@@ -110,7 +110,7 @@ def path_as_table(path: JoinPath) -> str:
     lines = [
         _route(path),
         f"{joins} with a combined joinability of {path.strength:.2f}",
-        _grain(path),
+        path.grain_in_words,
         "",
         tabulate(
             [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps],
@@ -139,13 +139,6 @@ def _crosswalks(joins: Sequence[CatalogJoin]) -> list[str]:
         if join.via
     ]
     return ["", "Joins in two steps:", *steps] if steps else []
-
-
-def _grain(path: JoinPath) -> str:
-    if path.grain is None:
-        return "Rows of every table may repeat: do not sum over the result"
-    few = "" if path.is_safe else ", and a few more: a key on the way has duplicates"
-    return f"One row for each row of {path.grain} that matches{few}"
 
 
 def _factor(multiplies_by: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.tables import ColumnId
 
 
 class JoinRecord(TypedDict):
@@ -58,6 +59,21 @@ class JoinRecord(TypedDict):
     dialect: str
     """The dialect of the SQL."""
 
+    no_sql: str
+    """Why there is no SQL; empty if there is, or if no SQL was run."""
+
+    left_table: str
+    """The left table. These four names are as in a file of decisions."""
+
+    left_column: str
+    """The left column; a JSON list for a composite key."""
+
+    right_table: str
+    """The right table."""
+
+    right_column: str
+    """The right column; a JSON list for a composite key."""
+
 
 def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     """Convert a join to plain values.
@@ -69,10 +85,10 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     evidence, pairs = join.measured, join.pairs
     if join.referenced == join.left:
         evidence, pairs = evidence.reversed, tuple((right, left) for left, right in pairs)
-    left, right = (" and ".join(map(str, columns)) for columns in zip(*pairs, strict=True))
+    left, right = zip(*pairs, strict=True)
     return JoinRecord(
-        left=left,
-        right=right,
+        left=" and ".join(map(str, left)),
+        right=" and ".join(map(str, right)),
         role=join.role.value,
         joinability=round(join.joinability, 4),
         cardinality=evidence.cardinality.words,
@@ -85,7 +101,17 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         compared_as=evidence.compared_as,
         sql=statement.sql if statement else "",
         dialect=statement.dialect if statement else "",
+        no_sql=statement.reason if statement else "",
+        left_table=str(left[0].table),
+        left_column=_name(left),
+        right_table=str(right[0].table),
+        right_column=_name(right),
     )
+
+
+def _name(columns: Sequence[ColumnId]) -> str:
+    first, *others = (column.path for column in columns)
+    return json.dumps([first, *others], ensure_ascii=False) if others else first
 
 
 def records_as_json(records: Sequence[JoinRecord]) -> str:
@@ -113,15 +139,18 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
 def records_as_sql(records: Sequence[JoinRecord]) -> str:
     """Write the SQL statement of each join, preceded by a comment.
 
-    Joins without SQL are left out.
+    Joins without SQL are comments, with the reason.
 
     Args:
         records: The joins.
     """
-    statements = [
-        f"-- {record['left']} = {record['right']} ({record['joinability']:.2f}, "
-        f"{record['dialect']})\n{record['sql']};\n".replace("\r", " ")
-        for record in records
-        if record["sql"]
-    ]
-    return "\n".join(statements)
+    return "\n".join(map(_statement, records))
+
+
+def _statement(record: JoinRecord) -> str:
+    condition = f"{record['left']} = {record['right']} ({record['joinability']:.2f}"
+    if record["sql"]:
+        return f"-- {condition}, {record['dialect']})\n{record['sql']};\n".replace("\r", " ")
+    reason = record["no_sql"] or "none was run"
+    # A name or a reason with a line break would leave the comment.
+    return " ".join(f"-- {condition}) has no SQL: {reason}".split()) + "\n"

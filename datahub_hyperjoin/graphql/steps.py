@@ -97,12 +97,19 @@ class Step:
         return self.join.left_fan_out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class JoinPath:
     """A path of joins between two tables."""
 
     steps: tuple[Step, ...]
     """At least one join, in order."""
+
+    def __str__(self) -> str:
+        lines = [join.arrows for join in self.joins]
+        return "\n".join([*lines, self.grain_in_words])
+
+    def __repr__(self) -> str:
+        return f"<JoinPath: {', '.join(join.arrows for join in self.joins)}>"
 
     @property
     def joins(self) -> tuple[CatalogJoin, ...]:
@@ -141,6 +148,14 @@ class JoinPath:
         Sums over columns of that table are then right.
         """
         return self._grain(_is_exact) is not None
+
+    @property
+    def grain_in_words(self) -> str:
+        """The grain as a sentence for people."""
+        if self.grain is None:
+            return "Rows of every table may repeat: do not sum over the result"
+        few = "" if self.is_safe else ", and a few more: a key on the way has duplicates"
+        return f"One row for each row of {self.grain} that matches{few}"
 
     def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
         if count_losses(self.joins):

@@ -13,6 +13,10 @@ from datahub_hyperjoin.recipe.keys import keys_of, name_key, nearest_key
 
 _UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
 """What pydantic calls keys that a model or a dataclass does not have."""
+_NO_SECTION = {"model_type", "dataclass_type"}
+"""What pydantic calls a section that is empty or a single value."""
+_NO_LIST = "list_type"
+"""What pydantic calls a value where a list is expected."""
 _RAISED = "Value error, "
 """Start of the messages of errors that validators raise."""
 
@@ -60,6 +64,10 @@ def _sentence(fault: ErrorDetails) -> str:
     path = fault["loc"]
     if fault["type"] in _UNKNOWN_KEYS:
         return f"`{name_key(path)}` is not a key. {_advice(path)}"
+    if fault["type"] in _NO_SECTION:
+        return f"`{name_key(path)}` is a section. Write its keys below it, indented by two spaces"
+    if fault["type"] == _NO_LIST:
+        return f"`{name_key(path)}` is a list. Begin each of its entries with `- `"
     message = fault["msg"].removeprefix(_RAISED)
     return f"`{name_key(path)}`: {message}" if path else message
 

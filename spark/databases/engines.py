@@ -45,7 +45,10 @@ def database_error_text(error: SQLAlchemyError) -> str:
     Returns:
         The message in one line.
     """
-    return in_short(str(getattr(error, "orig", None) or error))
+    lines = str(getattr(error, "orig", None) or error).splitlines()
+    # PostgreSQL's driver asks whether the server is running; the caller says what to check.
+    said = [line.strip() for line in lines if not line.endswith("?")]
+    return in_short("; ".join(filter(None, said or lines)))
 
 
 def system_of(engine: Engine) -> str:

@@ -98,8 +98,9 @@ def session_for(
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        None for files on this machine of at most 256 MiB in all, which processes of this program
-        read in less time.
+        None for files on this machine and tables of databases of at most 256 MiB in all, which
+        processes of this program read in less time. A table or view of a database whose size is
+        unknown may be large.
     """
-    in_database = any(database_of(table.location) is not None for table in tables)
-    return session() if in_database or need_spark(tables, config) else None
+    unknown = any(database_of(table.location) and not table.size for table in tables)
+    return session() if unknown or need_spark(tables, config) else None

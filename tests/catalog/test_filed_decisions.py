@@ -47,6 +47,23 @@ def columns_of(decision: WrittenDecision, warn: Warn, **tables: TableId) -> obje
     return filed.columns
 
 
+def test_names_may_lack_what_all_names_of_a_platform_begin_with(
+    warn: Warn, warnings: Warnings
+) -> None:
+    flights, airlines, other = (
+        TableId("postgres", name) for name in ("air.ops.flights", "air.ref.airlines", "air.ops.a")
+    )
+    known = {table: table for table in (flights, airlines, other, FLIGHTS)}
+    (filed,) = find_decided_columns([written("ops.flights", "ref.airlines")], known, warn)
+    assert filed.columns == (pair_of(ColumnId(flights, "carrier"), ColumnId(airlines, "code")),)
+    assert not warnings
+    elsewhere = TableId("postgres", "sea.ops.ships")
+    find_decided_columns(
+        [written("ops.flights", "ref.airlines")], known | {elsewhere: elsewhere}, warn
+    )
+    assert [title for title, *_ in warnings] == ["Decision about an unknown table"] * 2
+
+
 def test_tables_are_found_by_their_names_and_urns(warn: Warn, warnings: Warnings) -> None:
     assert columns_of(written(), warn) == (PAIR,)
     assert columns_of(written(dataset_urn(FLIGHTS)), warn) == (PAIR,)

@@ -17,12 +17,15 @@ from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError, UnusableSourceError
 from datahub_hyperjoin.discovery.progress import RunWarning
+from datahub_hyperjoin.discovery.records import record_of, records_as_sql
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark import session
 from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.tables import ColumnId
 
 REFERENCES = {("orders.customer", "customers.id"), ("customers.region", "regions.code")}
 
@@ -123,6 +126,9 @@ def test_a_result_finds_paths(found: FoundJoins) -> None:
     path = found.path("orders", "regions.csv")
     assert [table.name for table in path.tables] == ["orders.csv", "customers.csv", "regions.csv"]
     assert path.is_safe
+    arrows = "orders.csv.customer → customers.csv.id", "customers.csv.region → regions.csv.code"
+    assert str(path) == "\n".join([*arrows, "One row for each row of orders.csv that matches"])
+    assert repr(path) == f"<JoinPath: {', '.join(arrows)}>"
     with pytest.raises(
         UnknownTableError, match=r"no table is named 'order'. Did you mean 'orders\."
     ):
@@ -225,3 +231,24 @@ def test_the_package_has_no_other_lazy_names() -> None:
 
 def test_records_are_plain_values(found: FoundJoins) -> None:
     assert json.loads(json.dumps(found.records())) == found.records()
+
+
+def test_records_name_tables_and_columns_as_decisions_do(found: FoundJoins) -> None:
+    first = found.records()[0]
+    names = [first[side] for side in ("left_table", "left_column", "right_table", "right_column")]
+    join = found.joins[0]
+    assert join.referring
+    assert join.referenced
+    assert names == [
+        join.referring.table.name,
+        join.referring.path,
+        join.referenced.table.name,
+        join.referenced.path,
+    ]
+    more = ColumnId(join.left.table, "name"), ColumnId(join.right.table, "title")
+    composite = record_of(replace(join, further=(more,)), Statement(reason="no\nreason"))
+    ends = {composite["left_column"], composite["right_column"]}
+    assert ends == {f'["{join.left.path}", "name"]', f'["{join.right.path}", "title"]'}
+    comment = records_as_sql([composite])
+    assert comment.endswith(") has no SQL: no reason\n")
+    assert comment.count("\n") == 1

@@ -56,6 +56,14 @@ def refuse(written: object) -> list[str]:
             "`model.ranking.top_k`: Input should be greater than or equal to 1",
         ),
         (
+            {"catalog": None},
+            "`catalog` is a section. Write its keys below it, indented by two spaces",
+        ),
+        (
+            {"connections": {"database": {"url": "sqlite://"}}},
+            "`connections` is a list. Begin each of its entries with `- `",
+        ),
+        (
             {"catalog": FOLDER, "model": {"training": {"loss": "triplet"}}},
             "`model`: `model.training.loss` is no longer a key; `model.setting: paper` selects",
         ),

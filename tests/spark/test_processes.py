@@ -87,7 +87,7 @@ def test_large_and_remote_tables_need_spark(make_table: MakeTable) -> None:
     assert need_spark([table], ProfileConfig(split_bytes=1))
 
 
-def test_spark_starts_for_large_remote_and_database_tables_only(make_table: MakeTable) -> None:
+def test_spark_starts_for_large_and_remote_tables_only(make_table: MakeTable) -> None:
     spark = Mock(spec=SparkSession)
     file = make_table("a.parquet", pa.table({"a": [1]}))
     part = replace(file, size=1 << 27)
@@ -102,7 +102,9 @@ def test_spark_starts_for_large_remote_and_database_tables_only(make_table: Make
             "256 MiB": [part, part],
             "more": [part, part, file],
             "remote": [far],
-            "database": [relation],
+            "small tables of a database": [replace(relation, size=1 << 20)],
+            "a view of unknown size": [replace(relation, size=0)],
+            "large tables of a database": [replace(relation, size=1 << 29)],
         }.items()
     }
     assert started == {
@@ -110,5 +112,7 @@ def test_spark_starts_for_large_remote_and_database_tables_only(make_table: Make
         "256 MiB": False,
         "more": True,
         "remote": True,
-        "database": True,
+        "small tables of a database": False,
+        "a view of unknown size": True,
+        "large tables of a database": True,
     }

@@ -208,7 +208,10 @@ def test_a_table_without_permission_is_reported_and_the_others_are_read(
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("postgresql+psycopg2://me:hush@127.0.0.1:1/shop", "[Cc]onnection refused"),
+        (
+            "postgresql+psycopg2://me:hush@127.0.0.1:1/shop",
+            "[Cc]onnection refused\\. Check its `url`",
+        ),
         ("mariadb+pymysql://me:hush@127.0.0.1:1/shop", "[Cc]onnection refused"),
         ("cobol://me:hush@127.0.0.1/shop", "cobol"),
         ("oracle+oracledb://me:hush@127.0.0.1/shop", "its driver oracledb is not installed"),
