@@ -146,7 +146,13 @@ def has_lower_case_names(source: TableSource) -> bool:
     Args:
         source: The source.
     """
-    return isinstance(source, Database) and _connector_names(source).is_lower_case
+    match source:
+        case Database():
+            return _connector_names(source).is_lower_case
+        case SparkCatalog() | RemoteFolder():
+            return False
+        case _:
+            assert_never(source)
 
 
 def _connector_names(database: Database) -> ConnectorNames:
