@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
-    """Convert the lengths of concatenated sequences to their start and end positions.
+    """Convert the lengths of concatenated sequences to the positions of their boundaries.
 
     Args:
         sizes: The length of each sequence.
@@ -42,7 +42,7 @@ def reduce_each(
     bounds: npt.NDArray[np.signedinteger],
     dtype: npt.DTypeLike = np.int64,
 ) -> npt.NDArray[Any]:
-    """Reduce each concatenated sequence to one value.
+    """Reduce each concatenated sequence to one value with a NumPy ufunc.
 
     Args:
         ufunc: The function that combines two values.
@@ -83,7 +83,7 @@ def index_within(bounds: Indices) -> Indices:
 
 
 def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice]:
-    """Split a sequence into chunks of limited size.
+    """Yield the slices that split a sequence into chunks of limited size in bytes.
 
     Args:
         sizes: Bytes of each item.
@@ -161,7 +161,7 @@ class StringBytes:
         return taken
 
     def containing(self, marked: Mask) -> Mask:
-        """Mark the strings that contain at least one of the chosen bytes.
+        """Return a mask of the strings that contain at least one marked byte.
 
         Args:
             marked: A mask of `data`.
@@ -179,7 +179,7 @@ class StringBytes:
         return reduce_each(np.logical_or, marked, self.bounds, np.bool_)
 
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
-        """Count the chosen bytes in each string.
+        """Count the marked bytes in each string.
 
         Args:
             marked: A mask of `data`.
@@ -206,7 +206,7 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Return which classes of bytes occur in each string.
+        """Return, as bits, which classes of bytes occur in each string.
 
         Each class is one bit of the result.
 

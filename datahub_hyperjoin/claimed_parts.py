@@ -1,4 +1,4 @@
-"""Find the parts of datasets and columns that somebody else has written.
+"""Find the Preview pages and agent instructions that others wrote in DataHub.
 
 A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
 only if it is free or its own.
@@ -28,7 +28,7 @@ def read_claims(
     config: EmitConfig,
     graph: DataHubGraph,
 ) -> ExistingState:
-    """Add the pages and texts that somebody else wrote to the metadata that DataHub has.
+    """Return `existing` plus the Preview pages and agent instructions that others wrote.
 
     Args:
         existing: The metadata without these.

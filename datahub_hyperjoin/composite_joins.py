@@ -154,7 +154,7 @@ def _sorted(join: Join) -> Join:
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Reorder a composite join so that its first pair is not also a single-column join.
+    """Reorder a composite join so that its first pair is not itself a single-column join.
 
     Return None if each pair is another join, or pairs a column with itself.
     """

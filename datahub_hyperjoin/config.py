@@ -156,7 +156,7 @@ class HyperJoinConfig(
 
     @property
     def kept_folders(self) -> dict[str, Path | None]:
-        """Folders that only one run at a time can use, with their recipe keys."""
+        """The folders that only one run at a time can use, by recipe key."""
         return {"profile.store": self.profile.store, "model.path": self.model.path}
 
     @model_validator(mode="before")
@@ -191,7 +191,7 @@ class HyperJoinConfig(
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Fill the section `model` with the defaults of `model.setting`."""
+        """Add the defaults of the chosen `model.setting` to the section `model`."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)
@@ -214,7 +214,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_keep_values(self) -> Self:
-        """Refuse to save values in a model or on the page if the recipe forbids saving values."""
+        """Refuse a recipe that forbids saving values but saves some in a model or on the page."""
         if not self.profile.keep_values and self.page and self.page_values:
             message = (
                 "`page_values` would keep values on the page, which `profile.keep_values` forbids. "

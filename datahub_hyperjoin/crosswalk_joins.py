@@ -120,7 +120,7 @@ def choose_evidence(
 
 
 def _adds_to(own: Evidence, bridged: Evidence) -> bool:
-    """Return whether a join through a crosswalk is worth showing as well as the direct join."""
+    """Return whether to show a join through a crosswalk in addition to the direct join."""
     if own.compared_as:
         # Countries and other entities have no SQL but the crosswalk's, which should be about them.
         return bridged.rows * _MIN_GAIN >= own.rows

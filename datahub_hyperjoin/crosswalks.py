@@ -123,7 +123,7 @@ def is_in_two_steps(evidence: Evidence) -> bool:
 
 
 def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
-    """Yield the crosswalk joins between columns that have no direct join with each other.
+    """Yield the two-step joins between columns that have no direct join.
 
     Args:
         crosswalks: The two-step joins.

@@ -1,4 +1,4 @@
-"""Read and write the file in which people decide about joins.
+"""Read and write the file of people's decisions about joins.
 
 The recipe names the file. People download it from the HTML page. It is CSV or JSON, so that people
 can edit it in a spreadsheet and keep it in a repository.
@@ -32,7 +32,7 @@ _MOST_FAULTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDecision:
-    """A person's decision about a join, as written in the file."""
+    """A person's decision about a join, as written in the file of decisions."""
 
     left_table: str
     """Name of a table as the page shows it, or the URN of its dataset."""
@@ -162,7 +162,7 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return a single plain column name as text, and everything else as a tuple of names."""
+    """Convert column names to a cell: one plain name as text, all else as a tuple."""
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
     return name if is_plain else columns
@@ -210,7 +210,7 @@ def _parse_csv(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row, and the number of the row's first line."""
+    """Parse CSV text; yield the number of each row's first line, and the row's cells."""
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -296,7 +296,7 @@ def _text(value: object, name: str, note: _Note) -> str:
 
 
 def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
-    """Return the column names on one side of a join.
+    """Parse the column names on one side of a join; empty if they are malformed.
 
     The value is one name, or a JSON list of the names of a composite key.
     """

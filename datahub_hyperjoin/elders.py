@@ -43,7 +43,7 @@ def find_elders(
 
 @dataclass(frozen=True, kw_only=True)
 class Led:
-    """The metadata that this run leaves to other pipelines."""
+    """The metadata that this run does not write, because other pipelines write it."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """Relationships of this run's joins, by URN."""
@@ -108,7 +108,7 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Leave out the structured properties that older pipelines write.
+        """Drop the workunits for structured properties that older pipelines write.
 
         This concerns columns and datasets whose joins did not change. Older pipelines list the
         joins of this pipeline there, too.
@@ -133,7 +133,7 @@ def read_led(
     elders: Sequence[OtherPipeline],
     others: Sequence[OtherPipeline],
 ) -> Led:
-    """Find the metadata that this run leaves to other pipelines.
+    """Find the metadata that this run must not write, because other pipelines write it.
 
     If only one of two pipelines has verified a join, that pipeline writes it.
 

@@ -10,7 +10,7 @@
     │  └─ UnknownEntityTypeError
     ├─ FaultyDecisionsError  the file of people's decisions has malformed lines
     ├─ LiteralSecretError    the recipe contains a password or key as plain text
-    ├─ OutputError           a path in the recipe cannot be written
+    ├─ OutputError           a file or folder cannot be written
     │  ├─ UnwritablePathError
     │  └─ FolderInUseError
     └─ StoredFileError       a file that an earlier run kept cannot be used
@@ -151,18 +151,18 @@ class LiteralSecretError(HyperJoinError, ValueError):
 
 
 class OutputError(HyperJoinError):
-    """A path in the recipe cannot be written to."""
+    """Base class of errors about files or folders that cannot be written."""
 
 
 class UnwritablePathError(OutputError, ValueError):
-    """An output path in the recipe cannot be used.
+    """An output path cannot be used.
 
     Writing to it would fail at the end of the run, or destroy existing data.
     """
 
     @classmethod
     def because(cls, key: str, path: str, *, reason: str) -> Self:
-        """Report why an output path in the recipe cannot be used."""
+        """Report why an output path cannot be used, and name the path's recipe key or option."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
 
 

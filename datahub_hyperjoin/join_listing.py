@@ -65,7 +65,7 @@ def _row(join: Join) -> tuple[str, ...]:
 
 
 def _sides(pairs: JoinedColumns) -> Iterator[str]:
-    """Yield the columns of each side of a join, with their table.
+    """For each side of a join, yield its table and columns as text.
 
     A composite key names its table once, as in `teams.year + team`.
     """

@@ -91,7 +91,7 @@ class Evidence:
 
 
 class Role(str, Enum):
-    """The role of a join: how its two columns are related, such as a reference."""
+    """The role of a join, such as a reference: how its two columns are related."""
 
     REFERENCE = "reference"
     """Many to one: the rows of one column refer to the unique values of the other."""
@@ -269,7 +269,7 @@ class Join:
 
     @property
     def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The two pairs that a join through a crosswalk compares; empty for other joins."""
+        """The two pairs of columns that a join through a crosswalk compares; empty otherwise."""
         return ((self.left, self.via[0]), (self.via[1], self.right)) if self.via else ()
 
     @property

@@ -58,7 +58,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return the last run's metadata about tables that this run could not read.
+    """Return the part of the written state about tables that this run could not read.
 
     Args:
         last: The state that the last run wrote.
@@ -97,7 +97,7 @@ def about_unread_tables(
 
 
 def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
-    """Return whether this run could neither confirm nor reject a listed join partner.
+    """Return whether this run could not check a join partner that the catalog lists.
 
     Neither data nor names could tell whether such a partner joins.
     """
@@ -106,7 +106,7 @@ def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publicatio
 
 
 def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
-    """Return the queries of the last run whose SQL this run could not test.
+    """Return the URNs of earlier `query` entities whose SQL this run could not test.
 
     Args:
         last: The state that the last run wrote.
@@ -127,7 +127,7 @@ def read_listed(
     graph: DataHubGraph,
     namespace: str,
 ) -> dict[ColumnId, list[Partner]]:
-    """Read those join partners in the catalog that this run can neither confirm nor reject.
+    """Read the join partners that the catalog lists and this run cannot check.
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.

@@ -1,4 +1,6 @@
-"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run, without a traceback.
+"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run.
+
+The traceback of Ctrl-C is not logged.
 
 The sink collects all records and replaces its file when it is closed, however the run ends. After
 Ctrl-C, it would replace the output of the last run by the records so far, or by an empty list.
@@ -51,9 +53,9 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Return whether a line of the log is no traceback of Ctrl-C, which people pressed themselves.
+    """Return False for a log record with the traceback of Ctrl-C, and True for any other.
 
-    The source says in a warning that the run was interrupted.
+    People pressed Ctrl-C themselves, and the source says in a warning that the run was interrupted.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 

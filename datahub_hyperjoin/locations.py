@@ -10,7 +10,7 @@ from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
 
 
 class FileFormat(str, Enum):
-    """A file format for the rows of a table."""
+    """The format of a file that contains rows of a table."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -55,7 +55,11 @@ class Dialect:
     of its byte order mark, UTF-8, or the older one that its text resembles most."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding, and an invalid or repeated delimiter, quote or escape."""
+        """Check the encoding, and that delimiter, quote and escape are valid and different.
+
+        Raises:
+            ValueError: One of them is unknown, invalid or used twice.
+        """
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -178,7 +182,7 @@ class IcebergDataFile:
 
 
 class Compute(str, Enum):
-    """The place where columns of the same database are compared with each other."""
+    """Where the columns of one database are compared: in the database or in Spark."""
 
     DATABASE = "database"
     """In the database, as far as its SQL can; only counts leave it."""
@@ -189,7 +193,7 @@ class Compute(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database to read, with its URL, its password and limits."""
+    """A database to read: its URL, password and limits."""
 
     url: SecretStr
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
@@ -228,7 +232,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFiles:
-    """The files from which the rows of a table in a Spark catalog can be read directly."""
+    """The data files of a table in a Spark catalog, to be read without Spark's readers."""
 
     folder: Folder
     """The files, and where they are."""
@@ -290,7 +294,7 @@ TableSource = Database | SparkCatalog | RemoteFolder
 
 
 def database_of(location: TableLocation) -> Database | None:
-    """Return the database that contains a table; None for a table elsewhere.
+    """Return the database from which a table is read; None if it is read elsewhere.
 
     Args:
         location: The table's location.

@@ -46,7 +46,7 @@ def index_by_names(
     config: ModelConfig,
     facts: CatalogFacts,
 ) -> tuple[LakeIndex, ModelConfig]:
-    """Build the lake index of all tables, without comparing any values.
+    """Build a lake index that ignores values, and a configuration that ranks by names.
 
     Args:
         profiles: The tables that were read.

@@ -179,7 +179,7 @@ class PublishContext:
 def publish(
     publication: Publication, catalog: Catalog, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the joins of this run, and withdraw outdated joins of earlier runs.
+    """Yield the metadata that publishes this run's joins and withdraws outdated joins.
 
     Args:
         publication: The joins to write.
@@ -231,7 +231,7 @@ def publish(
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Switch off the kinds of metadata that the server does not support."""
+    """Return the settings without the kinds of metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     # The preset for agents asks for what the server has.
     optional = {"ai_context"} if context.config.agents else set[str]()
@@ -250,7 +250,7 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Withdraw outdated metadata, if the recipe allows that.
+    """Yield the changes that withdraw outdated metadata, if the recipe allows that.
 
     In any case, the new written state is stored.
     """

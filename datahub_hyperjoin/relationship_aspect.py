@@ -95,7 +95,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """Return whether the left table is the source of an undirected join's relationship."""
+    """Return whether the left table is the relationship's source if a join has no direction."""
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
 
@@ -302,7 +302,7 @@ def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] 
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Convert a relationship to a join, if this package wrote the relationship.
+    """Convert a relationship to a join; return None if another author wrote or edited it.
 
     The join has no catalog evidence.
 

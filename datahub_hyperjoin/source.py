@@ -277,7 +277,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             return self._run_sql(findings, catalog, session)
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
-        """Run the SQL of all joins, so that people see only SQL that works."""
+        """Run the SQL of all joins, and add the SQL that works to the findings."""
         lake = LakeInSql.of(catalog.tables, findings.profiles)
         statements = state_joins(
             [*findings.joins, *findings.crosswalks],

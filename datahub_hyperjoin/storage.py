@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name belongs to a temporary file or folder.
+    """Return whether a file or folder of this name is left from an unfinished write.
 
     >>> is_leftover(".unfinished-k3_x0q9z"), is_leftover(".tmpA1b2C3"), is_leftover("model.json")
     (True, True, False)
@@ -154,7 +154,7 @@ def _is_sealed(path: Path) -> bool:
 
 
 def read_sealed(path: Path) -> memoryview:
-    """Verify the checksum of a sealed file, and return its content.
+    """Verify the checksum at the end of a file, and return the content before it.
 
     Args:
         path: The file.

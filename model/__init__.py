@@ -1,4 +1,4 @@
-"""Embed columns with the HIN network, and rank join candidates."""
+"""Embed the columns of a lake, and rank the candidates of each key column."""
 
 import os
 

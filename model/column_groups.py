@@ -16,7 +16,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnGroup:
-    """Columns whose values come from one set."""
+    """A key with the columns that refer to it, or several columns of one value domain."""
 
     members: tuple[ColumnId, ...]
     """The columns, in the order of their identifiers."""
@@ -26,12 +26,12 @@ class ColumnGroup:
 
     @property
     def anchor(self) -> ColumnId:
-        """The member that identifies the group: the key, or else the first member."""
+        """The identifying member: the key, or the first member if there is no key."""
         return self.key or self.members[0]
 
 
 def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
-    """Group columns by the key to which they refer.
+    """Group the columns that refer to the same key or share a value domain.
 
     Columns that refer to no key are grouped by value domain.
 
@@ -76,9 +76,10 @@ def _compares_values(join: Join) -> bool:
 
 
 def _keys(joins: Iterable[Join]) -> dict[ColumnId, ColumnId]:
-    """Map each referring column to the key of its best reference.
+    """Map each referring column to the key that it refers to.
 
-    If that key itself refers to another key, the last key of the chain is used instead.
+    Of several keys, the one with the highest joinability counts. If that key itself refers to
+    another key, the last key of the chain is used instead.
     """
     best: dict[ColumnId, ColumnId] = {}
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):

@@ -112,7 +112,7 @@ class _Groups:
 
     @classmethod
     def apart(cls, pairs: Iterable[Pair]) -> "_Groups":
-        """Put each column into a group of its own."""
+        """Create a group for each column of the given pairs."""
         links: dict[ColumnId, Counter[ColumnId]] = defaultdict(Counter)
         for left, right in pairs:
             links[left][right] += 1
@@ -148,7 +148,7 @@ class _Groups:
 
 
 def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
-    """Group columns by their joins, and return the pairs within each group.
+    """Group columns that mostly join with each other, and return the pairs within each group.
 
     Groups are merged until no two groups are connected by enough joins. Pairs with the
     most partners in common come first: an accidental join between two domains has few in common,
@@ -178,7 +178,7 @@ def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
 
 
 def _partners(pairs: Iterable[Pair]) -> dict[ColumnId, set[ColumnId]]:
-    """Map each column to itself and to all columns that it joins with."""
+    """Map each column to a set: the column itself and all columns that it joins with."""
     partners: dict[ColumnId, set[ColumnId]] = defaultdict(set)
     for pair in pairs:
         for end in pair:
@@ -205,9 +205,10 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a column's uniqueness and coverage as a sort key.
+    """Return a sort key for choosing a domain's representative: uniqueness, then coverage.
 
-    Both are zero if the coverage is unknown or less than `enough`.
+    Coverage is the number of distinct values times the completeness. Both parts of the key are zero
+    if the coverage is unknown or less than `enough`.
     """
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0

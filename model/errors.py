@@ -39,7 +39,7 @@ class VectorFileError(ModelError, ValueError):
 
 
 class VectorTrainingError(ModelError, RuntimeError):
-    """fastText cannot be trained on the lake."""
+    """fastText cannot learn word vectors from the lake."""
 
     @classmethod
     def from_output(cls, output: str) -> "VectorTrainingError":
@@ -82,7 +82,7 @@ class DimensionMismatchError(SearchError, ValueError):
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report the length of the query embeddings and that of the indexed embeddings."""
+        """Report the lengths of the query embeddings and of the indexed embeddings."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"

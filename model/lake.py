@@ -1,4 +1,4 @@
-"""The lake: one list of the columns of all tables."""
+"""The lake: the columns of all tables in one list."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
-    """Estimate how densely a column's numbers fill their range, from 0 to 1."""
+    """Estimate how densely a column's numbers fill their range: 1 if they are consecutive."""
     if profile.type not in _NUMBERS or not profile.sample:
         return 0.0
     # `float` does not read all characters that count as digits, such as superscripts.
@@ -95,9 +95,9 @@ class Lake:
 
     @cached_property
     def notations(self) -> dict[ColumnId, Notation]:
-        """The notation of each column's values.
+        """The notation of each column's values, such as decimal commas.
 
-        Examples are decimal commas, and dates with the day first.
+        Another example is dates with the day first.
 
         A column whose values need no conversion before a comparison is left out.
 
@@ -117,7 +117,7 @@ class Lake:
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """How densely each column's numbers fill their range, from 0 to 1.
+        """How densely each column's numbers fill their range: 1 if they are consecutive.
 
         The estimate is 1 for consecutive numbers and 0 for a column of another type.
         """

@@ -1,4 +1,4 @@
-"""Merge small batches of rows, and replace values that later steps cannot use.
+"""Merge small batches of rows, shorten long texts, and replace invalid values.
 
 Files may unfold: a few kilobytes of Parquet may hold a million long texts. Readers therefore read
 few rows at a time, and these are combined up to a number of bytes.
@@ -54,9 +54,9 @@ def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa
 
 
 def with_usable_values(stream: TableStream) -> TableStream:
-    """Shorten, replace or drop the values that later steps cannot use.
+    """Shorten very long texts, and replace invalid characters and out-of-range dates.
 
-    Notes tell users about it.
+    The table's notes tell users how many values were changed.
 
     Args:
         stream: The table.

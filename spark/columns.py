@@ -81,7 +81,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Add a note about columns that cannot be compared, such as lists or bytes.
+    """Add a note about columns whose values cannot be compared, such as lists.
 
     Args:
         columns: Columns of a table.
@@ -111,7 +111,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Choose the columns of a table to read, and note which columns are skipped.
+    """Choose which columns to read, and write notes about unusable columns.
 
     Args:
         columns: All columns.

@@ -79,7 +79,7 @@ class ProfileConfig:
     any case. A column is personal if it or its dataset has one."""
 
     def __post_init__(self) -> None:
-        """Reject invalid regular expressions."""
+        """Raise an error if a regular expression is invalid."""
         for name in ("personal_columns", "personal_tags"):
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)

@@ -1,4 +1,4 @@
-"""Errors in starting Spark, and in listing or reading tables.
+"""Errors that occur when Spark starts, or when tables are listed or read.
 
 SparkError
 └─ MissingJavaError
@@ -93,7 +93,7 @@ class EmptyTableError(TableError, ValueError):
     """The paths of its columns, if it has a header."""
 
     def with_header(self, paths: Iterable[str]) -> Self:
-        """Store the table's columns in the error, and return the error.
+        """Store the paths of the table's columns in the error, and return the error.
 
         Args:
             paths: Their paths.
@@ -175,7 +175,7 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """A file's columns differ from the Spark catalog, or the file is unreadable without Spark.
+    """A file's columns are not those in the Spark catalog, or only Spark can read the file.
 
     Spark's own readers read the table instead.
     """
@@ -216,7 +216,7 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading_on(cls, day: date, *, again: date) -> Self:
-        """Report that a table is skipped, because it crashed its worker in an earlier run.
+        """Report that a table is skipped, because it crashed a worker in an earlier run.
 
         Args:
             day: The day of that run.

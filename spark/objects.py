@@ -46,7 +46,7 @@ def array_of(values: list[object]) -> pa.Array:
 
 
 def text_of(value: object) -> str:
-    r"""Convert a Python value to text, in the form that Arrow or the database writes.
+    r"""Convert a Python value to the same text that Arrow or the database would write.
 
     Args:
         value: Any value of a database driver.

@@ -166,7 +166,7 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
 
 
 def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
-    """Open a range of a delimited text file.
+    """Open a byte range of a delimited text file.
 
     Args:
         file: The file.
@@ -184,7 +184,7 @@ def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> Ta
 
 
 def known_dialect(file: File) -> Dialect:
-    """Return what the recipe and the format say about the dialect of a delimited text file.
+    """Return a file's dialect, as far as the recipe and the file format determine it.
 
     Args:
         file: The file.
@@ -213,7 +213,7 @@ def local_path(uri: str) -> Path:
 
 
 def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
-    """Make the paths of tables absolute.
+    """Return copies of tables in which all local paths are absolute.
 
     Workers may run in another folder.
 

@@ -121,7 +121,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
 
 
 def find_java() -> str:
-    """Find the Java executable that Spark starts.
+    """Find the Java executable that Spark will start.
 
     Raises:
         MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.

@@ -1,4 +1,4 @@
-"""Run a function soon after changes in DataHub; changes close together share one run."""
+"""Run a function shortly after a change in DataHub, once for all changes in that time."""
 
 import logging
 import threading
@@ -31,14 +31,17 @@ class CoalescedRuns:
         self._thread.start()
 
     def hear(self) -> None:
-        """Record a change, and return immediately."""
+        """Schedule a run after a change, unless a run is already scheduled.
+
+        Returns immediately.
+        """
         with self._changed:
             if self._due is None:
                 self._due = time.monotonic() + self._wait
                 self._changed.notify()
 
     def close(self) -> None:
-        """Run the function at once if changes are pending, and end the thread.
+        """End the thread, after a last run if changes are pending.
 
         May be called again.
         """
@@ -61,9 +64,9 @@ class CoalescedRuns:
                 tries = 0
 
     def _next(self) -> bool:
-        """Wait until a run is due.
+        """Wait until a run is due; return False if the thread should end instead.
 
-        Return False if `close` was called and no changes are pending.
+        The thread should end once `close` was called and no changes are pending.
         """
         with self._changed:
             while not self._closed and (self._due is None or time.monotonic() < self._due):

@@ -27,7 +27,7 @@ class ActionConfig(ConfigModel):
 
     @classmethod
     def read(cls, written: object) -> Self:
-        """Parse and validate the content of the section.
+        """Parse and validate the section `action.config`.
 
         Raises:
             RefusedActionError: Keys are unknown or missing, or values invalid; it names them all.

@@ -48,7 +48,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_store(cls, path: str) -> Self:
-        """Report that the recipe has no profile store."""
+        """Report that the recipe does not set `profile.store`."""
         fix = "Set `profile.store` to a folder, and run the recipe once"
         return cls.because(
             [f"`recipe` is {path!r}, which would read all tables after every decision. {fix}"]
@@ -77,7 +77,7 @@ class UnrecordedRemovalError(HyperJoinError):
 
     @classmethod
     def of_column(cls, column: str, reason: str) -> Self:
-        """Report that suggestions removed from a column cannot be recorded as rejected."""
+        """Report that a column's removed suggestions cannot be recorded as rejected."""
         return cls(
             f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
             "them under its *Rejected joins* in DataHub"

@@ -1,4 +1,4 @@
-"""Recognise the DataHub events that change the joins of a recipe.
+"""Recognise the DataHub events that may change the joins of a recipe's tables.
 
 A person's change has DataHub's default run ID. Whatever a run writes, of this project or of any
 other source, has the ID of that run. So the action never answers its own writes.
@@ -51,7 +51,7 @@ _Of = TypeVar("_Of", bound=_Aspect)
 
 @dataclass(frozen=True, slots=True)
 class CatalogChange:
-    """A change that the next run reads from the catalog."""
+    """A change in the catalog that the next run will read."""
 
     urn: str
     """The entity that changed."""
@@ -79,7 +79,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """A listener for the DataHub events that may change the joins of a recipe."""
+    """A listener for the DataHub events that may change the joins of a recipe's tables."""
 
     instances: Sequence[PlatformInstance]
     """Platform instances of the recipe's tables."""
@@ -128,7 +128,7 @@ class Hearing:
         return any(instance.contains(table) for instance in self.instances)
 
     def _loses_term(self, event: MetadataChangeLogClass, urn: str) -> bool:
-        """Return whether a column of the recipe's tables lost a glossary term.
+        """Return whether an event removes a glossary term from a column that the recipe covers.
 
         It does not matter who had added the term.
         """
@@ -157,7 +157,7 @@ class Hearing:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the property that lost entries, and the columns that the lost entries referred to.
+        """Return which property lost entries, and the URNs of the columns in those entries.
 
         A person who edits an entry or adds one has removed nothing.
         """
@@ -184,7 +184,7 @@ def _by_person(event: MetadataChangeLogClass) -> bool:
 
 
 def _decides(event: MetadataChangeLogClass, aspect: str | None) -> bool:
-    """Return whether a change to a relationship is a decision about its join."""
+    """Return whether an event makes or undoes a decision about the join of a relationship."""
     if aspect == _KEY:
         return event.changeType == ChangeTypeClass.DELETE
     if aspect == StatusClass.ASPECT_NAME:

@@ -41,7 +41,7 @@ class QuickIngestion:
 
     @classmethod
     def of(cls, path: Path) -> Self:
-        """Read a recipe.
+        """Read a recipe, and check that the action can run it.
 
         Args:
             path: The recipe's file.
@@ -69,7 +69,7 @@ class QuickIngestion:
         return cls(config=config, recipe=recipe, raw=raw)
 
     def run(self) -> bool:
-        """Run the recipe, and log how it ended.
+        """Run the recipe, log the result, and return whether the run succeeded.
 
         Returns:
             Whether the run succeeded.
@@ -87,7 +87,7 @@ class QuickIngestion:
         return ((self.recipe.get("sink") or {}).get("config") or {}).get("token")
 
     def _ingest(self) -> str:
-        """Run the recipe, and return why it failed; empty if it succeeded."""
+        """Run the recipe, and return why the run failed; empty if it succeeded."""
         started = time.perf_counter()
         pipeline = Pipeline.create(
             copy.deepcopy(self.recipe),

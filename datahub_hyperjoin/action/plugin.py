@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no types
-    """DataHub action that applies decisions, and finds joins for new tables, within seconds.
+    """The DataHub Action that applies decisions and finds joins for new tables within seconds.
 
     What only an event tells is recorded in the catalog before the event is acknowledged. All else
     is in the catalog already, so a lost or repeated event does no harm.
@@ -59,7 +59,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
 
     def act(self, event: EventEnvelope) -> None:
-        """Record suggestions that a user removed, and schedule a run if joins may change.
+        """Record removed suggestions as rejected, and schedule a run if joins may change.
 
         A malformed event is a warning.
 
@@ -88,5 +88,5 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         self._runs.hear()
 
     def close(self) -> None:
-        """Run the recipe at once if changes are pending, and stop."""
+        """Stop the action, after a last run of the recipe if changes are pending."""
         self._runs.close()

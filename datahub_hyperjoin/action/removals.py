@@ -1,4 +1,4 @@
-"""Record the suggestions that a person removed from a column."""
+"""Record suggestions as rejected when a person removes them from a column."""
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -21,7 +21,7 @@ RUN_ID = "hyperjoin-action"
 
 
 def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> bool:
-    """Add removed suggestions to the property *Rejected joins* of their column.
+    """Add a column's removed suggestions to its property *Rejected joins*.
 
     Every later run reads them there, and takes the entries of the other columns back.
 

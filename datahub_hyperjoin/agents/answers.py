@@ -54,7 +54,7 @@ def _count(safe: int) -> str:
 
 
 def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
-    """Summarise each join, and list the reasons why a join is unsafe.
+    """Summarise each join, with any reasons why it is not safe.
 
     Args:
         joins: The joins.
@@ -119,7 +119,7 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
 
 
 def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
-    """Build the answer that says that none of the joins is safe, and why.
+    """Build the answer that none of the joins is safe, with the reasons.
 
     Args:
         name: What was asked about, for the text.

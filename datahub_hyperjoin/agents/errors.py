@@ -59,7 +59,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def with_short_token(cls, variable: str, least: int) -> Self:
-        """Report that the token is too easy to guess."""
+        """Report that the token is too easy to guess, and how long it must be."""
         return cls(
             f"the token in {variable} can be guessed. Use at least {least} characters without "
             "spaces, such as those of `openssl rand -hex 32`"
@@ -67,7 +67,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_names(cls, host: str) -> Self:
-        """Report that no host name is given for the server."""
+        """Report that the server has no host name that clients can use."""
         return cls(
             f"`--host {host}` is no name that clients use. Add `--allow-host` with the name or "
             "address under which they reach the server"

@@ -1,4 +1,4 @@
-"""Serve agents over HTTP.
+"""Serve AI agents over HTTP.
 
 Without a token, only this machine can reach the server.
 """

@@ -1,4 +1,4 @@
-"""Keep answers to agents short."""
+"""Limit the length of answers to agents."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 def add_entries(
     answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
 ) -> Answer:
-    """Add as many entries to an answer as its maximum length allows.
+    """Add entries to an answer, up to the maximum length of an answer.
 
     Args:
         answer: The answer.
@@ -52,7 +52,7 @@ def _with(
 
 
 def to_text(answer: Answer) -> str:
-    """Write an answer as JSON of at most 1,500 tokens.
+    """Convert an answer to JSON of at most 1,500 tokens.
 
     If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
     because the first part of a statement may run and be wrong.
@@ -81,7 +81,7 @@ def _cut(most: int, _: str, text: str) -> str:
 
 
 def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
-    """Apply a function to every text in an answer.
+    """Replace each text in an answer with the result of a function.
 
     The function gets the key of the text and the text.
     """

@@ -57,7 +57,7 @@ def find_safe_path(
 def choose_among(
     joins: Sequence[CatalogJoin], chosen: Collection[CatalogJoin]
 ) -> list[CatalogJoin]:
-    """Remove the alternatives to the joins that the user chose.
+    """If the user chose a join between two tables, remove the other joins between them.
 
     Args:
         joins: All joins of the catalog.
@@ -114,7 +114,7 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List unsafe references between neighbouring tables of a path, or between the path's ends.
+    """List the unsafe references that could replace one join of a path, or the whole path.
 
     The user may mean one of these references instead.
     """
@@ -154,7 +154,7 @@ def explain_no_path(
 
 
 def _improbable(path: JoinPath) -> Answer:
-    """Explain that the whole path is too improbable, although each join is safe.
+    """Explain that the joinability of a whole path is too low, although each join is safe.
 
     The answer lists the joins that a person could confirm.
     """
@@ -167,7 +167,7 @@ def _improbable(path: JoinPath) -> Answer:
 
 
 def _repeating(path: JoinPath) -> Answer:
-    """Explain why a path repeats rows although each of its joins is safe alone."""
+    """Explain why a path repeats rows, although each single join is safe."""
     climbed = list(accumulate(map(climbs, path.joins), or_))
     shared = [
         join.left.table

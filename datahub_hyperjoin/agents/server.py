@@ -74,7 +74,7 @@ def _add(
 
 
 def _in_text(tool: Callable[..., Answer]) -> Callable[..., str]:
-    """Wrap a tool so that it returns its answer as text.
+    """Wrap a tool in a function that returns the tool's answer as text.
 
     An unknown or ambiguous name becomes an answer, too. Other errors of this package reach the
     agent as errors. They contain no secrets.

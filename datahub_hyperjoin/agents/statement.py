@@ -65,10 +65,9 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table of a path except the first, with its join condition.
+    """Yield each table of a path except the first, with the pairs of columns that join it.
 
-    The condition consists of the pairs that join the table to the preceding table. A crosswalk is a
-    table of its own.
+    The pairs join the table to the preceding table. A crosswalk is a table of its own.
     """
     for join in joins:
         if join.via:

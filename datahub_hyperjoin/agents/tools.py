@@ -129,7 +129,7 @@ class JoinTools:
         return answer_path(path, joins, statements, min_score=self._min_score)
 
     def explain_join(self, join: _Join) -> Answer:
-        """Explain one join: its rows, evidence, SQL, decision and safety."""
+        """Explain one join: its matching rows, evidence, SQL, decision and safety."""
         found = find_join(self._graph, join)
         statements = sql_of_joins(self._graph, [found])
         return assess_join(found, statements, min_score=self._min_score)
@@ -155,9 +155,9 @@ class JoinTools:
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Look up the joins that an agent asks about.
+        """Return the name and the joins of the dataset or column that an agent asks about.
 
-        Return a name for the dataset or column, and the joins.
+        If `other` is given, only the joins with that dataset are returned.
         """
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name

@@ -1,4 +1,4 @@
-"""Estimate what the rest of a run costs, and stop the run if it cannot fit into memory."""
+"""Estimate what a run costs after profiling, and stop a run that needs too much memory."""
 
 from datahub_hyperjoin.budget.check import check_budget
 

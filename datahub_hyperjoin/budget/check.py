@@ -1,4 +1,4 @@
-"""Say what the rest of a run costs, and stop the run if it cannot fit into memory."""
+"""Report what a run costs after profiling, and stop a run that needs too much memory."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ _MEBIBYTE = 1 << 20
 def check_budget(
     profiles: Sequence[TableProfile], model: ModelConfig, facts: CatalogFacts, progress: Progress
 ) -> None:
-    """Estimate the memory and the time of the stages after profiling, and report both.
+    """Estimate and report the memory and the time that a run needs after profiling.
 
     It takes about a second for 10,000 columns.
 
@@ -56,7 +56,7 @@ def check_budget(
 
 
 def _keys_of_tables(profiles: Sequence[TableProfile]) -> list[str]:
-    """Return the recipe keys that select the tables; none without a recipe."""
+    """Return the recipe keys that select the tables; empty if there is no recipe."""
     return sorted({profile.table.chosen_by for profile in profiles} - {""})
 
 
@@ -67,7 +67,7 @@ def _way_on(profiles: Sequence[TableProfile], needed: int) -> str:
 
 
 def _remedies(profiles: Sequence[TableProfile], counts: LakeCounts) -> Iterator[str]:
-    """Yield ways to lower the memory that a run needs, and name the recipe keys."""
+    """Yield ways to lower the memory that a run needs, with the recipe keys to change."""
     if keys := _keys_of_tables(profiles):
         named = name_some([f"`{key}`" for key in keys])
         yield (

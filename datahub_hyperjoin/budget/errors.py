@@ -1,4 +1,4 @@
-"""The error of a run that cannot fit into memory.
+"""The error for a run that needs too much memory.
 
 HyperJoinError
 └─ NotEnoughMemoryError

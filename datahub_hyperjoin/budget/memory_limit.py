@@ -26,7 +26,7 @@ def memory_in_use() -> int:
 
 
 def usable_memory(groups: Path = _GROUPS, membership: Path = _MEMBERSHIP) -> int:
-    """Return the memory that this process may use in all, in bytes.
+    """Return the total memory that this process may use, in bytes.
 
     It is what the process uses now, and what the machine and the process's control groups have
     left, whichever is less.
@@ -59,7 +59,7 @@ def _own_groups(groups: Path, membership: Path) -> Iterator[Path]:
 
 
 def _free_in(group: Path) -> Iterator[int]:
-    """Yield the memory that a control group has left; nothing if it has no limit."""
+    """Yield the memory that a control group has left, in bytes; nothing without a limit."""
     for limit, usage in _LIMITS.items():
         try:
             most, used = ((group / name).read_text("ascii").strip() for name in (limit, usage))

@@ -1,4 +1,4 @@
-"""Find tables that the last run read and this run no longer finds."""
+"""Find tables that the last run read but this run did not find."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Warn about tables that this run does not find, unless DataHub marks them as removed.
+    """Warn about missing tables that are not removed in DataHub, and return these tables.
 
     A folder that is not mounted looks like a folder whose tables were deleted. Only the catalog can
     tell: when a table is deleted for good, a connector or a person also removes its dataset.

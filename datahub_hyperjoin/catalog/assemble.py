@@ -68,7 +68,7 @@ def assemble_facts(
 def _composites(
     stated: Mapping[JoinedColumns, CatalogEvidence], deleted: Iterable[str]
 ) -> dict[str, CatalogEvidence]:
-    """Return the catalog evidence of composite joins.
+    """Return the catalog evidence of each composite join, by the URN of its relationship.
 
     Any other decision overrides a deletion.
     """
@@ -81,7 +81,7 @@ def _composites(
 
 
 def related_columns(relationships: Iterable[Relationship]) -> dict[JoinedColumns, str]:
-    """Map joined columns to the relationships that people or other tools created.
+    """Map joined columns to the URN of a relationship that people or other tools created.
 
     Args:
         relationships: Relationships of all authors; ours and hidden ones are ignored.

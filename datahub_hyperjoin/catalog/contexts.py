@@ -1,4 +1,4 @@
-"""Read the instructions for agents that columns have."""
+"""Read the columns' instructions for AI agents."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from datahub_hyperjoin.urns import AI_CONTEXT
 
 
 def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
-    """Read the instructions for agents of each column.
+    """Read each column's instructions for AI agents.
 
     Args:
         graph: DataHub's server.

@@ -62,7 +62,7 @@ class PlatformInstance:
     """Name of the platform instance; None for the whole platform."""
 
     def contains(self, table: TableId) -> bool:
-        """Return whether a table's identifier belongs to this platform instance.
+        """Return whether a table belongs to this platform instance, judging by its name.
 
         Args:
             table: The table.
@@ -87,7 +87,7 @@ class PlatformInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A table as the catalog describes it: its columns, types, keys and labels."""
+    """A table as the catalog describes it: columns, types, keys, tags and glossary terms."""
 
     table: TableId
     """The table."""
@@ -121,10 +121,9 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return the plain path and DataHub's field path of each column.
+    """Return each column's path without types (plain path), and its DataHub field path.
 
-    A plain path contains no types. Members of a union have the same plain path; only the first
-    member is returned.
+    Members of a union have the same plain path; only the first member is returned.
     """
     field_paths: dict[str, str] = {}
     for field in schema.fields:

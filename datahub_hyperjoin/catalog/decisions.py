@@ -155,7 +155,7 @@ def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[Joine
 def follow(
     decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
 ) -> dict[JoinedColumns, Decision]:
-    """Copy people's decisions about renamed tables to the new table names.
+    """Copy decisions about joins of renamed tables to the new table names.
 
     Args:
         decisions: The decision about each join that has one, by its columns.
@@ -178,7 +178,7 @@ def _rename(column: ColumnId, new_names: Mapping[TableId, TableId]) -> ColumnId:
 
 
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
-    """Read the decisions stored in the structured properties of all columns."""
+    """Yield the decisions stored in the structured properties of all columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
     try:
         for urn, properties in scroll_columns(graph, verdicts, warn):

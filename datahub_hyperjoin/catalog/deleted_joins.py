@@ -46,7 +46,7 @@ _IN_TWO_STEPS = "in two steps)"
 def scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
-    """Read all structured properties of columns that have any of the given properties.
+    """Read all structured properties of each column that has one of the given properties.
 
     Args:
         graph: DataHub's server.
@@ -92,7 +92,7 @@ def _is_defined(aspects: Aspects) -> bool:
 def read_deleted_joins(
     graph: DataHubGraph, namespace: str, warn: Warn
 ) -> list[tuple[ColumnId, ColumnId]]:
-    """Read the suggestions that earlier runs recorded as rejected.
+    """Read the suggestions that people rejected, as earlier runs recorded them.
 
     Runs of every pipeline count.
 
@@ -112,7 +112,7 @@ def read_deleted_joins(
 
 
 def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
-    """Return the pairs, by the URN of each pair's relationship.
+    """Map the URN of each pair's relationship to the pair.
 
     Args:
         pairs: The pairs, in any order of their columns.
@@ -124,7 +124,7 @@ def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
 def infer_deleted(
     graph: DataHubGraph, namespace: str, relationships: Mapping[str, Relationship], warn: Warn
 ) -> dict[str, Pair]:
-    """Find the deleted suggestions of a pipeline that has lost its checkpoint.
+    """Find the suggestions that people deleted, if the pipeline's checkpoint is lost.
 
     Columns still list the joins of its last run. One without a relationship was deleted, unless it
     never had one: a join in two steps, or a join that others of the same value domain imply.
@@ -176,10 +176,7 @@ def _read_partners(
 
 
 def _columns(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
-    """Parse the URNs of columns.
-
-    One that names no column makes the result empty, with a warning.
-    """
+    """Parse the URNs of columns; if one names no column, warn and return an empty set."""
     try:
         return set(map(column_id, values))
     except InvalidUrnError as error:

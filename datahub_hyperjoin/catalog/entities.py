@@ -207,7 +207,7 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read all entities of a type, with the given aspects.
+    """Search for entities of one type, and read the given aspects of each.
 
     A request reads up to a thousand entities.
 

@@ -60,7 +60,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def incomplete(cls, urn: str) -> Self:
-        """Report that DataHub left an existing entity out of a list."""
+        """Report that DataHub omitted an existing entity from a list."""
         return cls(
             f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
             "was changed. Run again when the server is well"
@@ -68,7 +68,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
 
 class UnknownDatasetsError(CatalogError, LookupError):
-    """The catalog contains none of the tables that the run found."""
+    """None of the run's tables can be matched to a dataset in DataHub."""
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
@@ -82,7 +82,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def unclear(cls, candidates: str) -> Self:
-        """Report that several datasets match the same file."""
+        """Report that files match several datasets each, so the right ones are unclear."""
         return cls(
             "several datasets may be those of the files, and none is certain. Set `catalog.names` "
             "to the names that the right datasets have, as in `mnt/lake/{table}`: "

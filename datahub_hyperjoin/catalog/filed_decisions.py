@@ -1,4 +1,4 @@
-"""Find the columns that are named in the file of decisions."""
+"""Find the columns that the decisions in the recipe's file refer to."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ def find_decided_columns(
 
 
 def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
-    """Return names without what the names of all tables of a platform begin with.
+    """Remove prefixes common to a platform's table names; map each shorter name to tables.
 
     `hyperjoin find` on one database names no database, unlike a recipe.
     """
@@ -101,7 +101,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert decisions from the file to the form of the decisions read from DataHub.
+    """Convert decisions from the file to the type that decisions from DataHub have.
 
     Args:
         filed: The decisions; those about unknown tables are left out.
@@ -116,7 +116,7 @@ def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
 def warn_of_unknown_columns(
     filed: Iterable[FiledDecision], profiles: Iterable[TableProfile], warn: Warn
 ) -> None:
-    """Warn about decisions that name an unknown column.
+    """Warn about decisions in the file that name an unknown column.
 
     Args:
         filed: The decisions of the file.

@@ -108,7 +108,7 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
-    """Split the name of a file or folder into a title and a file format.
+    """Split a file or folder name into the name without extensions and the file format.
 
     >>> split_name("flights.csv.gz"), split_name("orders")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
@@ -152,7 +152,7 @@ def table_path(
 def _tables_with_metadata(
     files: Sequence[ListedFile],
 ) -> dict[PurePosixPath, tuple[DeltaFolder | IcebergFolder, list[ListedFile]]]:
-    """Find Delta and Iceberg tables, and list their log or metadata files."""
+    """Find Delta and Iceberg tables, each with its log or metadata files."""
     folders: dict[PurePosixPath, list[ListedFile]] = defaultdict(list)
     for file in files:
         folders[PurePosixPath(file.path).parent].append(file)

@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import Table
 
 
 def check_folder(folder: Path) -> None:
-    """Check that a folder exists.
+    """Check that a path is an existing folder.
 
     Args:
         folder: The recipe's `catalog.folder`.

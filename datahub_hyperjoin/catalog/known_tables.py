@@ -202,7 +202,7 @@ def _read_columns(table: Table) -> frozenset[str]:
 
 
 def _leaves(paths: Iterable[str]) -> frozenset[str]:
-    """Return all columns except structs with members."""
+    """Return the paths of all columns, without structs whose members are also columns."""
     columns = {*paths}
     structs = {path.rpartition(".")[0] for path in columns}
     return frozenset(columns - structs)

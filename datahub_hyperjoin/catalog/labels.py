@@ -31,19 +31,19 @@ _INFOS: tuple[tuple[str, type[TagPropertiesClass] | type[GlossaryTermInfoClass]]
 
 
 class Labelled(Protocol):
-    """A dataset, its labels and the labels of its columns.
+    """A dataset and its columns, with the labels of both.
 
     A label is a tag or a glossary term.
     """
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """The plain path and the field path of each column."""
+        """Each column's path without types (plain path), and its DataHub field path."""
         ...
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """The plain path of each labelled column, with the URN of the label.
+        """The path of each labelled column, with the URN of the label.
 
         The path is empty for a label of the dataset.
         """
@@ -51,7 +51,7 @@ class Labelled(Protocol):
 
 
 def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
-    """Yield the tags and glossary terms of a dataset and of its columns.
+    """Yield the path of each labelled column, with the URN of the tag or glossary term.
 
     Args:
         aspects: The aspects of the dataset. Connectors write into its schema, and people into the
@@ -74,7 +74,7 @@ def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
 
 
 def name_labels(graph: DataHubGraph, datasets: Iterable[Labelled]) -> dict[str, str]:
-    """Read the names of the tags and glossary terms of datasets.
+    """Read the names of the datasets' tags and glossary terms, by URN.
 
     The URN of a term that was made on DataHub's pages does not contain the term's name.
 
@@ -105,7 +105,7 @@ def mark_personal(
     names: Mapping[str, str],
     patterns: Sequence[str],
 ) -> list[Table]:
-    """Mark the columns that are labelled as personal data.
+    """Mark the columns that tags or glossary terms label as personal data.
 
     Args:
         tables: The tables.

@@ -51,7 +51,7 @@ class DatasetPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches(Generic[_File, _Dataset]):
-    """The datasets that were matched with files."""
+    """The datasets matched with files, and the files with several possible datasets."""
 
     datasets: Mapping[_File, _Dataset]
     """The dataset of each file that has one. No two files have the same."""
@@ -109,7 +109,7 @@ def match_paths(
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
-    """Count how many names at the end of two paths are the same.
+    """Count how many components two paths have in common at their ends.
 
     Args:
         path: The path of a file.
@@ -184,7 +184,7 @@ def _best(candidates: Iterable[_Candidate[_Dataset]]) -> list[_Candidate[_Datase
 def _assign(
     candidates: Mapping[_File, Sequence[_Candidate[_Dataset]]],
 ) -> tuple[dict[_File, _Dataset], dict[_File, list[_Candidate[_Dataset]]]]:
-    """Give each dataset to the file that matches it best.
+    """Assign each dataset to the file that matches it best; also return ambiguous files.
 
     Returns:
         The datasets of files, and the equally good candidates of the files that have several or

@@ -142,7 +142,7 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the URNs of the entities whose writes have arrived in DataHub.
+    """Return the URNs of the entities whose main aspect has arrived in DataHub.
 
     An entity that no run has read back (`unseen`) has arrived once its main aspect is there.
     """

@@ -91,7 +91,7 @@ class Catalog:
     """The decisions of the recipe's file."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Replace a column's plain path with the path that DataHub uses.
+        """Return a column under the field path that DataHub uses.
 
         Args:
             column: A column with its plain path.
@@ -268,7 +268,7 @@ def _find_missing(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether any structured property from the last run is in the catalog."""
+    """Return whether DataHub shows any structured property that the last run wrote."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)

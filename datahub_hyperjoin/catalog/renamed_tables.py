@@ -48,7 +48,7 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table whose dataset was removed, with what DataHub still says about the table."""
+    """A table whose dataset was removed, with the metadata that DataHub still has."""
 
     table: TableId
     paths: frozenset[str]
@@ -68,7 +68,7 @@ def follow_renamed(
     scope: Scope,
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Copy people's decisions about renamed tables to the new table names.
+    """Find renamed tables, and copy decisions about their joins to the new table names.
 
     A table without a new name of the recipe or of DataHub has one only if its dataset is gone.
 

@@ -71,7 +71,7 @@ def _ends_match(name: str, parts: Name) -> bool:
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Give each table in a SQL statement a unique name.
+    """Give each table in a SQL statement a unique name, and map the name to the table.
 
     The new name has no schema or database. DataHub's parser needs complete names, all with the same
     number of parts; unique names of one part fulfil this on every platform. A table without an

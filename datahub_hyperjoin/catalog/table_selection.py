@@ -141,7 +141,7 @@ def names_of(source: TableSource) -> str:
 
 
 def has_lower_case_names(source: TableSource) -> bool:
-    """Return whether DataHub's own connectors convert the names of a source's tables to lower case.
+    """Return whether DataHub's own connectors name a source's tables in lower case.
 
     Args:
         source: The source.

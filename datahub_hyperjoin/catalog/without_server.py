@@ -1,4 +1,4 @@
-"""Describe the tables of a run without a DataHub server."""
+"""Build the `Catalog` of a run that has no DataHub server."""
 
 from collections.abc import Sequence
 

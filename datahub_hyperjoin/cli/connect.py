@@ -32,7 +32,7 @@ _TIMEOUT = 10
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Report errors of this package in a `with` block as errors of the command.
+    """Translate errors of this package in a `with` block into `click` errors.
 
     Yields:
         Nothing.

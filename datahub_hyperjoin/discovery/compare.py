@@ -1,4 +1,4 @@
-"""Find joins without a recipe, and return the intermediate results too."""
+"""Find joins without a recipe, and keep the intermediate results for explanations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from datahub_hyperjoin.temporary import temporary_folder
 def compare_sources(
     sources: Sequence[Source], progress: RunProgress, model: ModelConfig
 ) -> tuple[LakeComparison, CatalogFacts]:
-    """Find joins as `find_joins` does, and return the intermediate results too.
+    """Search sources for joins, and return the joins with the intermediate results.
 
     Args:
         sources: Folders, databases and dicts of data frames.

@@ -102,7 +102,7 @@ def copy_duckdb(file: Path, folder: Path, *, prefix: str, warn: Warn) -> list[Ta
 def _write(
     rows: pa.RecordBatchReader, names: list[str], folder: Path, platform: str, warn: Warn
 ) -> Table:
-    """Write rows to a new Parquet file.
+    """Write rows to a new Parquet file, and return the file as a table.
 
     The first name is the prefix of the source, and may be empty.
     """
@@ -187,7 +187,7 @@ def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield unique column names, with a number appended to each repetition."""
+    """Yield the given column names, made unique by appended numbers."""
     seen: set[str] = set()
     for name in names:
         free = (f"{name}_{at}" if at else name for at in count())

@@ -32,7 +32,7 @@ def write_about(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build a decision about a join, in the same form as a decision made on the HTML page.
+    """Build the record of a decision about a join, as a decision file contains it.
 
     Args:
         columns: The columns of the join.
@@ -66,7 +66,7 @@ def write_about(
 def resolve(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables that decisions name, without warnings about unknown tables.
+    """Find the tables of the run that decisions name; ignore unknown tables silently.
 
     Args:
         written: The decisions.
@@ -77,7 +77,7 @@ def resolve(
 
 
 def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[FiledDecision, ...]:
-    """Replace all decisions about one join with a new decision.
+    """Add a decision, and drop all earlier decisions about the same join.
 
     Args:
         filed: The decisions.
@@ -92,7 +92,7 @@ def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[F
 def without_decision(
     filed: Iterable[FiledDecision], undone: FiledDecision
 ) -> tuple[FiledDecision, ...]:
-    """Remove all decisions about one join.
+    """Remove all decisions about the join of a given decision.
 
     Args:
         filed: The decisions.

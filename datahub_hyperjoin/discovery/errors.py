@@ -113,5 +113,5 @@ class NoSqlError(HyperJoinError, LookupError):
 
     @classmethod
     def without_running(cls) -> Self:
-        """Report that joins have no SQL, because `find_joins` was called without `sql=True`."""
+        """Report that joins have no SQL, because `find_joins` was called with `sql=False`."""
         return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")

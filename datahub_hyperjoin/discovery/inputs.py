@@ -89,7 +89,7 @@ def _list(listing: _Listing, prefix: str) -> list[Table]:
 
 
 def _prefixes(names: Sequence[str]) -> Iterator[str]:
-    """Yield a distinct prefix for the table names of each source.
+    """Yield a unique prefix for each source, to put before the source's table names.
 
     The prefix of a single source is empty.
     """

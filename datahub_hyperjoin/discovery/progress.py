@@ -72,14 +72,14 @@ class RunProgress:
         self.counts[name] += int(by)
 
     def say(self, line: str) -> None:
-        """Ignore a line of progress.
+        """Ignore a line of progress; subclasses may show it.
 
         Args:
             line: The line.
         """
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Collect a problem that does not stop the run.
+        """Record a problem that does not stop the run.
 
         Args:
             title: The kind of problem.

@@ -137,7 +137,7 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
 
 
 def records_as_sql(records: Sequence[JoinRecord]) -> str:
-    """Write the SQL statement of each join, preceded by a comment.
+    """Write the SQL statements of joins, each after a comment that describes the join.
 
     Joins without SQL are comments, with the reason.
 

@@ -135,7 +135,7 @@ class FoundJoins:
 
     @property
     def decisions(self) -> tuple[WrittenDecision, ...]:
-        """All decisions, in the form that `find_joins` takes."""
+        """All decisions about joins, to pass to `find_joins` as its argument `decisions`."""
         return tuple(each.written for each in self.filed)
 
     def accept(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
@@ -172,7 +172,7 @@ class FoundJoins:
         self._decide(join, Verdict.REJECTED, by=by, reason=reason)
 
     def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> None:
-        """Remove the decision about a join, if there is one.
+        """Remove the decision about a join, if any.
 
         Args:
             decided: The join; or the decision itself, since no run finds a rejected join.
@@ -243,7 +243,7 @@ class FoundJoins:
         self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
-        """Return the current decisions, from the file of decisions or else from memory."""
+        """Return the current decisions, read from the decision file if there is one."""
         return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
 
     def _keep(self, filed: Sequence[FiledDecision]) -> None:

@@ -28,7 +28,7 @@ class LineageForm(str, Enum):
 
     @property
     def joins_tables(self) -> bool:
-        """Whether lineage edges between tables are written, not only those between columns."""
+        """Whether lineage edges are written between tables as well as between columns."""
         match self:
             case LineageForm.DASHED:
                 return True
@@ -42,7 +42,7 @@ _SCHEMA_OF_FORM = {"anyOf": [{"type": "boolean"}, {"enum": [form.value for form 
 
 
 def _read_form(written: object) -> object:
-    """Parse the value of `lineage`, including `true` or `false` from a recipe variable.
+    """Convert the recipe's value of `lineage` to a form of lineage, or to `False`.
 
     Args:
         written: The value as written. `true` is the form that has edges between tables.
@@ -134,7 +134,7 @@ _FOR_AGENTS = ("queries", "documents", "ai_context")
 
 
 def fill_for_agents(written: object) -> object:
-    """Switch on the kinds of metadata that `emit.agents` implies.
+    """If `emit.agents` is on, switch on the kinds of metadata that it implies.
 
     Args:
         written: The section as written, which is not validated yet.

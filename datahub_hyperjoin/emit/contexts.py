@@ -1,4 +1,4 @@
-"""Write the safe joins of each column as its instructions for AI agents.
+"""Write instructions for AI agents that list the safe joins of each column.
 
 DataHub has one text of instructions for each column, in the aspect `aiContext`. So it is written
 only where nobody else has written it.
@@ -18,7 +18,7 @@ from datahub_hyperjoin.urns import column_urn
 def emit_contexts(
     joins: Mapping[TableId, Sequence[CatalogJoin]], foreign: Container[str], written: dict[str, str]
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the instructions for agents of all columns with safe joins.
+    """Set the instructions for AI agents on each column that has safe joins.
 
     Args:
         joins: The joins of each table.
@@ -37,7 +37,7 @@ def emit_contexts(
 
 
 def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
-    """Yield the URNs of columns whose instructions are not ours.
+    """Yield the URNs of columns whose instructions the last run did not write.
 
     Args:
         contexts: The instructions of columns that have some, by URN.

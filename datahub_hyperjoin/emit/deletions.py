@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import DELETED_JOINS, column_urn, property_urn
 def emit_deletions(
     rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Write each rejected pair into the property *Deleted joins* of its first column.
+    """Write each rejected pair into the property *Deleted joins* of the pair's first column.
 
     Args:
         rejected: The pairs that people deleted, hid or rejected; the first column lists the other.

@@ -1,4 +1,4 @@
-"""Write DataHub's `document` entities, for agents."""
+"""Write documents for AI agents, as DataHub's `document` entities."""
 
 from collections.abc import Iterator
 
@@ -56,7 +56,7 @@ def emit_guide(
 
 
 def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
-    """Write the document that tells agents where to find the documents of `emit_guide`.
+    """Write the overview that tells agents where to find the document about each table.
 
     Only this document appears in global search. DataHub's MCP server offers its tools for documents
     only if search finds one.

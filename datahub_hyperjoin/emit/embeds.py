@@ -54,7 +54,7 @@ def remove_embed(dataset: str) -> MetadataWorkUnit:
 def find_foreign_embeds(
     embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
 ) -> Iterable[str]:
-    """Yield the URNs of datasets whose Preview tab shows a page that is not ours.
+    """Yield the URNs of datasets whose Preview tab shows somebody else's page.
 
     Args:
         embeds: The aspects of datasets that have one, by URN.

@@ -44,7 +44,7 @@ A document without such a line knows no safe join of the two. Do not guess one: 
 
 
 def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
-    """Write the text that tells an agent how to join a table, in Markdown.
+    """Write, in Markdown, the text that tells an agent how to join a table.
 
     Args:
         table: The table.
@@ -98,7 +98,7 @@ def _some(lines: Sequence[str]) -> str:
 
 
 def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:
-    """Sort joins so that joins with the same table are adjacent.
+    """Sort a table's joins so that joins with the same other table are adjacent.
 
     An excerpt of a document shows neighbouring lines.
     """
@@ -118,7 +118,7 @@ class _Page:
         self.text = text
 
     def add(self, part: str, *, reserve: int = 0) -> bool:
-        """Add a part to the text if it fits, and return whether it fits."""
+        """Append a part if the size limit allows; return whether the part was appended."""
         fits = len((self.text + part).encode()) + reserve <= MOST_GUIDE_BYTES
         if fits:
             self.text += part

@@ -84,7 +84,7 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
-    """Return those values of an aspect that our patches can set or remove.
+    """Return the values of an aspect that this package's patches can set or remove.
 
     Tags that another program attributes to itself have keys of their own, and column edges of
     other operations or queries belong to other sources.
@@ -134,7 +134,7 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would overwrite or remove edges of other authors.
+    """Drop lineage changes that would overwrite or remove an edge that others wrote.
 
     Only edges between datasets are checked. An existing edge has the meaning of ours, so one of
     ours is overwritten only if DataHub would draw it otherwise. A connector may have written its

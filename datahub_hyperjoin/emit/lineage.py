@@ -70,7 +70,7 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Build a directed graph of datasets.
+    """Build the directed graph of the lineage between datasets.
 
     Each edge leads from an upstream dataset to a downstream one.
     """

@@ -70,7 +70,10 @@ def mark_withdrawn(
 def _marks(
     units: Sequence[MetadataWorkUnit], graph: DataHubGraph, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield changes that store the run's ID in the entities that are not hidden yet."""
+    """Yield workunits that store the run's ID in the entities that the run will hide.
+
+    Entities that are hidden already are skipped.
+    """
     for entity, kind in _MARKED.items():
         urns = [unit.get_urn() for unit in units if guess_entity_type(unit.get_urn()) == entity]
         names = [kind.ASPECT_NAME, StatusClass.ASPECT_NAME]

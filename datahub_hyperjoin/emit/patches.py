@@ -120,13 +120,13 @@ def removes(unit: MetadataWorkUnit) -> bool:
 
 
 def aspect_name(unit: MetadataWorkUnit) -> str:
-    """Return the name of the aspect that a workunit writes; empty if it writes several."""
+    """Return the name of the aspect that a workunit writes; empty for several aspects."""
     proposal = unit.metadata
     return "" if isinstance(proposal, MetadataChangeEventClass) else proposal.aspectName or ""
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Return a copy of a workunit with the given JSON Patch operations."""
+    """Copy a workunit, and replace its JSON Patch operations with the given ones."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)
@@ -190,7 +190,7 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Add some tags to an entity, and remove some other tags from it.
+    """Add tags to an entity and remove outdated tags, in one patch.
 
     Args:
         urn: The entity.
@@ -301,7 +301,7 @@ def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
 
 
 def change_instructions(column: str, text: str) -> MetadataWorkUnit:
-    """Set or remove the instructions for agents of a column.
+    """Set or remove a column's instructions for AI agents.
 
     Args:
         column: URN of the column.

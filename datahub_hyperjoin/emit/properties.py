@@ -59,7 +59,7 @@ _MAX_BYTES = 32766
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Label each table by its title, plus its folder or schema if the title is not unique.
+    """Label each table with its title, plus its folder or schema if the title is not unique.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
@@ -97,7 +97,7 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score (unless 1.00), the share of values and the columns' relation, as text."""
+        """The score, the share of values and the relation, as text; a score of 1.00 is omitted."""
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
@@ -148,7 +148,7 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add further join partners to each column, except those that the run found.
+    """Add the listed join partners to those that the run found, without duplicates.
 
     Args:
         found: The partners of each column that the run found.

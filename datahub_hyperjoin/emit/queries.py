@@ -40,8 +40,6 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
     """Describe, in English, the evidence of a join and the result of the join's SQL.
 
-    The text gives the evidence and the result of the SQL.
-
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.
     """

@@ -78,7 +78,7 @@ class ReadBack(Committable):
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
     def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
-        """Record which of a run's workunits withdraw metadata.
+        """Pass on a run's workunits, and record those that withdraw metadata.
 
         Args:
             units: All metadata of a run.
@@ -107,7 +107,7 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Record in the checkpoints which withdrawals of metadata failed.
+        """Store the failed withdrawals in the checkpoints.
 
         The next run then repeats them.
         """
@@ -150,7 +150,7 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    """Return the given entities that are not in the catalog."""
+    """Return those of the given URNs whose entities are not in the catalog."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)

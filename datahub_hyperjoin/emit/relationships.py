@@ -17,7 +17,7 @@ _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join as a relationship, tagged with its confidence band and its role.
+    """Write one join as a relationship, with tags for confidence (such as `high`) and role.
 
     Args:
         join: The join.

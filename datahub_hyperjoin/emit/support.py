@@ -101,9 +101,10 @@ def _ask(graph: DataHubGraph, needs: _Needs) -> Iterator[str]:
 
 
 def _knows_contexts(graph: DataHubGraph) -> bool:
-    """Return whether both the client and the server have the aspect with instructions for agents.
+    """Return whether both the DataHub client and the server support the aspect `aiContext`.
 
-    A client without it cannot tell whose instructions a column has.
+    It holds instructions for AI agents. A client without it cannot tell whose instructions a
+    column has.
     """
     return AI_CONTEXT in ASPECT_NAME_MAP and graph.server_config.is_version_at_least(1, 7, 0)
 

@@ -36,7 +36,7 @@ class Glossary:
     """URNs of the columns that have the aspect of terms."""
 
     def columns_of(self, term: str) -> set[str]:
-        """Return the URNs of the columns that carry a term."""
+        """Return the URNs of the columns to which a term is assigned."""
         return {*map(column_urn, self.terms[term].members)}.difference(self.removed.get(term, ()))
 
 
@@ -83,7 +83,7 @@ def is_own_term(term: str, namespace: str) -> bool:
 def assign_terms(
     groups: Sequence[ColumnGroup], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> dict[str, ColumnGroup]:
-    """Assign each group of columns an existing term with similar columns, or a new term.
+    """Assign each group of columns an existing term with overlapping columns, or a new term.
 
     A group keeps a term if it has at least half of the term's columns, or the term half of its own.
     The largest overlaps come first.
@@ -123,7 +123,7 @@ def assign_terms(
 def find_terms(
     joins: Sequence[Join], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> Glossary:
-    """Group columns that join with each other, and give each group its glossary term.
+    """Group columns that join with each other, and give each group a glossary term.
 
     Args:
         joins: The joins.
@@ -134,7 +134,7 @@ def find_terms(
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name each term after its group's key, or else after the group's most frequent column name.
+    """Name each term after its group's key; without a key, after the most frequent column name.
 
     Args:
         groups: The groups by the URN of their term.

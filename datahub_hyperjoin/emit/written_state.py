@@ -184,7 +184,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
-        """Return the part of the state that concerns the given aspects.
+        """Return the entries of the state that DataHub stores in the given aspects.
 
         Args:
             aspects: URN of the entity and name of the aspect, of each.
@@ -207,7 +207,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without what another state wrote, apart from relationships.
+        """Return a copy without the entries of another state; all relationships stay.
 
         Args:
             part: The other state.
@@ -252,7 +252,7 @@ class WrittenState(CheckpointStateBase):
         return self.model_copy(update={"embeds": kept})
 
     def without_contexts(self, columns: Container[str]) -> Self:
-        """Return a copy without the instructions for agents of the given columns.
+        """Return a copy without the given columns' instructions for agents.
 
         Args:
             columns: URNs of columns whose instructions somebody else has written since.

@@ -1,4 +1,4 @@
-"""Load the state that the last run wrote, and store that of this run."""
+"""Load the written state of the last run, and store the written state of this run."""
 
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
@@ -16,7 +16,7 @@ from datahub_hyperjoin.emit.written_state import JOB, WrittenState
 
 
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """A handler that loads the last run's written state and stores the new one.
+    """Loads the last run's written state, and stores this run's written state.
 
     Args:
         state: The source's `state_provider`.

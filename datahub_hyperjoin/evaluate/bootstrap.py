@@ -38,7 +38,7 @@ class Interval:
 
 
 class Bootstrap:
-    """Random samples of the query columns, for the bootstrap.
+    """Random samples of the query columns, for bootstrap confidence intervals.
 
     All methods share the samples, so that comparisons are paired.
 

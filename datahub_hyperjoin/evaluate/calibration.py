@@ -44,7 +44,7 @@ BinnedScores = Float[np.ndarray, "query bin fact"]
 def bin_scores(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
 ) -> BinnedScores | None:
-    """Group candidates into bins of similar scores.
+    """For each query column, summarise the candidates in bins of similar scores.
 
     Args:
         truth: The columns that join with each query column.
@@ -156,7 +156,7 @@ class Bin:
 
 
 def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarray, "*draw"]:
-    """Compute the expected calibration error.
+    """Compute the expected calibration error from binned scores.
 
     Args:
         binned: Facts of the bins as in `BinnedScores`, for one or more samples.

@@ -34,7 +34,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of candidate pairs whose two columns are in the same group.
+        """Of all pairs of candidates, return the share with both columns in one group.
 
         Args:
             candidates: The first K candidates of one query column.

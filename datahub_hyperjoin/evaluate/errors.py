@@ -73,7 +73,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def within(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that the ground truth joins a column with a column of the same table."""
+        """Report that the ground truth joins two columns of one table."""
         return cls(
             f"{path} line {line} joins {query} with its own table, which no method considers. "
             "Remove the line"

@@ -139,7 +139,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Add the candidates that were found by name alone to the end of a ranking.
+    """Append to a ranking the candidates that were found by name alone.
 
     Only pairs with a table that was not read are appended.
     """

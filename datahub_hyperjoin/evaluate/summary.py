@@ -72,7 +72,7 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the value that a perfect ranking reaches, for each main metric.
+    """For each main metric, return the value that a perfect ranking reaches.
 
     The value is the mean over query columns.
     """

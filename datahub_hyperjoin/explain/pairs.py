@@ -167,7 +167,7 @@ def _early_objections(
     evidence: Evidence | None,
     config: ModelConfig,
 ) -> Iterator[str]:
-    """Yield the reasons why a pair was dropped before the run decided the roles of joins."""
+    """Yield the reasons why a pair was rejected, was not ranked or failed verification."""
     left, right = columns
     least = config.ranking.min_containment
     if catalog.verdict is Verdict.REJECTED:

@@ -127,7 +127,7 @@ def _rank_line(each: RankAccount) -> str:
 
 
 def as_record(account: PairAccount | ColumnAccount) -> dict[str, Any]:
-    """Convert an explanation to a record for JSON.
+    """Convert an explanation to a dictionary that can be written as JSON.
 
     Columns are represented by their names.
 

@@ -18,7 +18,7 @@ _TYPES: Mapping[DataType | None, str] = {
 
 
 def to_lookml(schema: JoinSchema) -> str:
-    """Write the joins as LookML `explore` blocks, with the `view` blocks that they need.
+    """Write the tables as LookML `view` blocks, and the joins as `explore` blocks.
 
     Each table that refers to others is an explore with a join for each reference.
 

@@ -92,7 +92,7 @@ class SafeJoin:
 
 
 def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
-    """Select the joins that do not repeat rows of the referring table.
+    """Select the joins that repeat no rows of the referring table; count the others.
 
     Args:
         joins: Joins of the catalog, the best first.
@@ -112,7 +112,7 @@ def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Cou
 
 
 def examine(join: CatalogJoin) -> SafeJoin | LeftOut:
-    """Return a join as it is exported, or the reason why it is left out.
+    """Convert a join to a safe join, or return the reason why it is not exported.
 
     Args:
         join: A join of the catalog.

@@ -1,4 +1,4 @@
-"""List, accept and reject joins, and find paths of joins, through GraphQL.
+"""Use DataHub's GraphQL API to list, accept and reject joins, and to find paths of joins.
 
 The operations ship as the `.graphql` files of this folder. `operation` returns the text of one,
 which runs unchanged in DataHub's own GraphQL page.

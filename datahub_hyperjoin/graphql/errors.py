@@ -4,7 +4,7 @@ CatalogError
 ├─ NoServerError         no server is configured or reachable
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
-├─ UnknownNameError      a name matches no entity, or several
+├─ UnknownNameError      a name matches no entity, or more than one
 └─ NoPathError           no path of joins connects two tables
 """
 
@@ -67,7 +67,7 @@ class DeniedError(CatalogError, PermissionError):
 
 
 class UnknownNameError(CatalogError, LookupError):
-    """A name matches no entity of the catalog, or several."""
+    """A name matches no entity of the catalog, or more than one."""
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:

@@ -93,10 +93,10 @@ def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> lis
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates that are similar to a name.
+    """Return the names among `candidates` that are similar to a given name.
 
-    A candidate is similar if it contains the name. If none does, candidates with similar spelling
-    are returned.
+    A candidate is similar if it contains the given name. If none does, candidates with similar
+    spelling are returned.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])
@@ -114,7 +114,7 @@ def _only(name: str, matches: Sequence[CatalogJoin]) -> CatalogJoin:
 
 
 def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
-    """Find a dataset by its URN, title or full name.
+    """Find a dataset by its URN, title or full name, and return the URN.
 
     The end of a full name is enough if it is unique.
 
@@ -161,7 +161,7 @@ def _is_dataset(urn: str) -> bool:
 
 
 def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
-    """Choose the dataset that a name refers to.
+    """Choose the dataset that a name refers to, and return its URN.
 
     The rules are tried from the strictest to the loosest: the full name, the title, either of them
     in any case, and the last parts of the full name. The first rule with a match decides.

@@ -113,7 +113,7 @@ class CatalogJoin:
 
     @property
     def verdict(self) -> Verdict | None:
-        """People's decision about the join.
+        """People's decision about the join; None if nobody has decided.
 
         A rejection overrides an acceptance.
         """
@@ -126,7 +126,10 @@ class CatalogJoin:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether people accepted, wrote or declared the join."""
+        """Whether people accepted or wrote the join, or the catalog declares it.
+
+        A foreign key, or a relationship that someone else wrote, declares a join.
+        """
         written = self.joinability is None
         return self.verdict is Verdict.ACCEPTED or written or self.declared
 
@@ -145,11 +148,9 @@ class CatalogJoin:
 
     @property
     def is_reference(self) -> bool:
-        """Whether one column refers to the other.
+        """Whether one column refers to the other, or people confirmed the join.
 
-        An unverified join does not count. Joins that people confirmed count as references.
-
-        Such a join is fit for any path.
+        An unverified join counts only if people confirmed it. A path may use any such join.
         """
         return self.is_confirmed or (self.is_verified and self.likely_role.is_directed)
 
@@ -183,7 +184,7 @@ class CatalogJoin:
 
     @property
     def condition(self) -> str:
-        """The join condition, in the notation of SQL.
+        """The join condition, written as in SQL.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
@@ -196,9 +197,9 @@ class CatalogJoin:
 
     @property
     def arrows(self) -> str:
-        """The join condition, with arrows that point to the referenced columns.
+        """The join condition, with an arrow to each referenced column instead of `=`.
 
-        Without a referenced column, it is written as in SQL.
+        Without a referenced column, the condition is written as in SQL.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))

@@ -128,9 +128,9 @@ def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> lis
 
 
 def _column(urn: str) -> ColumnId | None:
-    """Return the column with a given URN.
+    """Convert a URN to a column; return None if it is not the URN of a column.
 
-    Return None if a person set a value that is no column's URN.
+    People can set such a value.
     """
     try:
         return column_id(urn)
@@ -141,7 +141,7 @@ def _column(urn: str) -> ColumnId | None:
 def columns_above(
     graph: DataHubGraph, score: float, *, namespace: str
 ) -> list[tuple[ColumnId, float]]:
-    """List the columns whose best join has at least a given score.
+    """List the columns whose best join has at least a given joinability.
 
     Args:
         graph: DataHub's server.

@@ -63,7 +63,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 @contextmanager
 def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
-    """Translate client errors in a `with` block into errors of this package.
+    """Translate errors of DataHub's client in a `with` block into errors of this package.
 
     Args:
         graph: DataHub's server.
@@ -91,7 +91,7 @@ def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
 
 
 def parsing(name: str) -> AbstractContextManager[None]:
-    """Translate parsing errors in a `with` block into errors of this package.
+    """Raise `UnansweredError` if a `with` block fails to parse a response.
 
     Args:
         name: Name of the request, for the error message.

@@ -103,7 +103,7 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Map the URN of each tag of an entity to the text that the entity stores with the tag."""
+    """Map the URN of each tag to the text that the entity stores with the tag."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 

@@ -24,7 +24,7 @@ _Cost = tuple[int, int, int, int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A join in one direction, with its cost in a chain."""
+    """A join in one direction, with what it adds to the cost of a chain."""
 
     join: CatalogJoin
     climbs: bool

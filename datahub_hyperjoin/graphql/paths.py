@@ -79,7 +79,7 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
-    """Return the references between two tables whose key repeats values.
+    """Return those references between two tables that may repeat the rows of both tables.
 
     The best reference comes first. Whoever asks for a path between these tables means such a
     reference. A detour around it would give other rows, so there is no safe path.

@@ -1,4 +1,4 @@
-"""Decide which joins an agent may use.
+"""Decide which joins an AI agent may use.
 
 An agent cannot see that a sum is too large, so a join is safe only if nothing speaks against it.
 """
@@ -26,7 +26,7 @@ def alone(join: CatalogJoin) -> JoinPath:
 
 
 def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
-    """List the reasons why an agent must not use a join.
+    """List the reasons why an AI agent must not use a join.
 
     Args:
         join: The join.
@@ -39,7 +39,7 @@ def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
 
 
 def mistrust(join: CatalogJoin, *, min_score: float) -> list[str]:
-    """List the reasons to doubt a join, apart from repeated rows.
+    """List the reasons to doubt a join, other than repeated rows in its result.
 
     Args:
         join: The join.

@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins that may repeat the rows of every table in a chain.
+    """Count the joins of a chain after which the rows of every table may repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether one more join may repeat the rows of every table in a chain.
+    """Return whether the rows of every table in a chain may repeat after one more join.
 
     Args:
         join: The further join, with the last table of the chain on the left.
@@ -93,7 +93,7 @@ class Step:
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean number of rows of the right table for each row of the left one; None if unknown."""
+        """Mean number of right rows for each left row; None if unknown."""
         return self.join.left_fan_out
 
 
@@ -131,7 +131,7 @@ class JoinPath:
 
     @property
     def grain(self) -> TableId | None:
-        """The table whose rows do not repeat in the result of the path.
+        """The table whose rows do not repeat in the result of the path; None if there is none.
 
         From this table, every join in either direction leads to at most one row, or to a key with
         a few duplicates.
@@ -151,7 +151,7 @@ class JoinPath:
 
     @property
     def grain_in_words(self) -> str:
-        """The grain as a sentence for people."""
+        """A sentence that tells people which table's rows do not repeat in the result."""
         if self.grain is None:
             return "Rows of every table may repeat: do not sum over the result"
         few = "" if self.is_safe else ", and a few more: a key on the way has duplicates"

@@ -1,4 +1,4 @@
-"""Describe joins and paths in English, for agents."""
+"""Describe joins and paths in English, for AI agents."""
 
 from collections.abc import Sequence
 

@@ -82,7 +82,7 @@ def _without_rejection(join: CatalogJoin) -> CatalogJoin:
 
 
 def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
-    """Return the index of the reason to leave a join out of a format; -1 if there is none."""
+    """Return the index of the reason why an export omits a join; -1 if it contains the join."""
     reason = examined if isinstance(examined, LeftOut) else refusal(examined, export_format, {})
     return _REASONS.index(reason) if reason else _SAFE
 

@@ -40,7 +40,7 @@ _ALIKE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translations:
-    """The statements of joins in several dialects.
+    """The SQL statements of joins in several dialects.
 
     They refer to dialects, shapes and names by index.
     """
@@ -68,7 +68,7 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the statements of joins into all dialects.
+    """Translate the SQL statements of joins into all dialects of the page.
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
@@ -135,7 +135,7 @@ def _name_files(tables: Iterable[exp.Table]) -> None:
 
 
 def _path(table: exp.Table) -> str:
-    """Return the path of a file that a statement reads; empty for a table of a database."""
+    """Return the path of the file that stands for a table; empty for a database table."""
     if isinstance(table.this, exp.Identifier):
         return "" if table.args.get("db") else table.name
     path = table.this.find(exp.Literal)
@@ -168,7 +168,7 @@ def _written(shape: exp.Expr, dialect: str) -> str:
 
 
 def _nest_rows(tree: exp.Expr) -> None:
-    """Select each table's row as one struct.
+    """Select all columns of each table as one struct.
 
     BigQuery cannot return two columns with the same name.
     """

@@ -24,7 +24,7 @@ class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
-        """Build an error that lists the faults of a recipe, one per line."""
+        """Report the faults of a recipe, one per line."""
         lines = [f"- {fault}" for fault in faults]
         return cls("\n".join(["Correct the recipe's `source.config`:", *lines]))
 

@@ -42,7 +42,7 @@ def read_recipe(written: object) -> HyperJoinConfig:
 
 @contextmanager
 def in_sentences() -> Iterator[None]:
-    """Translate errors in a `with` block into sentences about the recipe.
+    """Convert errors in a `with` block to one `RefusedRecipeError` in plain sentences.
 
     No traceback is shown.
 

@@ -12,7 +12,7 @@ _SERVER = "datahub"
 
 
 def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
-    """Check that a run can use the folder, the file of decisions and the state that it needs.
+    """Check that a run can use the folder, the decisions file and the state that it needs.
 
     Args:
         config: The recipe.

@@ -47,11 +47,11 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address that is shown to people."""
+        """The address of the service that is shown to people."""
         return f"{self.origins[0]}{self.path}"
 
     def beside(self, site: str) -> str:
-        """Return the address of the service on the host of another web site.
+        """Return the service's address that has the same host as another web site.
 
         Browsers send the site's cookies to this address, too.
 
@@ -70,7 +70,7 @@ class Address:
 
     @property
     def names(self) -> list[str]:
-        """The host names, without ports."""
+        """The host names of the service's addresses, without ports."""
         return [_PORT.sub("", urlsplit(origin).netloc) for origin in self.origins]
 
     @property
@@ -99,7 +99,7 @@ def origin_of(option: str, url: str) -> str:
 
 
 def site_of(option: str, url: str) -> tuple[str, str]:
-    """Return the origin of a web site, and the path below which it lies.
+    """Split the URL of a web site into its origin and its path.
 
     Args:
         option: The option that names the site, for the error message.

@@ -105,9 +105,9 @@ class _Service:
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
-        """Show the joins of a dataset, or the sign-in page.
+        """Show the joins of one dataset or of all datasets, or the sign-in page.
 
-        Without a dataset, all joins are shown. The page to sign in is shown without a session.
+        Without a dataset, all joins are shown. Without a session, the sign-in page is shown.
         """
         nonce, dataset = request.state.nonce, request.query_params.get("urn", "")
         try:
@@ -124,7 +124,7 @@ class _Service:
             return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
 
     def _find_path(self, request: Request) -> Response:
-        """Find the path between two datasets, and describe it for the page."""
+        """Describe the best path of joins between two datasets, as JSON for the page."""
         start, end = (request.query_params.get(name, "") for name in ("start", "end"))
         try:
             session = self._session(request)
@@ -190,7 +190,10 @@ class _Service:
         return JSONResponse({"decision": asked["decision"]})
 
     def _check(self, request: Request) -> PersonalSession | Response:
-        """Return a request's session, or a refusal if no page of that session sent the request."""
+        """Return a request's session, or an error response if the request may be forged.
+
+        A request without a session gets an error response, too.
+        """
         if not comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         try:

@@ -88,7 +88,7 @@ def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[T
 
 
 def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
-    """Map each publisher of tables to its index, the publisher with the most joins first."""
+    """Map each publisher to its index; the publisher with the most joins has index 0."""
     counts = Counter(publisher_of(end.table) for end in ends)
     names = {publisher_of(table) for table in tables}
     ordered = sorted(names, key=lambda name: (-counts[name], name))

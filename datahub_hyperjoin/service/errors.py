@@ -52,7 +52,7 @@ class SharedSignInError(HyperJoinError, ValueError):
 
     @classmethod
     def not_beside(cls, datahub_url: str, own_urls: Sequence[str]) -> Self:
-        """Report that browsers would keep DataHub's cookies from the service.
+        """Report that browsers do not send DataHub's cookies to the service.
 
         Args:
             datahub_url: Address of DataHub's pages; empty if no option names it.

@@ -95,7 +95,7 @@ def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[
 
 
 def render_sign_in(*, nonce: str, datahub: str = "") -> str:
-    """Render the page on which a person enters a token, or which leads to DataHub's own sign-in.
+    """Render the sign-in page, which asks for a token or leads to DataHub's own sign-in.
 
     Args:
         nonce: The secret that marks the page's own scripts and styles.

@@ -57,7 +57,7 @@ class SharedSessions:
         self._connect, self._sessions = connect, sessions
 
     def find(self, headers: Headers) -> PersonalSession | None:
-        """Return the session of the person who has signed in to DataHub.
+        """Return the session of the person to whom a request's DataHub cookies belong.
 
         DataHub is asked each time, so a session ends here when it ends there.
 

@@ -76,7 +76,7 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield one way to read a table: by its name, with its schema.
+        """Yield the only way to read a table: by its name and schema.
 
         A database can read a table in this way only.
         """

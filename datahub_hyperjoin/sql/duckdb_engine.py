@@ -45,7 +45,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return the n-th way to read the table, or None if there are fewer ways.
+        """Return a way to read the table by its number, from 0; None if there are fewer.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.
@@ -172,7 +172,7 @@ class DuckDbEngine(SqlEngine):
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries at the time limit.
+        """Interrupt queries of the `with` block at the time limit.
 
         Errors that it raises contain no data.
         """

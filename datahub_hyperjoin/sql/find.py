@@ -127,9 +127,7 @@ class _Search:
         return str(differing)
 
     def attempt(self, candidate: _Candidate) -> Statement | None:
-        """Run one candidate statement.
-
-        Return it if its number of rows agrees with the evidence.
+        """Run a candidate statement; return it if its row count agrees with the evidence.
 
         Raises:
             TimeLimitError: It takes too long, as the following candidates would.

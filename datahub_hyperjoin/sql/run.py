@@ -132,7 +132,7 @@ def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statemen
 
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
-    """Return the system that contains all tables of a join, or an error."""
+    """Return the system that contains all tables of a join, or the reason why none does."""
     if join.measured.compared_as not in _FORMS:
         return NoStatementError.of_entities(join.measured.compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)

@@ -46,7 +46,7 @@ class SparkEngine(SqlEngine):
         """Do nothing, because the Spark session belongs to the run."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield one way to read a table: by its name in its Spark catalog.
+        """Yield the only way to read a table: by its name in its Spark catalog.
 
         Spark can read a table in this way only.
         """
@@ -76,7 +76,7 @@ class SparkEngine(SqlEngine):
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries at the time limit.
+        """Interrupt queries of the `with` block at the time limit.
 
         Errors that it raises contain no data.
         """

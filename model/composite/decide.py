@@ -60,7 +60,7 @@ class CompositeReference:
 
 
 def bits_against_chance(evidence: CompositeEvidence) -> float:
-    """Measure in bits how unlikely it is that values match only by chance.
+    """Compute the evidence, in bits, that the tuples do not match by chance.
 
     It is the logarithm of the likelihood ratio of the measured share of matches and of the share
     after one column was shuffled, for the column that matters least.
@@ -160,9 +160,11 @@ def _reference(proposal: Proposal, evidence: CompositeEvidence) -> CompositeRefe
 
 
 def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeReference]:
-    """Drop references that contradict a more probable reference.
+    """Drop each reference that conflicts with an earlier reference in the list.
 
-    The best references come first.
+    The list has the best references first. Two references conflict if they have the same referring
+    columns, have the same column pairs, or lead from one table to different keys of another. A
+    declared reference is dropped only if an earlier one has the same column pairs.
     """
     kept: list[CompositeReference] = []
     keys: dict[tuple[TableId, TableId], tuple[ColumnId, ...]] = {}

@@ -58,7 +58,7 @@ class ColumnPartners:
     domain contain, in [0, 1]."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """Group the pairs by their two tables.
+        """Group the pairs by referring and referenced table, for the given referenced tables.
 
         Args:
             referenced: The referenced tables whose pairs are wanted.
@@ -79,7 +79,7 @@ class ColumnPartners:
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
-        """For each table, list the columns to search for composite keys.
+        """For each referenced table, choose the columns to combine into possible composite keys.
 
         Args:
             max_columns: Maximum number of columns of a key.
@@ -158,10 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs to keep.
-
-    All pairs between a left and a right table are kept if they have two or more left columns.
-    """
+    """Mark all pairs from one table to another if they have at least two left columns."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])
@@ -171,7 +168,7 @@ def _have_several(
 
 
 def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " column"]]:
-    """Mark columns that may refer to keys, and columns that may be parts of keys."""
+    """Mark the columns that may refer to composite keys, and those that may be parts of keys."""
     refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
     is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)
     return refers, refers & is_part

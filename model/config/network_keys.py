@@ -1,4 +1,4 @@
-"""Find the recipe keys that have no effect when no network is trained."""
+"""Find the recipe keys that a run ignores if it trains no network."""
 
 from datahub_hyperjoin.model.config.sections import (
     ModelConfig,
@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.config.sections import (
 
 
 def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
-    """Return the recipe keys that are set but have no effect because no network is trained.
+    """Return the keys in the recipe that the run ignores because it trains no network.
 
     Args:
         config: The section `model` of the recipe.

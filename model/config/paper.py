@@ -1,4 +1,4 @@
-"""The default values of `model.setting: paper`."""
+"""The default values of the section `model` for `setting: paper`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -47,7 +47,7 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Add the paper's defaults to the section `model` if it has `setting: paper`.
+    """Return the section `model`, with the paper's defaults added if it has `setting: paper`.
 
     Args:
         written: The keys of the recipe. Wrong keys and values stay for validation to report.

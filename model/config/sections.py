@@ -214,5 +214,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether the model reads names, and uses name variants."""
+        """Whether the model reads names and the method uses name variants."""
         return self.setting.name_variants and self.features.names

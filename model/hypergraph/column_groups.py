@@ -31,7 +31,9 @@ class ColumnGroups:
 
 
 def group_columns(lake: Lake, joins: JoinGraph, method: Method) -> ColumnGroups:
-    """Group the columns of a lake by table and by value domain, for inference.
+    """Group the columns of a lake by table and by value domain.
+
+    The groups are the network's hyperedges at inference.
 
     Args:
         lake: The columns.

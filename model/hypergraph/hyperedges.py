@@ -69,7 +69,7 @@ class Hypergraph:
 
 
 def build_hypergraph(groups: ColumnGroups, columns: int) -> Hypergraph:
-    """Build the hypergraph of all columns.
+    """Build a hypergraph over all columns, with one hyperedge for each group.
 
     It is the one for inference, and has a hyperedge for each table and for each value domain.
 

@@ -55,7 +55,7 @@ def _find_similar(
     variants: Mapping[int, str],
     config: ModelConfig,
 ) -> _Pairs:
-    """Find pairs of key columns that are similar enough for an edge.
+    """Find pairs of key columns that are similar enough for an edge of the join graph.
 
     The most similar pairs come first.
 
@@ -80,7 +80,10 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Put the catalog's pairs before all others, and drop rejected pairs."""
+    """Add the pairs that the catalog or a person connects, and drop rejected pairs.
+
+    The added pairs come before the similar ones.
+    """
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
@@ -91,7 +94,7 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
 
 
 def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs to keep, so that no connected component becomes too large.
+    """Mark the pairs to keep as edges, so that no connected component exceeds `max_size`.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component

@@ -125,7 +125,7 @@ class LakeIndex:
 
     @cached_property
     def references(self) -> References:
-        """Probable references of columns to keys, found before verification."""
+        """Probable references from columns to keys, found before verification."""
         return self.find_references({})
 
     @cached_property
@@ -142,7 +142,7 @@ class LakeIndex:
         return compare_with_own_keys(self.lake, self.priors) if self.features.values else {}
 
     def find_references(self, measured: Containments) -> References:
-        """Find the probable references of columns to keys.
+        """Find the probable references from columns to keys.
 
         None is found if the method does not decide which columns refer to which keys.
 

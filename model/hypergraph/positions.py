@@ -47,7 +47,7 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """For each step, compute the probability that a random walk is back at its start.
+    """For each walk length, compute the probability that a random walk returns to its start column.
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
@@ -72,7 +72,7 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """Compute the smallest eigenvalues of a Laplacian, with their eigenvectors.
+    """Compute the smallest eigenvalues of a component's Laplacian, with their eigenvectors.
 
     The Laplacian L is normalised. Small components are solved densely, which also gives all equal
     eigenvalues. For large components, the iteration looks for the greatest eigenvalues of I - L
@@ -94,7 +94,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Choose the same basis of an eigenspace in every run.
+    """From any basis of an eigenspace, compute a basis that is the same in every run.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest

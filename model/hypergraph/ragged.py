@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build the lists from pairs, each of which adds one member to one list.
+        """Build `count` lists from pairs of a list number and a member.
 
         Args:
             owner: The list of each pair.
@@ -56,7 +56,7 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """For each list, add up the weighted rows of `values`.
+        """For each list, compute the weighted sum of the rows of `values` at the list's indices.
 
         Call it only where no gradient is recorded, such as within an autograd function.
 
@@ -78,7 +78,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """A differentiable function that sums up the rows of each list.
+    """A differentiable version of `Lists.sum`, without weights.
 
     The gradient of a row is a sum over the lists that contain the row.
     """

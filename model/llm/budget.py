@@ -53,7 +53,7 @@ class Budget:
         return (usage.request * prices[0] + usage.answer * prices[1]) / _MILLION
 
     def reserve(self, most: Usage) -> bool:
-        """Reserve the tokens that a request may need.
+        """Reserve the tokens that a request may need, if the budget allows the request.
 
         If the budget has too few tokens left, wait until running requests return tokens.
 

@@ -26,7 +26,7 @@ class Cache:
         """Reason why an answer could not be stored; empty if all were."""
 
     def get(self, key: str) -> str | None:
-        """Return the stored answer to a question.
+        """Return the stored answer to a question, or None.
 
         Args:
             key: The question's hash.

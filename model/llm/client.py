@@ -65,7 +65,7 @@ class Client:
         self._api.close()
 
     def send(self, prompt: Prompt, form: Form) -> Reply:
-        """Send a request once, and return the model's reply.
+        """Send a request without retries, and return the language model's reply.
 
         Args:
             prompt: The request.

@@ -149,7 +149,7 @@ def _request_answers(
     cache: Cache,
     report_progress: ReportProgress,
 ) -> tuple[dict[Question, str], NamingCounts, tuple[Failure, ...]]:
-    """Send all requests, and cache each answer as soon as it arrives.
+    """Ask the language model all questions, and cache each answer as soon as it arrives.
 
     An interrupted run thus keeps the answers that it has paid for.
     """
@@ -194,7 +194,7 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to log a line of progress after the latest request.
+    """Return whether to report progress after `done` of `total` requests.
 
     A run reports progress at most `_PROGRESS_LINES` times.
     """

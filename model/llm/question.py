@@ -17,7 +17,7 @@ _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 @dataclass(frozen=True)
 class Question:
-    """A question to a language model: the description of a key column."""
+    """The description of a key column for which a language model suggests a name variant."""
 
     table: str
     """The table's title."""

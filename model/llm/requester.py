@@ -148,10 +148,7 @@ class Requester:
             return self._form > form
 
     def _wait_to_repeat(self, error: NoReplyError, repetitions: int) -> bool:
-        """Wait before a failed request is repeated.
-
-        Return False if repeating is pointless.
-        """
+        """Wait before a failed request is repeated; return False if repeating is pointless."""
         if error.kind not in {FailureKind.BUSY, FailureKind.LOST} or repetitions == _RETRIES:
             return False
         # Waits are random, so that threads which failed together do not return together.

@@ -45,10 +45,7 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """For each adjacency entry, compute the inner product of two vectors.
-
-    Entry (i, j) multiplies left row i by right row j.
-    """
+    """For each adjacency entry (i, j), compute the inner product of left row i and right row j."""
     entries = zip(adjacency.row.split(_BLOCK), adjacency.lists.members.split(_BLOCK), strict=True)
     products = [
         (left.index_select(0, row) * right.index_select(0, neighbour)).sum(dim=2)
@@ -62,7 +59,7 @@ def _sums(
     weights: Float[Tensor, "entry head"],
     values: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "row head size"]:
-    """Add up the weighted values of each row's neighbours."""
+    """For each row, compute the weighted sum of its neighbours' values."""
     heads = zip(weights.T.contiguous(), values.unbind(1), strict=True)
     return torch.stack([adjacency.lists.sum(value, weight) for weight, value in heads], dim=1)
 

@@ -68,7 +68,7 @@ class NetworkSizes:
 
 
 def to_device(value: T, device: torch.device) -> T:
-    """Move all tensors of a dataclass to a device.
+    """Return a copy of a dataclass with all its tensors on the given device.
 
     Args:
         value: The batch.
@@ -106,7 +106,7 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """Return the function that calls the layers, with checkpointing for large batches.
+    """Return a function that calls a layer and, for large batches, uses gradient checkpointing.
 
     Gradient checkpointing saves memory.
     """

@@ -66,12 +66,12 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transform the vector of each column on its own."""
+        """Transform the vector of each column independently of other columns."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 
 class MixerLayer(nn.Module):
-    r"""Attention between hyperedges, then a feed-forward network (equations 9 to 11).
+    r"""A layer of attention between hyperedges and a feed-forward network (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$

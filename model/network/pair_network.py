@@ -1,4 +1,4 @@
-"""The pair network: message passing between candidate pairs, columns, and tables.
+"""The pair network: message passing between candidate pairs, columns and tables.
 
 It carries HIN's idea from columns to pairs. Columns are the vertices of HIN's hypergraph, and
 tables its hyperedges. Here each candidate pair has a state, too. In every round, pairs send their
@@ -164,7 +164,7 @@ def _gather(
 
 
 class PairNetwork(nn.Module):
-    """A network that corrects the log-odds of candidate pairs.
+    """A network that corrects the log-odds of a join for each candidate pair.
 
     The last layer starts at zero, so an untrained network corrects nothing.
 
@@ -191,7 +191,7 @@ class PairNetwork(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def forward(self, batch: CandidatePairs) -> Float[Tensor, " pair"]:
-        """Return the correction to add to each pair's log-odds.
+        """Return the correction to add to each pair's log-odds of a join.
 
         Args:
             batch: The candidate pairs of a lake.

@@ -1,4 +1,4 @@
-"""Train fastText's skip-gram model in a separate process."""
+"""A program that trains fastText's skip-gram model in a process of its own."""
 
 import sys
 

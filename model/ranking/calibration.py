@@ -102,10 +102,7 @@ def _cost(
     odds: Float[np.ndarray, " decision"],
     sign: Float[np.ndarray, " decision"],
 ) -> tuple[float, Float[np.ndarray, "2"]]:
-    """Return the cost of a slope and an offset, with the gradient of this cost.
-
-    `calibrate` minimises the cost.
-    """
+    """For a slope and an offset, return the cost that `calibrate` minimises, and its gradient."""
     slope, offset = point
     margin = sign * (slope * odds + offset)
     residual = -sign * expit(-margin)

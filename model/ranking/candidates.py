@@ -23,7 +23,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return at most `count` partners, highest `values` first.
+    """For each key column, return the `count` partners with the highest `values`, best first.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -48,7 +48,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the partners with catalog evidence, then the partners that people accepted."""
+    """Yield two sources of candidates: catalog evidence, and pairs that people accepted."""
     table_of, priors = index.lake.table_of, index.priors
     for name, pairs in (("catalog", priors.join_probability), ("decisions", priors.accepted)):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
@@ -56,10 +56,10 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return each key column's strongest partners, or an empty list if there are no pairs.
+    """Return the strongest partners of each key column, as a list of one array.
 
-    The array is no wider than needed, because the cost of ranking grows with the square of the
-    number of positions.
+    The list is empty if there are no pairs. The array is no wider than needed, because the cost of
+    ranking grows with the square of the number of positions.
     """
     if not len(pairs):
         return []
@@ -77,7 +77,7 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the columns that are most similar to each key column.
+    """Yield the columns most similar to each key column, without comparing values.
 
     They are compared by statistics, by names and table titles, and by all three together.
     """

@@ -70,7 +70,7 @@ def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
 
 
 def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statistic"]:
-    """Compute a vector for each column; columns with similar statistics have similar vectors.
+    """For each column, compute a unit vector of its standardised statistics.
 
     Each of `STATISTICS` is standardised over the lake. Columns without rows differ in their types
     and positions only.

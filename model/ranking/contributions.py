@@ -1,4 +1,4 @@
-"""Compute the probability of a join from all signals together and from each signal alone."""
+"""Compute the probability of a join, by all signals together and by each signal alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The probability of a join from all signals together and from each signal alone.
+    """The probability of a join, by all signals together and by each signal alone.
 
     Each value is the greater probability of the pair's two directions.
     """
@@ -33,7 +33,7 @@ def list_contributions(
     pairs: Sequence[Pair],
     scoring: Scoring,
 ) -> dict[Pair, Contributions]:
-    """Compute the `Contributions` of each pair.
+    """For each pair, compute the probability of a join by all signals and by each signal alone.
 
     Args:
         index: The columns with their signals and catalog priors.

@@ -48,5 +48,5 @@ class DecidedPairs:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The calibration that fits the decisions best, or the identity if there are none."""
+        """The calibration that fits the decisions best; without decisions, the identity."""
         return calibrate(self.probability[self.accepted], self.probability[~self.accepted])

@@ -1,4 +1,4 @@
-"""Describe pairs of columns without comparing values.
+"""Describe pairs of columns by numbers, without comparing values.
 
 Names, titles of tables, types, references and, where rows were counted, statistics describe a pair.
 No feature holds a name itself, so trees that were trained on other lakes can read them.
@@ -72,7 +72,7 @@ _Measured = Float[np.ndarray, " pair"]
 
 
 class NameFeatures:
-    """The measures in `NAME_FEATURES`, for any pairs of columns.
+    """An object that computes the measures in `NAME_FEATURES` for pairs of columns.
 
     Args:
         index: The columns with their names, catalog priors and references.
@@ -94,7 +94,7 @@ class NameFeatures:
     def of(
         self, left: _Columns, right: _Columns, score: _Measured
     ) -> Float32[np.ndarray, "pair feature"]:
-        """Compute the measures of each pair.
+        """Compute the measures in `NAME_FEATURES` for each pair.
 
         Args:
             left: Column indices.
@@ -160,7 +160,7 @@ class _Schemas:
         return (self._number[left] == self._number[right]).astype(np.float64)
 
     def others_in_common(self, left: _Columns, right: _Columns) -> tuple[_Measured, _Measured]:
-        """Weigh the column names that the two tables of each pair have in common.
+        """For each pair, compute the weight of the other column names that both tables contain.
 
         Return the total weight of these names, and its share of the weight of all names in one
         table: the table whose names weigh less. A name that the pair's own columns have in common

@@ -20,7 +20,7 @@ Measure = Float[np.ndarray, "*pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """The highest join probability that each signal can give alone."""
+    """The highest probability of a join that each signal alone can give."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""
@@ -125,7 +125,7 @@ class PairSignals:
         return replace(self, **arrays)
 
     def without_knowledge(self) -> "PairSignals":
-        """Return a copy of the signals without entities, crosswalks and the catalog."""
+        """Return a copy of the signals in which entities, crosswalks and the catalog are 0."""
         none = np.zeros_like(self.names)
         return replace(self, entities=none, crosswalk=none, catalog=none)
 

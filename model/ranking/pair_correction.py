@@ -20,7 +20,7 @@ SHIPPED_NETWORK = Path(__file__).with_name("pair_network.safetensors")
 
 
 def to_batch(graph: PairGraph) -> CandidatePairs:
-    """Convert the candidate pairs of a lake to the input of the network.
+    """Convert the candidate pairs of a lake to the input of the pair network.
 
     Args:
         graph: The candidate pairs, sorted by key column, then candidate.
@@ -45,7 +45,7 @@ def to_batch(graph: PairGraph) -> CandidatePairs:
 
 @cache
 def shipped_network() -> PairNetwork:
-    """Load the network that comes with the package, on the GPU if there is one."""
+    """Load the pair network that comes with the package, onto the GPU if there is one."""
     network = PairNetwork(len(PAIR_FEATURES))
     network.load_state_dict(load_file(SHIPPED_NETWORK))
     return network.eval().to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
@@ -53,7 +53,7 @@ def shipped_network() -> PairNetwork:
 
 @torch.inference_mode()
 def correct_pairs(graph: PairGraph, network: PairNetwork) -> Float[np.ndarray, " pair"]:
-    """Return the correction to add to each pair's log-odds.
+    """Return the correction to add to each pair's log-odds of a join.
 
     Args:
         graph: The candidate pairs of a lake.

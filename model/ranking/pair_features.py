@@ -67,7 +67,7 @@ def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 
 @dataclass(frozen=True)
 class ReferenceLookup:
-    """The references of a lake, indexed by pair."""
+    """The references of a lake, for look-up by pairs of columns."""
 
     pairs: SparsePairs
     """A column and a key that it may refer to."""
@@ -83,7 +83,7 @@ class ReferenceLookup:
 
     @classmethod
     def of(cls, index: LakeIndex) -> "ReferenceLookup":
-        """Index the references of a lake.
+        """Build the look-up from the references of a lake.
 
         Args:
             index: The columns with their references.
@@ -121,7 +121,7 @@ class ReferenceLookup:
 
 
 class PairFeatures:
-    """The measures in `PAIR_FEATURES`, for any pairs of columns.
+    """An object that computes the measures in `PAIR_FEATURES` for pairs of columns.
 
     Args:
         index: The columns with their signals, catalog priors and references.
@@ -136,7 +136,7 @@ class PairFeatures:
     def of(
         self, left: _Columns, right: _Columns, signals: PairSignals, noisy_or: _Measured
     ) -> Float32[np.ndarray, "pair feature"]:
-        """Compute the measures of each pair.
+        """Compute the measures in `PAIR_FEATURES` for each pair.
 
         Args:
             left: Column indices.

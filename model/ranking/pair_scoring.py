@@ -71,7 +71,7 @@ class CosineScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by the rescaled cosine of their embeddings."""
+        """Score each pair by the rescaled cosine of its two embeddings."""
         cosine = self._embeddings[left] @ self._embeddings[right].swapaxes(1, 2)
         return np.clip((cosine - self._mean) / (1 - self._mean), 0.0, 1.0)
 

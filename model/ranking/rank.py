@@ -83,9 +83,9 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score the pairs of one candidate with every candidate.
+    """For each query column, pair one of its candidates with all of them, and score the pairs.
 
-    `positions` says which candidate of each query column this is.
+    `positions` says which candidate of each query column is paired with all of them.
     """
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
@@ -98,7 +98,7 @@ def _select(
     coherence: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """For each key column, select candidates that also join with each other.
+    """For each key column, select candidates that join with it and with each other.
 
     One scorer scores the candidates of a key, the other one the candidates among themselves.
     """
@@ -122,7 +122,7 @@ def _select(
 
 @dataclass(frozen=True)
 class Ranker:
-    """Everything that scores and selects the candidates of a lake's key columns."""
+    """Everything that is needed to score and select the candidates of a lake's key columns."""
 
     index: LakeIndex
     config: ModelConfig
@@ -171,7 +171,7 @@ class Ranker:
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:
-        """Select the best candidates of one key column after another.
+        """Yield the best candidates of one key column after another.
 
         Yields:
             At most `model.ranking.top_k` candidates, which also join with each other.
@@ -194,7 +194,7 @@ class Ranker:
 def rank(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Iterator[Suggestion]:
-    """Rank the candidates of each key column.
+    """Rank the candidates of each key column, and yield the suggestions.
 
     Accepted pairs are suggested whatever their score, after the selected candidates if they are
     not among them. Rejected pairs are never suggested.

@@ -1,4 +1,4 @@
-"""Select candidates that also join with each other (paper, algorithm 1).
+"""Select candidates that join with the query and with each other (paper, algorithm 1).
 
 The selection grows a maximum spanning tree greedily.
 """
@@ -22,7 +22,7 @@ def select_coherent(
     coherence: float,
     duplicates: Int[np.ndarray, "query candidate"] | None = None,
 ) -> Int[np.ndarray, "query rank"]:
-    r"""For each query, select candidates that have high scores and join with each other.
+    r"""For each query, select candidates that join with the query and with each other.
 
     For all queries in parallel, a step takes the candidate with the greatest gain (equation 19)
 

@@ -63,7 +63,7 @@ def teach(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
-    """Correct a scorer with people's decisions.
+    """Return a scorer whose scores are corrected with people's decisions about similar pairs.
 
     Args:
         scorer: The scorer to change.

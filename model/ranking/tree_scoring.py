@@ -1,4 +1,4 @@
-"""Correct the noisy-or model with trees that were trained on other lakes.
+"""Correct the scores of the noisy-or model with trees that were trained on other lakes.
 
 The strengths of the noisy-or are the same whatever the columns are like. The trees see how the
 signals, the references and both columns go together.
@@ -70,7 +70,7 @@ class NetworkCorrection:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Combine the corrections by the trees with those by the pair network.
+        """Combine the trees' corrections with the pair network's corrections.
 
         Args:
             by_trees: The correction of each pair by the trees.
@@ -139,7 +139,7 @@ def correct(
     *,
     by_network: bool,
 ) -> PairScorer:
-    """Correct a scorer with the trees and the pair network that come with the package.
+    """Return a scorer whose scores are corrected by the package's trees and pair network.
 
     A scorer by names has trees of its own, because the others and the network were trained on
     columns with values. The paper's scorer is returned as it is.

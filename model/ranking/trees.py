@@ -70,7 +70,7 @@ class TreeEnsemble:
 
 @cache
 def shipped_trees(path: Path = SHIPPED) -> TreeEnsemble:
-    """Load trees that come with the package.
+    """Load regression trees that come with the package.
 
     Args:
         path: Their file.

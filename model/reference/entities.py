@@ -47,7 +47,7 @@ class EntityOverlap:
     def from_sketches(
         cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
     ) -> "EntityOverlap":
-        """Recognise the entities in columns, and count those that pairs of columns share.
+        """Recognise the entities in columns, and measure the overlap of each pair of columns.
 
         Overlap is underestimated for a column whose sketch does not hold all of its values.
 
@@ -73,7 +73,7 @@ class EntityOverlap:
         return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind that two columns share.
+        """Return the entity kind that two columns share, or None.
 
         Args:
             left: A column index.

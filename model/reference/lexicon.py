@@ -97,7 +97,7 @@ class Lexicon:
         )
 
     def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> RecognisedColumn | None:
-        """Find the entities in a column.
+        """Recognise the entities of a column from its sketch.
 
         The kind that explains most values wins; if several explain as many, the entities of all
         of them are returned, since nothing tells which kind is meant.
@@ -144,7 +144,7 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """For each hash, find its rows in the lexicon.
+        """For each hash, return its first row in the lexicon and the number of its rows.
 
         A hash has one row for each kind that contains its name.
         """

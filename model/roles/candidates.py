@@ -129,7 +129,7 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate the probability that a randomly chosen key contains a column's values.
+    """For each pair, estimate the probability that a random key contains the left column.
 
     The estimate is the share of keys that hold at least as many of these values as the right column
     does. Small whole numbers are in every counter, a five-digit number is in few keys.

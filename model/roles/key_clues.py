@@ -1,4 +1,4 @@
-"""Collect clues for and against a column being the key of its table."""
+"""Collect clues as to whether a column is the key of its table."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _UNIQUE = 0.999
 
 @dataclass(frozen=True)
 class KeyClues:
-    """Clues for and against each column being the key of its table."""
+    """Clues as to whether each column is the key of its table."""
 
     leads: Bool[np.ndarray, " column"]
     """Columns that are unique and the first of their table."""
@@ -34,7 +34,7 @@ def _is_own(title: str, name: str) -> bool:
 def find_key_clues(
     lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
-    """Collect clues for and against each column being the key of its table.
+    """For each column, collect clues as to whether it is the key of its table.
 
     Args:
         lake: The columns.

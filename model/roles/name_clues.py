@@ -1,4 +1,4 @@
-"""Compare column names with the names of keys.
+"""Compare the names of columns with the names of the keys that they may refer to.
 
 A reference is named after the table that it leads to (`customer_id`), after the key itself
 (`iata`), or after a table that continues the name of its own (`rack.role_id` to `rack_role`).
@@ -141,7 +141,7 @@ class _Trigrams:
         self._weights = np.log((len(names) + 1) / (frequency + 1))
 
     def incidence(self, names: Sequence[Words]) -> sparse.csr_array:
-        """Return a matrix that has a 1 where a name contains a trigram."""
+        """Return a matrix of names by trigrams: 1 where a name contains a trigram, otherwise 0."""
         held = [sorted(self._number[w] for w in trigrams(" ".join(name))) for name in names]
         rows = np.repeat(np.arange(len(held)), [len(name) for name in held])
         columns = np.array([number for name in held for number in name], dtype=np.int64)

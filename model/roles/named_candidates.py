@@ -286,7 +286,7 @@ def _may_hold(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """For each pair, return whether the right column can contain the values of the left one.
+    """For each pair, return whether the right column can contain the left column's values.
 
     Types and counts decide, unless the catalog states a reference.
     """

@@ -33,7 +33,7 @@ _MIN_UNMARKED = 0.1
 
 
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
-    """Compute the probability of each reference without comparing values.
+    """Without comparing values, compute the probability of each possible reference.
 
     Args:
         lake: The columns.

@@ -164,7 +164,10 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The same keys as in `best`, with probabilities that ignore equivalent keys."""
+        """The most probable key of each column, with the probability of this key alone.
+
+        `best` adds the probabilities of equivalent keys.
+        """
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -173,7 +176,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the other keys that almost certainly refer to it."""
+        """For each key, the other keys that probably refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -184,7 +187,7 @@ class References:
     def _pooled(self, column: int, key: int) -> float:
         """Add up the probabilities that a column refers to a key or to an equivalent key.
 
-        Keys are equivalent if one of them almost certainly refers to the other.
+        Keys are equivalent if one of them probably refers to the other.
         """
         alike = {key, *self._extensions.get(key, ())}
         base, sure = self._first.get(key, (key, 0.0))

@@ -24,7 +24,7 @@ class Relations:
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
-        """For each column, select the most probable of its possible references.
+        """For each column, select its most probable reference.
 
         Args:
             references: The probable references of a lake.
@@ -37,7 +37,7 @@ class Relations:
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
-        """All columns that refer to a key, sorted by this key.
+        """All columns that refer to a key, sorted by key.
 
         Columns of one key are sorted by falling probability.
         """
@@ -60,7 +60,7 @@ class Relations:
     def between(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """For each pair, return the probability that its columns are related.
+        """For each pair, return the probability that its columns are related by references.
 
         Columns are related if one refers to the other, or if both refer to the same key.
 

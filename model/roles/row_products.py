@@ -14,7 +14,7 @@ def row_products(
     left_rows: Int[np.ndarray, " pair"],
     right_rows: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the inner products of given pairs of rows.
+    """For each pair, compute the inner product of a row of `left` and a row of `right`.
 
     Args:
         left: A matrix.

@@ -54,7 +54,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
 def _first_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """For each table, return the first column that `candidates` marks, or -1 if it marks none."""
+    """For each table, return the first column that `candidates` marks, or -1 if there is none."""
     first = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
     position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)

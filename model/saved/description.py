@@ -18,7 +18,7 @@ _FILES = "files"
 
 
 def write_description(path: Path, description: Description, files: Mapping[str, Path]) -> None:
-    """Write the description of a model, with checksums of all its files.
+    """Write the description of a model, with a checksum of each of the model's other files.
 
     Args:
         path: The file to write to.
@@ -47,7 +47,7 @@ def describe_model(folder: Path) -> Description:
 
 
 def find_damage(folder: Path) -> str:
-    """Return the name of the first damaged file of a saved model.
+    """Return the name of the first damaged file of a saved model, if any.
 
     Args:
         folder: The folder of the model.

@@ -73,7 +73,7 @@ def _find_any(config: ModelConfig) -> Model | None:
 
 
 def _start_of(config: ModelConfig) -> str:
-    """If training starts from a saved model, return the fingerprint of this model.
+    """Return the fingerprint of the saved model that training starts from, or an empty string.
 
     If `path` and `start` are one folder, the model in it may be the result of an earlier run on the
     same lake. Its fingerprint then contains that of its own predecessor, which is returned instead.

@@ -98,7 +98,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore a state from the results of `tensors` and `facts`.
+        """Restore this state from what the methods `tensors` and `facts` returned earlier.
 
         Args:
             tensors: The result of `tensors`.

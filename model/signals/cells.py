@@ -47,7 +47,7 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> sparse.csr_array:
-    """Return the matrix of a sparse random projection from trigrams to shorter vectors.
+    """Return a sparse random matrix that projects trigram counts to shorter vectors.
 
     The first call on a machine takes a second; the matrix is then kept in the user's cache folder.
     """

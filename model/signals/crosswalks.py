@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps into crosswalks.
+    """Steps into crosswalks: matches of a column with a column of a crosswalk.
 
     In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
     """
@@ -146,7 +146,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find the steps into crosswalks, strongest first."""
+    """Find the columns that match a column of a crosswalk, strongest match first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -159,7 +159,7 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """Return the positions of each distinct number in an array.
+    """For each distinct number in an array, return its positions.
 
     Positions ascend within a group.
     """
@@ -196,7 +196,7 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
 
 
 def _best_of(chains: _Chains) -> _Chains:
-    """Keep the strongest crosswalk of each pair.
+    """For each pair, keep the strongest crosswalk.
 
     Ties go to the crosswalk columns that come first in the lake.
     """

@@ -32,7 +32,7 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add pairs whose columns overlap much more in another form than as written.
+    """Add the pairs of columns whose values overlap much more after conversion than as written.
 
     Args:
         lake: The columns with their notations and sketches.
@@ -56,7 +56,7 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of columns in one value form.
+    """Estimate the overlap of columns after conversion of their values to one form.
 
     `members` marks the columns whose values the form rewrites.
     """
@@ -102,7 +102,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add the pairs whose columns overlap much more in the value form than as written."""
+    """Add the pairs of columns that overlap much more in the value form than as written."""
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
     kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0

@@ -65,7 +65,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def ochiai(self) -> Float[np.ndarray, " pair"]:
-        """The geometric mean of both containments, in [0, 1] (Ochiai, 1957).
+        """For each pair, the geometric mean of its two containments, in [0, 1] (Ochiai, 1957).
 
         It is the cosine of the two sets of values, and low for a small set within a large one.
         """
@@ -79,7 +79,7 @@ def expected_containment(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " column"]:
-    """For each column, estimate the containment that is due to chance.
+    """For each column, estimate how much of its containment in other columns is due to chance.
 
     Args:
         is_text: The columns compared as text; the others are compared as numbers.
@@ -97,7 +97,7 @@ def expected_containment(
 
 
 def most_partners(columns: int) -> int:
-    """Return the maximum number of best partners that a column keeps.
+    """Return the maximum number of partners that are kept for each column.
 
     Args:
         columns: Number of columns in the lake.

@@ -64,7 +64,7 @@ class _Postings:
         return cls(sketch_of, np.argsort(sketch_of, kind="stable"), starts, holds)
 
     def blocks(self) -> Iterator[slice]:
-        """Divide the columns into blocks whose pairs fit into memory."""
+        """Yield blocks of columns that are so small that their pairs fit into memory."""
         sizes = np.diff(self.starts)
         columns = len(self.sketch_of)
         most = np.minimum(self.holds @ (self.holds.T @ sizes), columns)[self.sketch_of]
@@ -91,7 +91,7 @@ class _Postings:
 
 
 def count_shared(sketches: Sequence[bytes]) -> Iterator[Pairs]:
-    """Count the hashes that columns share, block by block.
+    """For one block of columns after another, yield the pairs that share hashes, with counts.
 
     Args:
         sketches: The sketch of each column.

@@ -99,7 +99,7 @@ class ViewSource:
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of the whole lake: of all columns, from all sampled values."""
+        """Compute the features of all columns of the lake from all their sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],

@@ -77,9 +77,7 @@ class ColumnAggregate:
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Decide whether words such as `NA` are values or mean null.
-
-        In a text column they are values.
+        """Count words such as `NA` as values in a text column, and as nulls otherwise.
 
         All rows of the column must have been counted.
 
@@ -109,7 +107,7 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 def aggregate_columns(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
 ) -> list[ColumnAggregate]:
-    """Aggregate one batch of each column.
+    """For each column, compute the aggregate of one batch of rows.
 
     Args:
         columns: The texts of each column's batch.
@@ -164,7 +162,7 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
 def _aggregate_chunk(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool
 ) -> list[ColumnAggregate]:
-    """Aggregate several columns together.
+    """Compute the aggregates of several columns together.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.
@@ -194,7 +192,7 @@ def _aggregate_chunk(
 
 
 def _is_null_word(normal: pa.Array) -> Mask:
-    """Mark values such as `NA` that may mean null.
+    """Return a mask that selects words such as `NA`, which may mean null.
 
     Length and first byte rule out nearly all values before the set look-up, which is slower.
     """

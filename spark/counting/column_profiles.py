@@ -20,7 +20,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column of a table, with its values counted over all rows."""
+    """A column, with the aggregate of its values in all rows."""
 
     id: ColumnId
     """The column."""
@@ -55,7 +55,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
-    """Build a profile without values, for a column that cannot be compared.
+    """Build a profile without values for a column whose values cannot be compared.
 
     Args:
         id_: The column.

@@ -1,4 +1,4 @@
-"""Convert values in different notations to one canonical form.
+"""Convert values in different notations, such as `1,5` and `1.5`, to one canonical form.
 
 `canonical_forms` computes for a column what `canonical_form` defines for one value. Few columns are
 written in a notation of their own. The type of a column, and the first and the last byte of its
@@ -84,7 +84,7 @@ _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert a column's values to the canonical form of their notation.
+    """Convert values from a notation to the canonical form, such as `1.234,5` to `1234.5`.
 
     Args:
         normal: Normal forms without nulls.
@@ -98,7 +98,7 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
-    """Convert a column's distinct texts to the canonical form of their notation.
+    """Convert a column's distinct texts from a notation to the canonical form.
 
     Args:
         counted: Distinct texts of the column.
@@ -114,7 +114,7 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """For each notation that a column may have, compute a sketch of the column.
+    """For each column, compute one sketch per notation in which it may be written.
 
     A sketch holds hashes of the canonical forms.
 
@@ -140,7 +140,7 @@ def form_sketches(
 def column_notations(
     samples: Sequence[DistinctValues], sketched: Sequence[Iterable[Notation]]
 ) -> list[Notation | None]:
-    """Decide in which notation the values of each column are written.
+    """Decide in which notation, such as decimal comma, each column is written.
 
     Args:
         samples: Distinct values of each column; all of them if there are at most two.
@@ -169,7 +169,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the columns that may be written in a notation, with the notations to try."""
+    """For each column that may use a special notation, yield its index and notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)

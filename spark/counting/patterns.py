@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace characters with symbols such as `A` or `9`, and shorten repetitions.
+    """Replace characters with symbols such as `A` or `9`, and mark the symbols to keep.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks

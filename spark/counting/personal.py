@@ -1,4 +1,4 @@
-"""Recognise columns of personal values, and replace their samples with hashes.
+"""Recognise columns of personal values, and replace the columns' samples with hashes.
 
 A value is personal by its form (an e-mail address, a phone number) or by its check digits (an IBAN,
 a national identity number). A chance match of check digits is one in ten or rarer, so most of a
@@ -103,7 +103,7 @@ def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> Table
 
 
 def recognise(values: Sequence[str], name: str = "") -> str:
-    """Return which personal values a sample contains, such as phone numbers.
+    """Return which kind of personal values a sample contains, such as phone numbers.
 
     Args:
         values: The sample, as written.
@@ -136,9 +136,10 @@ def recognise(values: Sequence[str], name: str = "") -> str:
 
 
 def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
-    """Return whether values are national identity numbers.
+    """Return whether most values of a sample are national identity numbers.
 
-    A few values are checked first, because most samples fail there.
+    `numbers` are those of the first values that have the form of such numbers. They are checked
+    first, because most samples fail there.
     """
     return len(numbers) >= _LEAST_CHECKED and any(
         _share(numbers, check) > _FIRST_SHARE and _share(values, check) >= _CHECKED_SHARE
@@ -160,9 +161,10 @@ def _share(values: Sequence[str], check: _Check) -> float:
 
 @cache
 def _checks(length: int) -> list[_Check]:
-    """Return the checks for identity numbers of a given length.
+    """Return the functions that validate identity numbers with `length` letters and digits.
 
-    Their modules are imported when they are first needed.
+    They include the functions for numbers with separators, whatever the length. The modules of
+    these functions are imported when they are first needed.
     """
     modules = _CHECKED_NUMBERS.get(length, "").split()
     return [*starmap(_separated_check, _SEPARATED_NUMBERS), *map(_check, modules)]

@@ -97,7 +97,7 @@ class ValueCounts:
     """Start of each column, and the end of the last one."""
 
     def filter(self, mask: Mask) -> "ValueCounts":
-        """Keep only the texts that a mask selects.
+        """Return only the texts that a mask selects.
 
         Args:
             mask: True for each text to keep.
@@ -117,7 +117,7 @@ class ValueCounts:
 
 
 def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
-    """For each column, merge its texts that have the same normal form.
+    """In each column, merge the texts that have the same normal form.
 
     Args:
         entries: Texts of several columns.
@@ -132,7 +132,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute each column's start index after a mask has dropped values.
+    """Compute the start index of each column after a mask has removed values.
 
     Args:
         mask: True for each value that is kept.
@@ -217,7 +217,7 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
 def _group_by_hash(
     hashes: Hashes, counts: Counts, texts: pa.Array, bounds: Indices, size: int = sys.maxsize
 ) -> list[DistinctValues]:
-    """For each column, group its values by hash, and keep the smallest hashes.
+    """In each column, group values by hash, and keep the groups with the smallest hashes.
 
     Each column is sorted on its own, which is faster than one sort by column and hash. Equal hashes
     are then adjacent, so a group starts wherever the hash or the column changes, and one reduction

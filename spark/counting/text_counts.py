@@ -1,4 +1,4 @@
-"""Count the distinct texts of columns of any Arrow type."""
+"""Convert columns of any Arrow type to text, and count the distinct texts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class TextCounts:
 
 
 def count_texts(column: pa.Array) -> TextCounts:
-    """Count the texts in a batch of a column.
+    """For each distinct text in a batch of a column, count the rows.
 
     Args:
         column: Rows of any type that has a text form.
@@ -48,7 +48,7 @@ def count_texts(column: pa.Array) -> TextCounts:
 
 
 def texts_of(column: pa.Array) -> pa.Array:
-    """Return the text of each row in a batch of a column.
+    """Convert the value in each row of a column to text.
 
     Args:
         column: Rows of any type that has a text form.

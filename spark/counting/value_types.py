@@ -88,7 +88,7 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
 
 
 def common_type(types: AbstractSet[DataType]) -> DataType:
-    """Return the type of a column whose values have several types.
+    """Return the type of a column, given the types of its values.
 
     Args:
         types: The types of a column's values.
@@ -113,7 +113,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
-    """Return the type of each given value, as an index in `_TYPES`.
+    """Return the type of the value in each of `rows`, as an index in `_TYPES`.
 
     Values that match no type get `_OTHER`. Hyphens at the positions of a date, and else a dot,
     decide which patterns can match at all.

@@ -34,7 +34,7 @@ from datahub_hyperjoin.spark.native.frames import TableFrame
 
 @dataclass(frozen=True)
 class KeyRanges(InputPartition):
-    """The key ranges that one Spark task reads over one connection."""
+    """The ranges of a primary key that one Spark task reads over one connection."""
 
     ranges: tuple[KeyRange, ...]
     """Ranges of the key, read one after the other."""
@@ -50,7 +50,7 @@ class RelationSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of this data source in Spark."""
+        """Return the name under which Spark knows this data source."""
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:

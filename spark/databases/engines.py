@@ -65,7 +65,7 @@ def system_of(engine: Engine) -> str:
 
 @contextmanager
 def without_type_warnings() -> Iterator[None]:
-    """Silence SQLAlchemy's warnings about column types that it does not know.
+    """Within a `with` block, silence SQLAlchemy's warnings about unknown column types.
 
     The values of such columns are read as text.
     """
@@ -115,7 +115,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> En
 
 
 def _keep_early_dates(connection: DBAPIConnection) -> None:
-    """Make a connection return dates as text if Python cannot represent them.
+    """Make a connection return a date as text if Python cannot represent the date.
 
     Python has no years before 1, PostgreSQL has: `0044-03-15 BC`.
     """

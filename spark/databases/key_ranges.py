@@ -1,4 +1,4 @@
-"""Split database tables into ranges of their primary keys."""
+"""Split database tables into ranges of the primary key."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -143,7 +143,7 @@ def split_key(
 def _equal_counts(
     relation: Relation, engine: Engine, key: str, first: int, *, step: int
 ) -> set[int]:
-    """Find the keys that split a table into ranges of `step` rows each.
+    """Find the key values that split a table into ranges of `step` rows each.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """

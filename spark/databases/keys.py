@@ -119,7 +119,7 @@ def _is_partial(options: Mapping[str, object]) -> bool:
 def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
-    """For each foreign key, yield the name of the referring table and the key."""
+    """For each foreign key, yield the referring table's name and the foreign key itself."""
     # PostgreSQL leaves out the schema of a table on its search path.
     on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():

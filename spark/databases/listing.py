@@ -21,7 +21,7 @@ _SIZES["mariadb"] = _SIZES["mysql"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListedRelation:
-    """A table or view that a database lists."""
+    """A table or view that a database or Spark catalog lists."""
 
     schema: str
     """Name of its schema."""

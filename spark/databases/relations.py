@@ -117,7 +117,7 @@ def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Execute a statement, and stream its rows.
+    """Execute a SQL statement, and yield the result in batches.
 
     Args:
         engine: The database.

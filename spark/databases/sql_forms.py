@@ -32,7 +32,7 @@ _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
 
 @dataclass(frozen=True, slots=True)
 class SqlForm:
-    """SQL expressions for the normal form of a column's values."""
+    """SQL expressions that compute the normal forms of a column's values."""
 
     value: str
     """Expression of the column `{}`, by which its rows are grouped first."""
@@ -118,7 +118,7 @@ def _far(moment: str) -> str:
 
 
 def _rewrite(folded: str) -> str:
-    """Write the expression that turns a folded text into its normal form."""
+    """Write the SQL expression that converts a case-folded text to its normal form."""
     rewritten = folded
     for pattern, replacement in REWRITES:
         rewritten = f"regexp_replace({rewritten}, {quote_text(pattern)}, {quote_text(replacement)})"

@@ -118,10 +118,10 @@ _SQLITE_TABLES = text("""
 
 
 def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
-    """Compute a hash of each table's state.
+    """For each table, compute a hash that changes whenever the table's rows change.
 
-    It changes whenever a row changes. A state also depends on the address of the database and on
-    the user, but not on the password.
+    This hash is the table's state. It also depends on the address of the database and on the user,
+    but not on the password.
 
     Args:
         engine: The database.
@@ -164,10 +164,10 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return the states of all MariaDB tables except those that may be changing now.
+    """For each MariaDB table, return a state that differs once the rows change.
 
-    A table may still be changing if it was written in the last two seconds, or after the start of
-    an open transaction that may write.
+    Tables that may be changing now are left out: those that were written in the last two seconds,
+    or after the start of an open transaction that may write.
     """
     server = connection.execute(_MARIADB_SERVER).scalar_one_or_none()
     # MariaDB caches its list of transactions until nobody has read it for 0.1 seconds. The list is

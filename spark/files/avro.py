@@ -52,11 +52,10 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """List the columns of an Avro schema.
+    """Yield the path of each column in an Avro schema, and whether its values can be compared.
 
-    Each nested record is replaced by its fields.
-
-    Each column has a path and, if its values cannot be compared, the reason as a type.
+    If they cannot, the second item is their type; otherwise it is None. Each nested record is
+    replaced by its fields.
     """
     for field in schema["fields"] if _kind(schema) == "record" else ():
         path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])
@@ -76,7 +75,7 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
 
 
 def _non_null(type_: Any) -> Any:  # noqa: ANN401
-    """Remove null from a field's type.
+    """Remove null from the type of an Avro field.
 
     Avro writes a nullable field as a union with null. Values of any other union are read as text.
     """

@@ -1,4 +1,4 @@
-"""Divide delimited text into ranges of bytes, each of which begins at a row.
+"""Divide delimited text into byte ranges, each of which begins where a row begins.
 
 A line end inside quotes ends no row, so that the beginning of a range does not show whether it is
 inside a row. Therefore, the file is divided at any line ends first, the quotes of each range are
@@ -29,7 +29,7 @@ _LONGEST_LINE = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """A part of a file, from its first byte to the one before its end."""
+    """A range of bytes in a file: the byte at `begin` is included, the byte at `end` is not."""
 
     begin: int
     """Position of the first byte."""
@@ -43,7 +43,7 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True)
 class QuoteCount:
-    """What the quotes in a range tell about the rows in it."""
+    """The result of counting the quotes in a byte range, to find where rows begin."""
 
     is_odd: bool = False
     """Whether the number of quotes is odd."""
@@ -57,9 +57,9 @@ class QuoteCount:
 
 
 class RangeText(io.RawIOBase):
-    """A stream of the text in a range, with one line above the rows.
+    """A stream that returns one line for readers to skip, then the rows of a byte range.
 
-    This is the header or a blank line, since readers skip the first line.
+    The line is the header if the range contains it; otherwise it is blank.
 
     Args:
         path: Path of the file.
@@ -79,7 +79,7 @@ class RangeText(io.RawIOBase):
         return self._size
 
     def rest(self) -> bytes | None:
-        """Return None, because a range is long."""
+        """Return None, because a range is read as a stream and never as a whole."""
         return None
 
     def readable(self) -> bool:
@@ -114,7 +114,7 @@ class RangeText(io.RawIOBase):
 
 
 def divide_lines(path: Path, count: int) -> list[ByteRange]:
-    """Divide a file into ranges of similar size that begin after line ends.
+    """Divide a file into byte ranges of similar size, each beginning after a line end.
 
     Args:
         path: Path of the file.
@@ -135,7 +135,7 @@ def divide_lines(path: Path, count: int) -> list[ByteRange]:
 
 
 def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
-    """Count the quotes in a range, and find out whether the text can be divided by them.
+    """Count the quotes in a byte range, and check whether they show where rows begin.
 
     Args:
         path: Path of the file.
@@ -167,7 +167,7 @@ def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
 def divide_rows(
     path: Path, ranges: Sequence[ByteRange], counts: Sequence[QuoteCount], dialect: Dialect
 ) -> list[ByteRange]:
-    """Move the beginnings of ranges from line ends inside quotes to the beginnings of rows.
+    """Move the start of each range that begins inside quotes to the start of the next row.
 
     Args:
         path: Path of the file.
@@ -222,7 +222,7 @@ def _before_each(quote: bytes, text: bytes) -> npt.NDArray[np.uint8]:
 
 
 def _end_of_quotes(path: Path, position: int, dialect: Dialect) -> int:
-    """Return the beginning of the first row after a position inside quotes."""
+    """Given a position inside quotes, return the position at which the next row begins."""
     quote, is_inside = dialect.quote.encode(), True
     with path.open("rb") as file:
         file.seek(position)

@@ -27,7 +27,7 @@ _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(190
 def read_catalog_files(
     files: CatalogFiles, paths: Collection[str] | None, *, open_file: OpenFile
 ) -> TableStream:
-    """Open the files of a table in a Spark catalog.
+    """Open the files of a table in a Spark catalog as one table.
 
     Args:
         files: The files, and the columns that they should have.
@@ -68,7 +68,7 @@ def _open_as(
 
 
 def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[str]) -> None:
-    """Check that a file lacks columns of the catalog, and does not have them under other names.
+    """Raise an error if a file may contain the missing columns under other names.
 
     A column with another name may be the missing one: old versions of Hive number the columns of
     ORC files, and Spark ignores the case of names.
@@ -118,7 +118,7 @@ def _conformed(
 
 
 def _as_type(path: str, column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert a file's column to the catalog's type, if Spark would return the same values.
+    """Convert a column to its type in the Spark catalog, if Spark would return equal values.
 
     Raises:
         UnlikeCatalogError: Spark converts them in another way, or not at all.

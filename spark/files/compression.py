@@ -17,7 +17,7 @@ _MOST_AT_ONCE = 1 << 13
 
 
 class _SmallReads:
-    """A file that returns few bytes at once.
+    """A file object that returns at most 8 KiB per read.
 
     From Python 3.12 on, `gzip` asks for 128 KiB at once. The position in the file would then say
     little about how much of it has been decompressed.
@@ -60,7 +60,7 @@ class DecompressedFile(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read the next bytes.
+        """Read the next bytes of the decompressed content.
 
         Args:
             size: Number of bytes; all that are left if negative.
@@ -74,7 +74,7 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the exact or estimated size of the decompressed file.
+        """Return the exact or estimated size of the decompressed file, in bytes.
 
         For a compressed file it is an estimate: the compression ratio of the first part is applied
         to the size on disk.

@@ -44,7 +44,7 @@ _Text = TextStream | RangeText
 
 @dataclass(frozen=True, slots=True)
 class DelimitedLayout:
-    """What the beginning of delimited text tells about all of it."""
+    """The dialect, title lines, header and chosen columns of a delimited text file."""
 
     dialect: Dialect
     """The dialect, with its delimiter."""
@@ -113,7 +113,9 @@ def read_delimited(
 def read_delimited_range(
     path: Path, part: ByteRange, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open a range of a delimited text file that can be divided.
+    """Open one byte range of a delimited text file.
+
+    The file must be one that `divide_rows` can divide.
 
     Args:
         path: Path of the file.
@@ -139,7 +141,7 @@ def read_delimited_range(
 def find_layout(
     path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> DelimitedLayout:
-    """Find the header and the delimiter of a delimited text file.
+    """Find the delimiter, the title lines and the header of a delimited text file.
 
     Args:
         path: Path of the file.
@@ -158,7 +160,7 @@ def find_layout(
 
 
 def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
-    """Find the layout of a stream, and skip its title lines."""
+    """Find the layout of the text in a stream, and skip the title lines."""
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
     if titles := cut_titles(head, dialect):
@@ -224,9 +226,9 @@ def _with_long_rows(
     stream: _Text,
     reopen: Callable[[], _Text],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read a file, with larger blocks if a row is longer than a block.
+    """Yield the rows of a text, and retry with larger blocks if a row is too long for a block.
 
-    The first such row makes reading start again with larger blocks.
+    The retry reads the text from its beginning, but yields no row again.
     """
     rows = 0
     with _translated_errors():
@@ -315,7 +317,7 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow reader that returns all values as text."""
+    """Open an Arrow CSV reader that returns all values as text."""
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(

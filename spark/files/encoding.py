@@ -94,7 +94,7 @@ class TextStream(io.RawIOBase):
         return self._ready.decode("utf-8")
 
     def skip(self, text: str) -> None:
-        """Skip a text at the beginning of the first block.
+        """Skip the given text, with which the first block begins.
 
         Args:
             text: The text.
@@ -102,7 +102,7 @@ class TextStream(io.RawIOBase):
         self._ready = self._ready[len(text.encode()) :]
 
     def rest(self) -> bytes | None:
-        """Return the unread rest of a file, if the file is short.
+        """Return the unread rest of a short file, or None for a long file.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.

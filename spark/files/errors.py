@@ -1,4 +1,4 @@
-"""Errors for files that can be read but contain no table.
+"""Errors for JSON files without a table, and for fixed-width files without a schema.
 
 UnreadableTableError
 ├─ NoTableInJsonError
@@ -23,17 +23,17 @@ class NoTableInJsonError(UnreadableTableError):
 
     @classmethod
     def but_values(cls) -> Self:
-        """Report that the elements of an array are not rows."""
+        """Report that most elements of an array are not JSON objects."""
         return cls.because("most elements of its array are not JSON objects")
 
     @classmethod
     def but_object(cls) -> Self:
-        """Report that a file contains one object that is not a table."""
+        """Report that a file contains a single JSON object, which is not a table."""
         return cls("holds one JSON object, which is no table. Write rows as an array of objects")
 
     @classmethod
     def but_several(cls, names: Sequence[str]) -> Self:
-        """Report that an object contains several arrays of rows."""
+        """Report that a JSON object contains several arrays of rows instead of one."""
         listed = name_some([*map(repr, names)])
         return cls.because(f"it holds several arrays, {listed}, which are a table each")
 
@@ -44,7 +44,7 @@ class NoTableInJsonError(UnreadableTableError):
 
     @classmethod
     def beyond_size(cls, most: int) -> Self:
-        """Report that a value is too long to parse."""
+        """Report that a JSON value is too long to parse."""
         return cls(
             f"cannot be read: a value in it is longer than {most:,} characters. Write its rows as "
             "JSON Lines"

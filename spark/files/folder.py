@@ -32,7 +32,7 @@ OpenFile = Callable[[File, Collection[str] | None], TableStream]
 
 
 class _FileToRead(NamedTuple):
-    """A file of a table, with a function that opens it."""
+    """A file of a table, with the function that opens the file."""
 
     path: str
     size: int
@@ -110,10 +110,7 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Open the first readable file to learn its columns.
-
-    The returned stream has the file's columns and notes, but yields no rows.
-    """
+    """Return the columns and notes of the first readable file, as a stream without rows."""
     errors = []
     for part in parts:
         try:

@@ -67,7 +67,7 @@ def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
-    """Find the header of a table, below any title lines.
+    """Return the index of a table's header row, which may follow title lines.
 
     A title line fills at most half as many fields as the widest row. The header below it has a
     name for nearly every column, as many fields as the rows that follow, and no number in front.
@@ -131,7 +131,7 @@ def cut_titles(head: str, dialect: Dialect) -> str:
 
 
 def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Name an unnamed first column that contains row names.
+    """Return the column names, with a name for an unnamed first column of row names.
 
     A column that only counts the rows stays without a name, since every table could have it.
 

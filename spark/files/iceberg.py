@@ -98,7 +98,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
-    """Choose the newest metadata file from a listing of a table's files.
+    """Return the name of the newest metadata file, given all file names and the version hint.
 
     Args:
         changed: The files of the metadata folder, and when each was last changed.

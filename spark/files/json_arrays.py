@@ -79,7 +79,7 @@ def _read_object(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _kind(path: Path) -> Literal["lines", "elements", "object"]:
-    """Detect the kind of JSON in a file: JSON Lines, an array or an object."""
+    """Detect whether a file contains JSON Lines, an array or a single object."""
     with DecompressedFile(path) as source:
         head = _decoder().decode(source.read(_BLOCK)).lstrip()
     if not head:
@@ -130,7 +130,7 @@ def _batches(
 
 
 def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements of an array, block by block.
+    """Yield the elements of a JSON array, block by block.
 
     Elements that are not objects become None.
     """
@@ -203,7 +203,7 @@ def _parse_object(path: Path) -> Sequence[JsonObject]:
 
 
 def _objects_of(whole: JsonObject) -> Sequence[JsonObject]:
-    """Return the rows of a table that is stored as a single object."""
+    """Return the rows of a table that is stored as a single JSON object."""
     lists = {name: value for name, value in whole.items() if isinstance(value, list)}
     nested = {
         name: [each for each in value if isinstance(each, dict)] for name, value in lists.items()
@@ -224,7 +224,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Return whether a text may have failed to parse only because it is cut off."""
+    """Return whether parsing may have failed only because the text is cut off."""
     return error.msg.startswith(_OPEN_STRING) or error.pos > len(error.doc) - _CUT
 
 

@@ -17,7 +17,7 @@ _OPEN, _CLOSE = ord("{"), ord("}")
 
 
 class ShallowLines(io.RawIOBase):
-    """A stream of JSON lines that refuses deeply nested lines.
+    """A stream of JSON Lines that raises an error if a line is nested too deeply.
 
     Args:
         source: The lines.
@@ -69,7 +69,7 @@ def is_deep(line: bytes) -> bool:
 
 
 def _has_many_brackets(lines: bytes) -> bool:
-    """Return whether any line has so many opening brackets that it may be too deep.
+    """Return whether a line has so many opening brackets that it may be nested too deeply.
 
     Brackets inside strings count, too: telling them apart takes ten times as long. A line with
     too many brackets has all of a stretch that begins and ends at every hundredth.

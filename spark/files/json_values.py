@@ -43,7 +43,7 @@ DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_mi
 
 
 def columns_of_lines(path: Path) -> list[Column]:
-    """List the columns in the first lines of a file.
+    """List the columns of the JSON objects in the first lines of a file.
 
     Args:
         path: Path of the file.
@@ -129,7 +129,7 @@ def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.
 
 
 def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
-    """For each block of a file, yield its lines."""
+    """Yield a list of lines for each block of a file."""
     rest, is_first = b"", True
     while block := source.read(_BLOCK):
         if is_first:

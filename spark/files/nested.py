@@ -37,9 +37,7 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
-    """List the columns of a schema.
-
-    Each struct is replaced by its members.
+    """List the columns of an Arrow schema, with each struct replaced by its members.
 
     Args:
         schema: The file's schema.
@@ -71,7 +69,7 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Replace the structs in a batch with their members.
+    """Return the given columns of a batch, with each struct replaced by its members.
 
     Args:
         batch: Rows with the file's fields.

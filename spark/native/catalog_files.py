@@ -64,7 +64,7 @@ _OPTION = re.compile(r"([^\s,=\[]+)=")
 
 @dataclass(frozen=True, slots=True)
 class LocatedTable:
-    """A table in a Spark catalog whose files were found."""
+    """The files of a table in a Spark catalog, with their sizes and times of change."""
 
     files: CatalogFiles
     """Where they are, and which columns they have."""
@@ -76,7 +76,7 @@ class LocatedTable:
 def locate_files(
     session: SparkSession, catalog: str, relations: Collection[ListedRelation]
 ) -> dict[ListedRelation, LocatedTable]:
-    """Find the files of those Spark catalog tables that can be read without Spark.
+    """In a Spark catalog, find the files of those tables that can be read without Spark.
 
     Args:
         session: Describes the tables, in one statement for each schema, and no job.
@@ -182,10 +182,10 @@ def _split(
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Convert columns to an Arrow schema.
+    """Convert Spark columns to an Arrow schema, or return None if values might differ.
 
-    Return None if Arrow might read other values than Spark: Spark pads `char` columns, and fills a
-    new column with its default. Times in ORC files depend on the time zone of the reader.
+    Arrow might read other values than Spark: Spark pads `char` columns, and fills a new column with
+    its default. Times in ORC files depend on the time zone of the reader.
     """
     metadata = repr([field.metadata for field in fields]).replace("varchar(", "")
     if "char(" in metadata or "EXISTS_DEFAULT" in metadata:
@@ -209,7 +209,7 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
 
 
 def _visible_files(root: Path) -> list[Path]:
-    """List the visible files of a table without partitions.
+    """List the files of a table without partitions, except hidden files.
 
     If the table's folder has visible subfolders, the list is empty.
     """

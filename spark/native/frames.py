@@ -108,7 +108,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return the columns of a table, with the Spark expressions for their values.
+    """Return the columns of a data frame, with the Spark expression that selects each column.
 
     Each struct is replaced by its members.
 
@@ -130,7 +130,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Choose which columns of a table to read.
+    """Select the columns to read from a data frame, and write notes about unusable columns.
 
     Args:
         frame: Its rows.
@@ -162,9 +162,7 @@ def spark_error_text(error: Exception) -> str:
 
 
 def is_lost_worker(error: Exception) -> bool:
-    """Return whether a Spark job failed because a worker crashed.
-
-    The worker crashed or was killed.
+    """Return whether a Spark job failed because a worker crashed or was killed.
 
     Args:
         error: The job's error.
@@ -190,7 +188,7 @@ def table_error(location: TableLocation, error: Exception) -> TableError:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Quote the parts of a name for Spark SQL.
+    """Quote each part of a name for Spark SQL, and join the parts with dots.
 
     Args:
         names: The levels of the name, the outermost first.

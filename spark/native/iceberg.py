@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system that finds copies of files by their original URIs.
+    """A read-only file system that returns the copy of a file for the file's original URI.
 
     Args:
         copies: Content of each file, or the path of its copy.
@@ -43,7 +43,7 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return the copy of a file, given the original's URI.
+        """Return the copy of a file, given the URI of the original file.
 
         Args:
             location: The file's URI in the metadata.

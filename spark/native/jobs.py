@@ -1,4 +1,4 @@
-"""Run Spark jobs whose rows the driver reads."""
+"""Run Spark jobs, and return the resulting rows to the driver."""
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -10,7 +10,7 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)
 
 
 def collect_arrow(frame: DataFrame) -> pa.Table:
-    """Run a Spark job, and return its rows.
+    """Run the Spark job that computes a data frame, and return the rows.
 
     After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
 

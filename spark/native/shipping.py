@@ -76,7 +76,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """List the files that workers need in order to read some tables.
+    """List the files that workers need to read the given tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
@@ -102,7 +102,7 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
 def _locate_copies(
     session: SparkSession, table: Table
 ) -> list[tuple[str, str, CopyLocation]] | TableError:
-    """List the files of a table, each with the location of its copy.
+    """List the files of a table, each with the location of its copy, or return an error.
 
     A file has its URI, its relative path, and the location from which a worker reads the copy.
     """
@@ -147,7 +147,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write received files to the worker's disk, one at a time.
+    """Write received files to the worker's disk one at a time, and yield each with its table.
 
     While a file is read, the memory of the worker is limited.
 

@@ -1,4 +1,4 @@
-"""Divide large delimited text files into ranges that many tasks read.
+"""Divide large delimited text files into ranges, one for each Spark task.
 
 One Spark job counts the quotes of all files. What cannot be divided without changing a result is
 read by one task.
@@ -48,7 +48,7 @@ _COUNT_ROW = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class _DividedFile:
-    """A file that is divided at line ends."""
+    """A file, divided into byte ranges at line ends."""
 
     file: File
     path: Path
@@ -58,7 +58,7 @@ class _DividedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of a delimited text file."""
+    """A range of whole rows in a delimited text file."""
 
     file: File
     """The file."""
@@ -90,7 +90,7 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
 
 
 def _divide_lines(table: Table) -> _DividedFile | None:
-    """Divide a table's file at line ends; None if one task should read the table."""
+    """Divide a table's file at line ends, or return None if one task should read the table."""
     file = table.location
     if not isinstance(file, File) or is_remote(file.uri) or file.format not in _DELIMITED:
         return None
@@ -109,7 +109,7 @@ def _divide_lines(table: Table) -> _DividedFile | None:
 
 
 def _obstacle(path: Path, layout: DelimitedLayout) -> str:
-    """Say why a file cannot be divided; empty if nothing speaks against it."""
+    """Return why a file cannot be divided, or an empty text if it can."""
     obstacles = {
         "it is compressed": path.suffix.lower() in COMPRESSIONS,
         "it has an escape character": layout.dialect.escape != "",
@@ -122,7 +122,7 @@ def _obstacle(path: Path, layout: DelimitedLayout) -> str:
 def _count_quotes(
     session: SparkSession, files: Mapping[int, _DividedFile]
 ) -> dict[int, list[QuoteCount]]:
-    """Count the quotes in the ranges of all files, by the index of the table."""
+    """Count the quotes in each range of all files, and return the counts by table index."""
     parts = [(index, file, part) for index, file in files.items() for part in file.ranges]
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

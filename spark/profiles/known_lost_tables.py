@@ -32,7 +32,7 @@ class LostTables:
         self._days = store.results(_NAME)
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
-        """For each table that recently crashed a worker, return a profile with a fault.
+        """For each table that recently crashed a worker, return a profile that says so.
 
         Args:
             tables: The tables without a stored profile.
@@ -66,7 +66,7 @@ class LostTables:
             self._store.keep_results(_NAME, kept)
 
     def _day(self, table: Table) -> date | None:
-        """Return the day on which a table crashed a worker."""
+        """Return the day on which a table crashed a worker, or None if no day is stored."""
         day = self._days.get(self._key(table))
         return date.fromisoformat(json.loads(day)) if day else None
 

@@ -1,7 +1,4 @@
-"""Profile many tables in one Spark job, with many tables in each task.
-
-Each task may read many tables.
-"""
+"""Profile many tables in one Spark job, with many tables in each task."""
 
 import logging
 import pickle
@@ -129,7 +126,7 @@ def profile_each(
 
 
 def fault_text(error: Exception) -> str:
-    """Explain to users why a table cannot be read.
+    """Return a message that tells users why a table cannot be read.
 
     Args:
         error: The error that occurred.

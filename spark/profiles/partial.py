@@ -45,7 +45,7 @@ _MAX_NOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """The row count, notes and faults of one or more parts of a table."""
+    """The row count, notes and read errors of one or more parts of a table."""
 
     parts: int = 0
     """Number of parts."""
@@ -71,7 +71,7 @@ class PartCount:
 def count_part(
     table: int, part: int, stream: TableStream, *, size: int, file: str = ""
 ) -> pa.RecordBatch:
-    """Count the rows of a table part, and aggregate its columns.
+    """Count the rows in one part of a table, and aggregate the part's columns.
 
     Args:
         table: The table's index.
@@ -128,9 +128,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts from all parts of a table.
-
-    The counts are those of one column, or of the table itself.
+    """Merge the counts of one column, or of the table itself, over all parts of a table.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

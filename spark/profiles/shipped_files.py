@@ -1,4 +1,4 @@
-"""Profile remote tables from copies of their files on the workers.
+"""Copy the files of remote tables to Spark's workers, and profile the tables there.
 
 A table in one file is profiled by the worker that receives the file. The files of other tables are
 counted where they arrive, and their aggregates are merged.

@@ -132,7 +132,7 @@ class Store:
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Store this run's profiles in place of earlier profiles.
+        """Replace the stored profiles with this run's profiles.
 
         Args:
             profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
@@ -160,7 +160,7 @@ class Store:
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
-        """Return the stored evidence for pairs of unchanged tables.
+        """Return the stored evidence for pairs whose tables have not changed.
 
         Args:
             pairs: The pairs of this run.
@@ -175,7 +175,7 @@ class Store:
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Store this run's evidence in place of earlier evidence.
+        """Replace the stored evidence for pairs with this run's evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -224,7 +224,7 @@ class Store:
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Store this run's results of one kind in place of earlier results.
+        """Replace the stored results of one kind with this run's results.
 
         Args:
             name: The kind of result, which names the file.

@@ -1,4 +1,4 @@
-"""Use DuckDB to count the matches of columns through crosswalks."""
+"""Use DuckDB to count the matching values and rows of joins through crosswalks."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,7 +31,7 @@ GROUP BY bridge
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The counts of one column's matches through a crosswalk."""
+    """The counts of one column's matching values and rows in a join through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -68,7 +68,7 @@ def count_bridges(
     values: pa.Table,
     entries: pa.Table,
 ) -> BridgeCounts:
-    """Use DuckDB to count the matches of columns through crosswalks.
+    """Use DuckDB to count the matching values and rows of joins through crosswalks.
 
     Args:
         links: The numbers of each join, its left column, its crosswalk and its right column.

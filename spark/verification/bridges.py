@@ -71,9 +71,9 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """For each join, return four integers.
+        """Return the integers that identify each join, its two columns and its crosswalk.
 
-        They identify the join, its left column, its crosswalk and its right column.
+        Their order is: the join, its left column, its crosswalk, its right column.
         """
         return [
             (
@@ -296,7 +296,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
-    """For each join, count the matches of one of its two columns.
+    """For each join, count the matching values and rows of its left or right column.
 
     Args:
         linked: The entries that both ends hold.

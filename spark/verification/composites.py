@@ -1,4 +1,4 @@
-"""Verify composite references on all rows of their tables.
+"""Verify references to composite keys on all rows of both tables.
 
 For each reference, uniqueness, containment, fan-out and matches by chance are measured. Most
 proposed references are refuted by the tuples of both tables. Of many references, a second job
@@ -46,7 +46,7 @@ def verify_composites(
     config: ProfileConfig = _NO_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Measure how well columns refer to composite keys.
+    """Measure how well referring columns match the composite keys that they may reference.
 
     Args:
         session: Runs up to two Spark jobs; None to read all tables in this process.
@@ -117,7 +117,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return shuffled copies of the referring tuple, followed by the key's tuple.
+    """Return copies of the referring tuple, each with a shuffled column, then the key's tuple.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the

@@ -58,7 +58,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """The integer that identifies each requested column in each notation."""
+        """The integers that identify the columns requested in a notation, by path and notation."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
@@ -80,7 +80,7 @@ def partition_table(
     count: int,
     is_whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Partition the distinct values of one table by hash.
+    """Partition the distinct values of a table's columns by hash.
 
     Args:
         request: The columns to read.
@@ -109,7 +109,7 @@ def partition_part(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Partition the distinct values of a part of a table by hash.
+    """Partition the distinct values in one part of a table by hash.
 
     Args:
         batches: The rows of the part.

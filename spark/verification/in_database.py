@@ -94,7 +94,7 @@ def _count_in_database(
     relations: Mapping[TableId, Relation],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count the matches of pairs over as many connections as the database allows."""
+    """Count the matches of pairs in one database, over as many connections as it allows."""
     connection = relations[pairs[0][0].table].connection
     engine = None
     try:
@@ -186,7 +186,7 @@ def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT
 
 
 def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
-    """Write the statement that returns a row of counts for each column, then for each pair."""
+    """Write the SQL statement that returns one row of counts per column, then one per pair."""
     names = {column.id: f"c{number}" for number, column in enumerate(columns)}
     words = ", ".join(map(quote_text, NULL_WORDS))
     groups = ", ".join(
@@ -208,7 +208,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for normal forms (`v`), row counts (`n`) and flags for inexact forms (`x`).
+    """Write the SQL query for normal forms (`v`), row counts (`n`) and inexactness flags (`x`).
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

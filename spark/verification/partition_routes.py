@@ -1,4 +1,4 @@
-"""Read the columns that pairs compare, each table on the route that suits it.
+"""Read the columns of the pairs to verify, each table on the route that suits it.
 
 Their values are divided into partitions by hash.
 """
@@ -49,7 +49,7 @@ def partition_lake(
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Read the requested columns of all tables, and partition their values by hash.
+    """Read the requested columns of all tables, and partition the values by hash.
 
     Each table is read on the route that suits it.
 
@@ -228,7 +228,7 @@ def _partition_range(
 def _divide(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> tuple[list[RequestedColumns], list[RequestedRange]]:
-    """Divide large text files into ranges, and return the requests for all other tables first."""
+    """Divide large text files into ranges; return the other requests, then the ranges."""
     large = [request for request in requests if request.table.size >= config.split_bytes]
     ranges = divide_files(session, [request.table for request in large])
     parts = [(large[index], part) for index, found in ranges.items() for part in found]

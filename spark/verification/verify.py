@@ -212,7 +212,7 @@ def count_requests(
 def _readable(
     partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
 ) -> list[RequestedColumns]:
-    """After a job with all requests has failed, find the requests that Spark can read.
+    """After a job with all requests has failed, find the requests whose tables Spark can read.
 
     Halving them costs about two jobs for each level, while one job for each would take hours.
     """
@@ -300,7 +300,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """For each pair, choose the comparison that provides its evidence.
+    """For each pair, choose the evidence from one of its comparisons.
 
     Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
     as written comes before the same pair compared in other ways.
