@@ -2,9 +2,10 @@
 
 import ast
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -58,6 +59,20 @@ def _requirements_of(name: str) -> list[str]:
         return []
 
 
+def distributions_by_package() -> dict[str, set[str]]:
+    """Map each top-level package to the distributions whose files it holds.
+
+    Before Python 3.11, `packages_distributions` knew only what distributions declare, and faiss
+    and scikit-learn declare nothing.
+    """
+    homes = defaultdict[str, set[str]](set)
+    for distribution in distributions():
+        name = distribution.metadata["Name"]
+        for package in {path.parts[0].removesuffix(".py") for path in distribution.files or ()}:
+            homes[package].add(name)
+    return homes
+
+
 def test_every_import_is_installed_with_the_package_or_declared_by_an_extra() -> None:
     # Not from the metadata of the installed package, which may be older than this file.
     project = TOML.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -66,7 +81,7 @@ def test_every_import_is_installed_with_the_package_or_declared_by_an_extra() ->
     for extra, written in project["optional-dependencies"].items():
         if extra != FOR_DEVELOPERS:
             known |= {canonicalize_name(Requirement(each).name) for each in written}
-    homes = packages_distributions()
+    homes = distributions_by_package()
     missing = {
         name
         for name in imported()

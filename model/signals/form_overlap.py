@@ -53,6 +53,13 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
     return profile.notation.form if profile.notation and profile.form_sketch else None
 
 
+def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
+    """Return the hashes of a column's values in one form; empty if it has a different form."""
+    if is_member:
+        return profile.form_sketch
+    return b"" if _form_of(profile) else profile.sketch
+
+
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
@@ -61,7 +68,7 @@ def _measure_in_form(
     `members` marks the columns whose values the form rewrites.
     """
     columns = zip(lake.profiles, members, strict=True)
-    sketches = [profile.form_sketch if member else profile.sketch for profile, member in columns]
+    sketches = [_sketch_in_form(profile, is_member=bool(member)) for profile, member in columns]
     pairs = estimate_pairs(lake, sketches, _count_with_members(sketches, members))
     left, right, _, containment = pairs
     # In a form, the values are numbers, dates or times, whatever they are as written.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.util import hash_array
 
@@ -76,6 +76,7 @@ def expected(left: Sequence[str], right: Sequence[str]) -> tuple[float, float]:
 
 
 @given(st.lists(CODES, min_size=2, max_size=5))
+@example([["0000"], ["0", "1"]])  # padded digits and truth words: two forms
 def test_pairs_overlap_as_written_or_in_the_form(
     make_lake: MakeLake, columns: list[list[str]]
 ) -> None:
