@@ -67,7 +67,7 @@ def reduce_each(
 
 
 def index_within(bounds: Indices) -> Indices:
-    """Number the items of each concatenated sequence, starting from 0.
+    """Number the items of several concatenated sequences, from 0 in each sequence.
 
     Args:
         bounds: The start of each sequence, followed by the end of the last one.
@@ -206,12 +206,12 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Return, as bits, which classes of bytes occur in each string.
+        """For each string, return the bitwise OR of the bits that `table` assigns to its bytes.
 
-        Each class is one bit of the result.
+        A bit stands for a class of bytes, so the result tells which classes occur in the string.
 
         Args:
-            table: For each of the 256 bytes, bits that represent its classes.
+            table: For each of the 256 bytes, the bits of its classes.
 
         Returns:
             For each string, the bits of all its bytes.

@@ -1,4 +1,4 @@
-"""Find the Preview pages and agent instructions that others wrote in DataHub.
+"""Find the Preview pages and agent instructions in DataHub that this pipeline did not write.
 
 A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
 only if it is free or its own.
@@ -28,7 +28,9 @@ def read_claims(
     config: EmitConfig,
     graph: DataHubGraph,
 ) -> ExistingState:
-    """Return `existing` plus the Preview pages and agent instructions that others wrote.
+    """Return `existing` plus the Preview pages and agent instructions not from this pipeline.
+
+    It then also lists the datasets that have an `embed` aspect.
 
     Args:
         existing: The metadata without these.

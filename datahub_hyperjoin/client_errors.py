@@ -162,7 +162,7 @@ def is_denied(error: Exception) -> bool:
 def translate_errors(
     graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
 ) -> Iterator[None]:
-    """Translate client errors in a `with` block into errors of this package.
+    """Translate errors of DataHub's client in a `with` block into the errors that `build` makes.
 
     Args:
         graph: The client.

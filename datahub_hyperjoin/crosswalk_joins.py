@@ -70,7 +70,10 @@ def _measure_bridges(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks, or reuse the evidence of unchanged tables."""
+    """Measure joins through crosswalks, or reuse their evidence if the tables have not changed.
+
+    A bridge is one join through a crosswalk. `note_unread` receives each table that cannot be read.
+    """
     stored = store.bridge_evidence(bridges, tables)
     changed = [bridge for bridge in bridges if bridge not in stored]
     measured: Mapping[Bridge, Evidence] = {}
@@ -97,7 +100,7 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Choose each pair's evidence: measured directly, or through a crosswalk.
+    """Choose direct evidence, except for accepted pairs that join far better through a crosswalk.
 
     An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
     All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.

@@ -162,7 +162,10 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Convert column names to a cell: one plain name as text, all else as a tuple."""
+    """Convert the column names of one side of a join to a cell: text for one, a tuple for several.
+
+    A single name is also a tuple if it has spaces around it or begins like a JSON list of names.
+    """
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
     return name if is_plain else columns
@@ -240,9 +243,10 @@ def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Return whether the file has all required columns, and no unknown columns.
+    """Note each unknown column and each missing required one; return whether there are none.
 
-    Each fault is noted.
+    In a JSON file, the columns are the keys of an entry. `missing` is the advice in the note about
+    missing columns; their names follow it.
     """
     unknown = [name for name in names if name not in _NAMES]
     for name in unknown:

@@ -55,9 +55,10 @@ class Led:
     """URNs of columns and datasets that list joins."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """Give this run's joins the scores and roles that other pipelines wrote.
+        """For each join that another pipeline writes, take over the score and role that it wrote.
 
-        Joins that no other pipeline writes keep their own scores and roles.
+        The role tells how the columns are related, for example as a reference. Joins that no other
+        pipeline writes keep their own scores and roles.
 
         Args:
             publication: The joins of this run.
@@ -74,7 +75,9 @@ class Led:
         )
 
     def protect(self, existing: ExistingState) -> ExistingState:
-        """Stop this run from changing the relationships and queries that other pipelines write.
+        """Return a copy of `existing` that protects relationships and queries of other pipelines.
+
+        This run then leaves them unchanged.
 
         Args:
             existing: The metadata that limits what the run may write.
@@ -108,14 +111,14 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop the workunits for structured properties that older pipelines write.
+        """Drop structured properties that older pipelines write, except for entities in `news`.
 
-        This concerns columns and datasets whose joins did not change. Older pipelines list the
-        joins of this pipeline there, too.
+        The entities are columns and datasets. Where the joins of one did not change, the older
+        pipelines already list this pipeline's joins, too.
 
         Args:
             units: The metadata of this run's joins.
-            news: URNs of the columns and datasets to which it adds something.
+            news: URNs of the columns and datasets whose joins changed, as from the method `news`.
 
         Yields:
             The other workunits, in order.

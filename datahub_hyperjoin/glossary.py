@@ -1,4 +1,4 @@
-"""Find the glossary terms of joinable columns, and columns from which people removed terms."""
+"""Find the glossary terms of joinable columns, and the terms that people removed from columns."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def read_glossary(
     graph: DataHubGraph,
     namespace: str,
 ) -> Glossary:
-    """Find the glossary terms of joinable columns, and columns from which people removed terms.
+    """Find the glossary terms of joinable columns, and the terms that people removed from columns.
 
     A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
     the terms of the column since. A term that is back is no longer removed.

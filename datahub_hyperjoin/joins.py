@@ -74,7 +74,7 @@ class Evidence:
 
     @property
     def containment(self) -> float:
-        """The higher of the left and the right containment."""
+        """The greater of `left_containment` and `right_containment`."""
         return max(self.left_containment, self.right_containment)
 
     @property

@@ -144,9 +144,10 @@ def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> Writt
 def shared_joins(
     catalog: Catalog, own: Container[str], others: Sequence[OtherPipeline]
 ) -> list[Join]:
-    """Return the joins that other active pipelines write, but this run does not.
+    """Return the joins that other active pipelines wrote and that this run does not write.
 
-    A column and a dataset have one list of joins, whichever pipeline writes it.
+    Joins that are hidden in DataHub or rejected are left out. A column and a dataset have one list
+    of joins, whichever pipeline writes it.
 
     Args:
         catalog: The relationships of the catalog and the decisions of people.

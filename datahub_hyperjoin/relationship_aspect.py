@@ -95,7 +95,10 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """Return whether the left table is the relationship's source if a join has no direction."""
+    """Return whether the left table becomes the relationship's source for an undirected join.
+
+    It does if the URN of its dataset sorts after that of the right table's dataset.
+    """
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
 

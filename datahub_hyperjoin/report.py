@@ -143,7 +143,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Report how many datasets and joins the catalog already has.
+        """Report the catalog's datasets, declared joins and decisions, and deleted suggestions.
 
         Args:
             datasets: The tables that have a dataset in the catalog.
@@ -189,7 +189,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         crosswalks: Sequence[CrosswalkJoin] = (),
         named: Sequence[Join] = (),
     ) -> None:
-        """Format the best joins as a table for the end of the report.
+        """Put a table of the best joins, verified or not, at the end of the report.
 
         Args:
             joins: The joins, best first.

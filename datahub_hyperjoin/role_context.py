@@ -1,4 +1,4 @@
-"""Facts about a join, stored as text with the tag that marks the join's role.
+"""Facts about a join, kept as text in the `context` of the tag that states the join's role.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -30,7 +30,7 @@ _MEASURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join, stored as text with the tag that marks the join's role."""
+    """Facts about a join, kept as text in the `context` of the tag that states the join's role."""
 
     source_fan_out: float | None = None
     """Mean rows of the join for each row of the source that has a value; None if unknown, as are
@@ -77,7 +77,7 @@ class RoleContext:
 
     @property
     def text(self) -> str:
-        """The facts as compact JSON."""
+        """The facts about the join, as compact JSON."""
         facts = asdict(self)
         # Most joins have none of these; without them, their text is that of earlier versions.
         rare = {name for name in ("compared_as", "via") if not facts[name]}

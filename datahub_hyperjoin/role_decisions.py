@@ -91,7 +91,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether the right column repeats too many values to be a key.
+    """Return whether the right column of the measured pair repeats too many values to be a key.
 
     The fan-out also counts rows without a match. Their number is known only for distinct values.
     """
@@ -213,9 +213,10 @@ class _Decisions:
         return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Give a join the role that follows from the keys to which its columns refer.
+        """Give a join the role that its columns' references imply; None if they imply none.
 
-        Return None if no role follows. Two columns are siblings if they refer to the same key.
+        Two columns are siblings if they refer to the same key. `left` and `right` are the indices
+        of the join's columns in the lake.
         """
         relations = self.relations
         if join.measured.compared_as not in _VALUE_FORMS:
@@ -231,7 +232,9 @@ class _Decisions:
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Add a direction to a join that the catalog or a person confirms.
+        """Let a confirmed join refer to its stated key (`target`), else as the data suggests.
+
+        The catalog or a person confirms the join. A target that repeats too many values is ignored.
 
         The catalog may state several keys for one column. The relations contain only one of them.
         """
@@ -265,15 +268,18 @@ class _Decisions:
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Give a join the role `reference` or `one-to-one`, depending on its cardinality."""
+    """Set a join's referenced column, and its role: `one-to-one` or `reference`.
+
+    The cardinality decides the role.
+    """
     is_one = join.measured.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
 def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
-    """Return a sort key that puts references and one-to-one joins first.
+    """Return a sort key for the joins of a query column: references and one-to-one joins first.
 
-    Among these, joins that repeat no row come first.
+    Among these, joins that do not repeat rows of the query column's table come first.
     """
     on_left = any(left == query for left, _ in join.pairs)
     repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
@@ -283,7 +289,7 @@ def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
-    """Rank the join partners of each column.
+    """For each column, return at most `count` join partners as suggestions, the best first.
 
     Accepted joins come first, then joins that repeat no row of the column's table, references
     before others, then references to the column.

@@ -42,7 +42,9 @@ def settle(
 
 
 def scores_to_remember(publication: Publication) -> dict[str, float]:
-    """Return the scores of the joins that have no relationship of their own.
+    """Return the scores of joins that get no relationship, because other joins imply them.
+
+    They are given by the URN that the relationship would have.
 
     Args:
         publication: The joins that are written.

@@ -44,7 +44,7 @@ def is_leftover(name: str) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file in one step, after its new content is complete.
+    """Let a `with` block write a new file, then replace the old file with it in one step.
 
     Only its owner can read the new file.
 
@@ -69,7 +69,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def using(folders: Mapping[str, Path | None]) -> Iterator[None]:
-    """Lock folders against other runs, and clean up after killed runs.
+    """Lock folders against other runs in a `with` block, and delete leftovers of killed runs.
 
     Args:
         folders: The folders by recipe key; None for a key that is not set. Missing folders are
@@ -127,7 +127,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def replacing_sealed(path: Path) -> Iterator[Path]:
-    """Replace a file in one step, and end the new file with a checksum.
+    """Let a `with` block write a new file, then add a checksum and replace the old file.
 
     Args:
         path: The file.

@@ -92,7 +92,7 @@ def pair_of(left: ColumnId, right: ColumnId) -> Pair:
 
 
 def in_order(columns: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Sort the pairs of columns that a join compares, and decide which side is first.
+    """Sort the pairs of columns of a join, and always put the same side of the join first.
 
     The result is the same if the sides of all pairs are swapped.
 

@@ -60,7 +60,7 @@ class Notation(str, Enum):
 
     @property
     def form(self) -> ValueForm:
-        """The value form in which values of this notation are compared.
+        """The form to which values in this notation are converted before they are compared.
 
         >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
         True
@@ -227,7 +227,10 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether the conversion to a value form changes any of the values."""
+    """Return whether any value changes if values of a notation are converted to its value form.
+
+    Truth words count only if there are exactly two values, one true and one false.
+    """
     written = {canonical_form(value, notation) for value in values}
     if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == _TRUTHS:
         return False

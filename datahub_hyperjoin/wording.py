@@ -23,7 +23,7 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 
 
 def count_others(count: int, most: int) -> list[str]:
-    """Return the end of a shortened list, such as `and 3 more`.
+    """Return the end of a list that is cut to `most` names, such as `["and 3 more"]`.
 
     Args:
         count: Number of all names.

@@ -48,7 +48,7 @@ class Domain:
 def find_domains(
     joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
 ) -> tuple[Domain, ...]:
-    """Find value domains: groups in which most pairs of columns join.
+    """Group columns into value domains, in which most pairs join; choose a representative of each.
 
     Groups are merged along the joins as long as most pairs of the merged group join. A chain of
     columns, each similar only to the next one, therefore stays apart.
@@ -68,7 +68,7 @@ def find_domains(
 
 
 def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
-    """Remove the joins that are redundant within a value domain.
+    """Drop the joins of each value domain that are not needed to connect its columns.
 
     What is left of a domain is a star around its representative. A member that does not join the
     representative keeps its best join with a member that is already connected. Joins that the
@@ -120,10 +120,10 @@ class _Groups:
         return cls({end: end for end in links}, {end: [end] for end in links}, links)
 
     def merge(self, left: ColumnId, right: ColumnId) -> bool:
-        """Merge the groups of two columns if enough joins connect these groups.
+        """Merge two columns' groups if enough joins connect the groups; return whether they merged.
 
         A column of the smaller group must join, on average, half of the larger group or two of its
-        columns. The return value says whether the groups were merged.
+        columns.
         """
         ends = {self.group[left], self.group[right]}
         if len(ends) == 1:
@@ -205,10 +205,11 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a sort key for choosing a domain's representative: uniqueness, then coverage.
+    """Return a sort key by which the representative column of a value domain is chosen.
 
-    Coverage is the number of distinct values times the completeness. Both parts of the key are zero
-    if the coverage is unknown or less than `enough`.
+    The key consists of the uniqueness and the coverage; the greatest key wins. Coverage is the
+    number of distinct values times the completeness. Both parts of the key are zero if the coverage
+    is unknown or less than `enough`.
     """
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0

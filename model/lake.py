@@ -29,7 +29,7 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """All columns that a join can compare, grouped by table.
+    """All columns whose values can be compared, grouped by table.
 
     The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """
@@ -45,7 +45,7 @@ class Lake:
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Collect the columns that a join can compare, in the order of the tables.
+        """Collect the columns whose values can be compared, in the order of the tables.
 
         Args:
             tables: The profiles of all tables; tables that could not be read are skipped.

@@ -94,7 +94,7 @@ def _train(
 def encode_by_network(
     index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]
 ) -> tuple[Float32[np.ndarray, "column width"], str, bool]:
-    """Compute an embedding for every column, with a saved or a new network.
+    """Compute an embedding for every column, with a saved network or one trained in this run.
 
     See `encode` for the errors.
 

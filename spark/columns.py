@@ -111,7 +111,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Choose which columns to read, and write notes about unusable columns.
+    """Return the columns to read, and notes that tell users which columns cannot be used.
 
     Args:
         columns: All columns.

@@ -19,7 +19,7 @@ _PROCESS_BYTES = 1 << 24
 
 
 def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int) -> pa.Table:
-    """Run tasks in one process per core, or in fewer processes for small tables.
+    """Run tasks in one process per core, or in fewer if the tables are small (`size`).
 
     A task that crashes its process does not stop this program.
 

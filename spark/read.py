@@ -73,9 +73,7 @@ def read_table(
     max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
 ) -> TableStream:
-    """Open a table as a stream of rows.
-
-    Limits apply to rows and bytes.
+    """Open a table as a limited stream of rows, with all columns or those in `paths`.
 
     Args:
         table: The table.
@@ -137,7 +135,7 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
 
 
 def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> TableStream:
-    """Open a file with the reader that fits its format.
+    """Open a file with the reader for its format, to read all columns or those in `paths`.
 
     Args:
         file: The file, or a sheet in it.
@@ -166,7 +164,7 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
 
 
 def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
-    """Open a byte range of a delimited text file.
+    """Open a byte range of a delimited text file, to read all columns or those in `paths`.
 
     Args:
         file: The file.

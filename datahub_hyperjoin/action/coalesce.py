@@ -1,4 +1,4 @@
-"""Run a function shortly after a change in DataHub, once for all changes in that time."""
+"""Run a function after changes in DataHub, once for all changes within a waiting time."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ _MAX_TRIES = 5
 
 
 class CoalescedRuns:
-    """A thread that runs a function once for all changes within a waiting time.
+    """A thread that collects changes for a while, then runs a function once for all of them.
 
     All changes within a waiting time share a run. A change during a run causes one further run,
     since that run may have read the catalog before.

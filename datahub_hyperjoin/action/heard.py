@@ -157,9 +157,10 @@ class Hearing:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return which property lost entries, and the URNs of the columns in those entries.
+        """Return the first property that lost entries, and the URNs of those entries' columns.
 
-        A person who edits an entry or adds one has removed nothing.
+        `before` and `after` hold the entries of each property. No URN is returned if no property
+        lost an entry. A person who edits an entry or adds one has removed nothing.
         """
         joinable = property_urn(self.namespace, JOINABLE_WITH)
         partners = before.get(joinable, [])

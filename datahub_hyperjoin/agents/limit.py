@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 def add_entries(
     answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
 ) -> Answer:
-    """Add entries to an answer, up to the maximum length of an answer.
+    """Add the entries after the first `skip` to an answer, as far as its maximum length allows.
 
     Args:
         answer: The answer.
@@ -81,9 +81,10 @@ def _cut(most: int, _: str, text: str) -> str:
 
 
 def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
-    """Replace each text in an answer with the result of a function.
+    """Replace each text in an answer, at any depth, with `change(key, text)`.
 
-    The function gets the key of the text and the text.
+    The key is the one under which the text stands in the answer; it is `key` for a text outside
+    dictionaries.
     """
     match value:
         case dict():

@@ -32,7 +32,7 @@ Ends = tuple[TableId, TableId]
 def find_safe_path(
     joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
 ) -> JoinPath | None:
-    """Find the best safe path of joins between two tables.
+    """Find the best safe path of joins between two tables, with at most `most` joins.
 
     The rows of one table do not repeat along a safe path. Many joins that are probably right make a
     path that is probably wrong, so the path as a whole needs the joinability of a safe join.
@@ -74,9 +74,10 @@ def choose_among(
 def answer_path(
     path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
 ) -> Answer:
-    """Build the answer that describes a safe path.
+    """Build the answer that describes a safe path, or that asks the user to choose between joins.
 
-    If several safe joins connect the same datasets, the answer asks the user to choose.
+    The user chooses if several safe joins connect the same datasets. The description also lists
+    unsafe references among `joins` that the user may mean instead.
 
     Args:
         path: A safe path.
@@ -131,7 +132,7 @@ def _doubtful_rivals(
 def explain_no_path(
     joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
 ) -> Answer:
-    """Explain why no safe path connects two datasets, and what would help.
+    """Explain why no safe path of at most `most` joins connects two datasets, and what would help.
 
     Args:
         joins: All joins of the catalog.

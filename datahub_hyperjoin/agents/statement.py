@@ -65,9 +65,9 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table of a path except the first, with the pairs of columns that join it.
+    """Yield each table of a path but the first, with the pairs that join it to the table before.
 
-    The pairs join the table to the preceding table. A crosswalk is a table of its own.
+    A crosswalk is a table of its own.
     """
     for join in joins:
         if join.via:

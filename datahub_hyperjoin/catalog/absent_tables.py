@@ -15,10 +15,11 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Warn about missing tables that are not removed in DataHub, and return these tables.
+    """Return the missing tables whose datasets are not removed in DataHub, and warn about them.
 
-    A folder that is not mounted looks like a folder whose tables were deleted. Only the catalog can
-    tell: when a table is deleted for good, a connector or a person also removes its dataset.
+    A missing table belonged to the last run, but does not belong to this one. A folder that is not
+    mounted looks like a folder whose tables were deleted. Only the catalog can tell: when a table
+    is deleted for good, a connector or a person also removes its dataset.
 
     Args:
         graph: DataHub's server.

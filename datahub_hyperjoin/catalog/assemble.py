@@ -68,7 +68,7 @@ def assemble_facts(
 def _composites(
     stated: Mapping[JoinedColumns, CatalogEvidence], deleted: Iterable[str]
 ) -> dict[str, CatalogEvidence]:
-    """Return the catalog evidence of each composite join, by the URN of its relationship.
+    """Return the evidence of each composite join by relationship URN; `deleted` ones are rejected.
 
     Any other decision overrides a deletion.
     """

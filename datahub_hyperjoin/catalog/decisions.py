@@ -59,7 +59,7 @@ def read_decisions(
     filed: Iterable[JoinDecision] = (),
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Read people's decisions about joins.
+    """Collect people's decisions about joins, made in the catalog, in a file or by deletion.
 
     Args:
         graph: DataHub's server.
@@ -85,7 +85,7 @@ def read_decisions(
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
-    """Return the URNs of the deleted relationships that join several pairs of columns.
+    """Return the URNs of composite joins among deleted relationships, given their first pairs.
 
     Args:
         deleted: The first pair of each deleted relationship, by URN.
@@ -198,7 +198,7 @@ def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
 def decisions_of_column(
     urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
 ) -> Iterator[JoinDecision]:
-    """Yield the decisions stored in the structured properties of one column.
+    """Yield the decisions in a column's structured properties; `verdicts` tells what each means.
 
     Args:
         urn: URN of the column.

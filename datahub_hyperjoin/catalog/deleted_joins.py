@@ -124,7 +124,7 @@ def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
 def infer_deleted(
     graph: DataHubGraph, namespace: str, relationships: Mapping[str, Relationship], warn: Warn
 ) -> dict[str, Pair]:
-    """Find the suggestions that people deleted, if the pipeline's checkpoint is lost.
+    """If the pipeline's checkpoint is lost, infer which suggestions people deleted.
 
     Columns still list the joins of its last run. One without a relationship was deleted, unless it
     never had one: a join in two steps, or a join that others of the same value domain imply.
@@ -162,7 +162,7 @@ def infer_deleted(
 def _read_partners(
     graph: DataHubGraph, namespace: str, name: str, warn: Warn
 ) -> dict[ColumnId, set[ColumnId]]:
-    """Map each column that has a given property to the other columns that the property lists."""
+    """For each column, read the other columns that its structured property `name` lists."""
     found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
     try:
         for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):

@@ -124,7 +124,11 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
 
 
 def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
-    """Translate only the request errors in a `with` block into errors of this package."""
+    """Within a `with` block, translate request errors into errors of this package.
+
+    Parsing errors are left as they are. The message is about `subject`. The requested entity type,
+    `entity`, may be empty.
+    """
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )
@@ -149,7 +153,7 @@ def _pages(
     filters: RawSearchFilter | None,
     removed: bool,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read entities page by page through DataHub's scroll endpoint.
+    """Read entities, also hidden ones if `removed`, page by page through DataHub's scroll endpoint.
 
     Each page depends on the cursor of the page before, so an error cannot be skipped: every reason
     to use the slower way is raised as `_NoScrollError`, and all other errors end the run.
@@ -188,7 +192,7 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Return the distinct URNs of the entities that a search finds."""
+    """Return the distinct URNs that a search finds, also of soft-deleted entities if `removed`."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(
@@ -207,7 +211,7 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Search for entities of one type, and read the given aspects of each.
+    """Find entities of one type, optionally also soft-deleted ones, and read the given aspects.
 
     A request reads up to a thousand entities.
 

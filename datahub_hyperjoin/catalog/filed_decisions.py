@@ -1,4 +1,4 @@
-"""Find the columns that the decisions in the recipe's file refer to."""
+"""Find the columns to which the decisions in the decisions file refer."""
 
 import re
 from collections import defaultdict
@@ -101,7 +101,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert decisions from the file to the type that decisions from DataHub have.
+    """Convert the decisions of a decision file to the type of decisions from DataHub.
 
     Args:
         filed: The decisions; those about unknown tables are left out.

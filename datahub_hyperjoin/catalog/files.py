@@ -125,11 +125,11 @@ def split_name(name: str) -> tuple[str, FileFormat | None]:
 def table_path(
     path: PurePosixPath, formatted: AbstractSet[PurePosixPath] = frozenset()
 ) -> PurePosixPath:
-    """Return the path of the table to which a file belongs.
+    """Return the path of the table to which a file belongs: the file itself or a folder above it.
 
-    The table is the file itself or a folder above the file. A folder is a table if it is a Delta or
-    Iceberg table (`formatted`), if its name has the extension of a table file, if it has folders
-    named `key=value`, or if its files have the prefix that Spark gives to the parts of a table.
+    A folder is a table if it is a Delta or Iceberg table (`formatted`), if its name has the
+    extension of a table file, if it has folders named `key=value`, or if its files have the prefix
+    that Spark gives to the parts of a table.
 
     >>> [str(table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']

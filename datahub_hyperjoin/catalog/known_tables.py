@@ -77,7 +77,7 @@ def find_datasets(
     names: FolderNames | None,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the dataset of each table by the table's name or by the path of the table's file.
+    """Find the dataset of each table by the table's name, or else by the path of its file.
 
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 
@@ -85,7 +85,8 @@ def find_datasets(
         tables: The tables that can be read.
         datasets: The datasets of their platforms.
         names: How files are named; None if the recipe has no local folder.
-        earlier: Tables about which the last run wrote anything.
+        earlier: Tables about which the last run wrote anything; of datasets that match a file
+            equally well, theirs is preferred.
 
     Returns:
         The tables under the names of their datasets.
@@ -118,7 +119,7 @@ def find_datasets(
 def select_known(
     known: KnownTables, datasets: Mapping[TableId, Dataset], *, filtered: bool, warn: Warn
 ) -> KnownTables:
-    """Keep only the tables that have a dataset in DataHub.
+    """Keep the tables that have a dataset in DataHub, and report others unless `filtered`.
 
     Args:
         known: The tables under the names of their datasets.

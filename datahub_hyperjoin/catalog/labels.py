@@ -43,9 +43,9 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """The path of each labelled column, with the URN of the label.
+        """The path of each column with a tag or glossary term, and the URN of that tag or term.
 
-        The path is empty for a label of the dataset.
+        The path is empty for a tag or term of the dataset.
         """
         ...
 
@@ -105,7 +105,7 @@ def mark_personal(
     names: Mapping[str, str],
     patterns: Sequence[str],
 ) -> list[Table]:
-    """Mark the columns that tags or glossary terms label as personal data.
+    """Mark columns as personal data if the name or ID of a tag or term matches a pattern.
 
     Args:
         tables: The tables.

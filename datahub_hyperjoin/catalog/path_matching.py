@@ -109,7 +109,7 @@ def match_paths(
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
-    """Count how many components two paths have in common at their ends.
+    """Count the trailing components that two paths share.
 
     Args:
         path: The path of a file.

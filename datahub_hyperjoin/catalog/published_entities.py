@@ -78,9 +78,7 @@ def read_published_entities(
     hiders: Collection[str],
     warn: Warn,
 ) -> PublishedEntities:
-    """Find out which of the given entities were hidden, edited or deleted.
-
-    The entities are SQL queries, documents and glossary terms.
+    """Find out which SQL queries, documents and terms were hidden, edited or deleted, and by whom.
 
     A hidden entity was hidden by us only if the run that last wrote its status is a run of this
     source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,
@@ -142,9 +140,10 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the URNs of the entities whose main aspect has arrived in DataHub.
+    """Return the URNs of the entities that have arrived in DataHub.
 
-    An entity that no run has read back (`unseen`) has arrived once its main aspect is there.
+    Of an entity that no run has read back (`unseen`), the main aspect, such as the SQL of a query,
+    must be there. The others have arrived earlier.
     """
     return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 

@@ -189,9 +189,10 @@ def _read_join_history(
     filed: Sequence[FiledDecision],
     warn: Warn,
 ) -> _JoinHistory:
-    """Read the catalog's relationships, and people's decisions about joins.
+    """Read the catalog's relationships, and people's decisions in it, in `history` and in `filed`.
 
-    Some rejections are known only from earlier runs.
+    `filed` has the decisions of the recipe's file, and `history` what earlier runs wrote. Some
+    rejections are known only from earlier runs.
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a

@@ -106,7 +106,7 @@ def read_relationships(
     warn: Warn,
     others: Collection[str] = (),
 ) -> dict[str, Relationship]:
-    """Read all relationships in the catalog, including hidden relationships.
+    """Read all relationships in the catalog, including hidden and not yet indexed ones.
 
     The search index shows new entities with a delay, so relationships that an earlier run wrote and
     the search does not return are requested by URN.
@@ -143,7 +143,7 @@ def read_relationships(
 def read_relationship(
     urn: str, aspects: Aspects, *, recorded: bool, hiders: Collection[str], warn: Warn
 ) -> Relationship | None:
-    """Build a `Relationship` from the aspects of an entity.
+    """Build a `Relationship` from an entity's aspects and from what earlier runs wrote or hid.
 
     Args:
         urn: URN of the entity.
@@ -224,7 +224,7 @@ def find_deleted(
     writes_arrived: bool,
     warn: Warn,
 ) -> frozenset[str]:
-    """Find the entities that people hard-deleted after an earlier run wrote them.
+    """Of the entities in `written`, find those that are missing because people hard-deleted them.
 
     A missing entity is a rejection only if a person deleted it. Three other causes look the same.
     An entity that no run has seen in the catalog was lost on its way there. People delete entities
@@ -265,7 +265,7 @@ def find_deleted(
 
 
 def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
-    """Check that the given entities no longer exist.
+    """Raise an error if one of the given entities still exists in DataHub.
 
     An entity that is missing from an answer counts as deleted by a person, for good. So an answer
     that is well-formed but incomplete must not be believed.

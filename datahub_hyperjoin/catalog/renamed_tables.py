@@ -68,9 +68,10 @@ def follow_renamed(
     scope: Scope,
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Find renamed tables, and copy decisions about their joins to the new table names.
+    """Copy decisions about joins of renamed tables to the tables' new names.
 
-    A table without a new name of the recipe or of DataHub has one only if its dataset is gone.
+    Only tables that the run does not cover may have been renamed. A table without a new name of the
+    recipe or of DataHub has one only if its dataset is gone.
 
     Args:
         graph: DataHub's server.
@@ -102,9 +103,10 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new name of each renamed table, unless several names are possible.
+    """Find the new names of renamed tables for which there are decisions (`decided`).
 
-    `decided` has the paths of the columns about which people decided.
+    `decided` has, for each table, the paths of the columns about which people decided. A table with
+    several possible new names is left out.
     """
     given = {old: new for old, new in scope.renamed.items() if old in decided}
     urns = {dataset_urn(table): table for table in decided if table not in given}
@@ -224,9 +226,9 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Find the new name of each removed table that has exactly one possible new name.
+    """For each removed table, choose its only possible new name if no other table claims it.
 
-    Warn about each table whose new name is ambiguous.
+    The names in `taken` are claimed already. Warn about each table whose new name is ambiguous.
     """
     # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]

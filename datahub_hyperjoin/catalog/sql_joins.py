@@ -58,7 +58,9 @@ class _Resolver(SchemaResolverInterface):
 def list_joined_pairs(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
-    """Find the pairs of columns that a SQL statement tests for equality.
+    """Find the column pairs that a SQL statement tests for equality; None if parsing fails.
+
+    If a name in the statement matches several tables, those in `subjects` take precedence.
 
     Args:
         statement: A SQL query, or a statement that stores the result of one.

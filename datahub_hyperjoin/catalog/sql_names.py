@@ -27,12 +27,12 @@ class TableLookup:
             self._by_last_part[table.platform, last].append(table)
 
     def find(self, platform: str, parts: Name, subjects: frozenset[TableId]) -> TableId | None:
-        """Return the table that a SQL name refers to.
+        """Return the table that a SQL name refers to; tables in `subjects` take precedence.
 
         Args:
             platform: The platform on which the statement runs.
             parts: The name, with as many outer parts as the statement gives.
-            subjects: Tables that the statement is known to use; they take precedence.
+            subjects: Tables that the statement is known to use.
 
         Returns:
             None if no table or more than one matches the name.

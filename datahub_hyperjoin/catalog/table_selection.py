@@ -72,7 +72,7 @@ class TableSelection:
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """Create a `Table` with the name that DataHub uses.
+        """Create a `Table` with the name that DataHub uses, which is composed of `parts`.
 
         Args:
             title: The name a person would use.

@@ -40,7 +40,7 @@ def _provenance() -> str:
 
 
 def write_lake(folder: Path) -> int:
-    """Write the demonstration lake into a new folder.
+    """Write the demonstration lake into a new folder, and return its number of tables.
 
     Small tables become CSV files, large ones Parquet files. The lake is written to a temporary
     folder and renamed at the end, so an interrupted run leaves nothing behind.

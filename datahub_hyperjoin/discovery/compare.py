@@ -19,7 +19,7 @@ from datahub_hyperjoin.temporary import temporary_folder
 def compare_sources(
     sources: Sequence[Source], progress: RunProgress, model: ModelConfig
 ) -> tuple[LakeComparison, CatalogFacts]:
-    """Search sources for joins, and return the joins with the intermediate results.
+    """Find joins in data sources; return them with intermediate results and declared keys.
 
     Args:
         sources: Folders, databases and dicts of data frames.

@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the pairs of columns that identify a join in a decision.
+    """Return the pairs of columns by which a decision names a join.
 
     Args:
         join: The join. A decision about one through a crosswalk names its two ends.
@@ -32,7 +32,7 @@ def write_about(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build the record of a decision about a join, as a decision file contains it.
+    """Build the record of a decision about a join, in the form that a decision file holds.
 
     Args:
         columns: The columns of the join.

@@ -73,7 +73,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_frame(cls, name: str, kind: str) -> Self:
-        """Report a value that is not a data frame."""
+        """Report that a value given as a data frame has another type (`kind`)."""
         return cls(
             f"{name!r} is a {kind}, which is no data frame. Pass frames of pandas, Polars, Arrow "
             "or Spark"

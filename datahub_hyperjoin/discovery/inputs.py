@@ -53,7 +53,7 @@ class _Listing:
 
 
 def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress") -> list[Table]:
-    """List the tables of all sources.
+    """List the tables of all sources; data frames and DuckDB's tables are first copied to `copies`.
 
     Args:
         sources: Folders, databases and dicts of data frames.

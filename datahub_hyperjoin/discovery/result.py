@@ -114,7 +114,7 @@ class FoundJoins:
         return statement.sql
 
     def path(self, start: str, end: str, *, many_to_many: bool = False) -> "JoinPath":
-        """Find the best path of joins between two tables.
+        """Find the best path of joins between two tables; many-to-many paths only if allowed.
 
         Args:
             start: Name of the first table; its last part suffices if no other table has it.

@@ -18,7 +18,7 @@ from datahub_hyperjoin.urns import column_urn
 def emit_contexts(
     joins: Mapping[TableId, Sequence[CatalogJoin]], foreign: Container[str], written: dict[str, str]
 ) -> Iterator[MetadataWorkUnit]:
-    """Set the instructions for AI agents on each column that has safe joins.
+    """Set the agent instructions of columns with safe joins, unless somebody else wrote them.
 
     Args:
         joins: The joins of each table.
@@ -37,7 +37,7 @@ def emit_contexts(
 
 
 def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
-    """Yield the URNs of columns whose instructions the last run did not write.
+    """Yield the URNs of columns whose instructions for AI agents are not the last run's.
 
     Args:
         contexts: The instructions of columns that have some, by URN.

@@ -16,7 +16,9 @@ from datahub_hyperjoin.urns import DELETED_JOINS, column_urn, property_urn
 def emit_deletions(
     rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Write each rejected pair into the property *Deleted joins* of the pair's first column.
+    """Write rejected pairs into the property *Deleted joins* of their first columns.
+
+    The columns in `listed` that no longer have a pair lose the property.
 
     Args:
         rejected: The pairs that people deleted, hid or rejected; the first column lists the other.

@@ -218,10 +218,10 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write would change an aspect; if so, record the write as sent.
+        """Return False if a write changes nothing; otherwise record it as sent, and return True.
 
-        After a write the snapshot is out of date. From then on, a write is compared with the last
-        one sent.
+        `in_place` says whether the server's aspect has the written content. After a write the
+        snapshot is out of date. From then on, a write is compared with the last one sent.
         """
         news = self._sent[target] != written if target in self._sent else not in_place
         if news:

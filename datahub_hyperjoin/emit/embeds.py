@@ -27,7 +27,7 @@ def embed_url(service: str, dataset: str) -> str:
 
 
 def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
-    """Write the address of the page that a dataset's Preview tab shows.
+    """Set the page that a dataset's Preview tab shows, but keep a page of another source.
 
     Args:
         dataset: URN of the dataset.
@@ -54,7 +54,7 @@ def remove_embed(dataset: str) -> MetadataWorkUnit:
 def find_foreign_embeds(
     embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
 ) -> Iterable[str]:
-    """Yield the URNs of datasets whose Preview tab shows somebody else's page.
+    """Yield the URNs of datasets whose Preview tab shows a page other than the page of joins.
 
     Args:
         embeds: The aspects of datasets that have one, by URN.

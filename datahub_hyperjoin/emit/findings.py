@@ -99,7 +99,7 @@ class Publication:
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
     def shown_by(self, config: EmitConfig) -> frozenset[str]:
-        """Return the URNs of the queries and documents that a run may write for the joins.
+        """Return the URNs of the queries and documents that show these joins in the chosen layers.
 
         Args:
             config: The layers to write.
@@ -174,7 +174,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Unhide an entity that an earlier run hid."""
+    """Unhide an entity; only if `primary`, stateful ingestion may hide it again later."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 
@@ -332,7 +332,7 @@ def _lineage(
 def _embeds(
     publication: Publication, existing: ExistingState, service: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Show each table's joins in its Preview tab, unless the tab shows somebody else's page."""
+    """Make Preview tabs show the tables' joins, but keep tabs that show somebody else's page."""
     for dataset in map(dataset_urn, _by_table(publication.linking)):
         if dataset not in existing.foreign_embeds:
             url = embed_url(service, dataset)

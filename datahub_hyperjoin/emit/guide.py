@@ -118,14 +118,17 @@ class _Page:
         self.text = text
 
     def add(self, part: str, *, reserve: int = 0) -> bool:
-        """Append a part if the size limit allows; return whether the part was appended."""
+        """Append a part if it leaves `reserve` bytes free; return whether the part was appended."""
         fits = len((self.text + part).encode()) + reserve <= MOST_GUIDE_BYTES
         if fits:
             self.text += part
         return fits
 
     def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
-        """Add a section with as many lines as fit, then the number of lines left out."""
+        """Add a section with as many of the first `most` lines as fit.
+
+        The section ends with the number of lines that were left out.
+        """
         if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
             return
         shown = 0
@@ -167,9 +170,9 @@ def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
 
 
 def _condition(join: CatalogJoin) -> str:
-    """Return the join condition, with the table's own columns on the left.
+    """Return the join condition, with the column of the left table first in each comparison.
 
-    An arrow points to the key.
+    The left table is the one that the guide describes. An arrow points to the key.
     """
     arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
     return " and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs)

@@ -60,7 +60,10 @@ def timeless(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether `in_place` can evaluate every path in a patch."""
+    """Return whether the function `in_place` can decide if a patch would change an aspect.
+
+    It can if it knows every path in the patch.
+    """
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 

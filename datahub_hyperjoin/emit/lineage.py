@@ -102,7 +102,7 @@ def direct_joins(
     form: LineageForm = LineageForm.DASHED,
     queries: Container[str] = (),
 ) -> Lineage:
-    """Convert joins to lineage edges, from the referenced column to the referring column.
+    """Convert joins with a direction to lineage edges, from the referenced to the referring column.
 
     A join that would close a cycle is left out. The best joins are converted first. Joins whose
     role has no direction and joins of a table with itself are no lineage. A composite key becomes
@@ -117,7 +117,8 @@ def direct_joins(
         upstreams: Lineage that others wrote, by the URN of the downstream dataset. Only cycles
             through these datasets are seen.
         form: Whether edges between tables are written, too.
-        queries: URNs of the `query` entities that show joins.
+        queries: URNs of the `query` entities that this run writes. An edge names the query of its
+            join only if this run writes that query.
 
     Returns:
         The edges, and the number of joins that were skipped because of cycles.

@@ -86,10 +86,9 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return the changes of a metadata proposal as JSON Patch operations.
+    """Return a proposal's JSON Patch operations; None if it is neither a patch nor a `status`.
 
-    Returns:
-        None for a proposal that is neither a patch nor an aspect `status`.
+    An aspect `status`, which is written as a whole, becomes one operation.
     """
     aspect = proposal.aspect
     if isinstance(aspect, StatusClass):
@@ -265,7 +264,7 @@ def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
 
 
 def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> MetadataWorkUnit:
-    """Add glossary terms to an entity.
+    """Add glossary terms to an entity, in a new `glossaryTerms` aspect unless it `exists`.
 
     Args:
         urn: The entity.

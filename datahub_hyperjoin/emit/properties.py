@@ -97,14 +97,14 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score, the share of values and the relation, as text; a score of 1.00 is omitted."""
+        """Score (unless it is 1.00), `share` and `relation` as text, separated by commas."""
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
 def partners(
     joins: Sequence[Join], ranks: Mapping[tuple[ColumnId, ColumnId], int] = _NO_RANKS
 ) -> dict[ColumnId, list[Partner]]:
-    """Return the join partners of each column, without duplicates.
+    """Return the join partners of each column, best first and without duplicates.
 
     Args:
         joins: The joins, best first.
@@ -148,14 +148,14 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add the listed join partners to those that the run found, without duplicates.
+    """Append each column's join partners in `listed` to those in `found`, without duplicates.
 
     Args:
         found: The partners of each column that the run found.
-        listed: The partners that stay.
+        listed: Further partners, such as those that the catalog lists and that stay there.
 
     Returns:
-        The partners of all columns, those that the run found first.
+        The partners of all columns, those in `found` first.
     """
     merged = {column: [*partners] for column, partners in found.items()}
     for column, kept in listed.items():
@@ -166,9 +166,9 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe how a column relates to its join partner.
+    """Describe how a column relates to its join partner, which it refers to if `leads_on` is true.
 
-    `leads_on` states whether the column refers to the partner. Only references depend on it.
+    Only references depend on `leads_on`: seen from the key, they read the other way round.
     """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:

@@ -38,7 +38,7 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe, in English, the evidence of a join and the result of the join's SQL.
+    """Describe, in English, a join's evidence, from the side of `first`, and the SQL's result.
 
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.
@@ -131,9 +131,9 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe, in English, a join that goes through a crosswalk.
+    """Describe, in English, a join through a crosswalk, from the side of `first`.
 
-    The text gives the evidence and the result of the SQL.
+    The text gives the evidence and the result of the SQL. Table a is the table of `first`.
     """
     evidence = join.evidence if first == join.left else join.evidence.reversed
     compared = f" It compares values as {statement.compared}." if statement.compared else ""

@@ -107,9 +107,9 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Store the failed withdrawals in the checkpoints.
+        """Record deletions of metadata that did not reach DataHub, for the next run to repeat.
 
-        The next run then repeats them.
+        `withdrawals` are the workunits of these deletions. They are recorded in the checkpoints.
         """
         aspects = {(unit.get_urn(), aspect_name(unit)) for unit in withdrawals}
         last, written = self._handler.last(), self._handler.current()
@@ -135,7 +135,11 @@ def _send_now() -> None:
 def _await(
     left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
 ) -> Sequence[Written]:
-    """Wait for changes to reach the catalog, and return those that did not."""
+    """Wait for the changes in `left` to reach the catalog, and return those that did not.
+
+    `look` returns those of the given changes that are not in the catalog yet. The wait ends when
+    none has arrived for `_PATIENCE` seconds.
+    """
     end = time.monotonic() + _PATIENCE
     try:
         while left and time.monotonic() < end:

@@ -17,7 +17,9 @@ _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join as a relationship, with tags for confidence (such as `high`) and role.
+    """Write a join as a relationship with its role, confidence and reason for lacking SQL, if any.
+
+    The role and the confidence, such as `high`, are tags.
 
     Args:
         join: The join.

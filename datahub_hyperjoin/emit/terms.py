@@ -191,11 +191,11 @@ def _singular(word: str) -> str:
 def create_term(
     term: str, group: ColumnGroup, name: str, titles: Mapping[TableId, str], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Create a term and its term group, unless they exist.
+    """Create a glossary term for joinable columns, and the term's parent, unless they exist.
 
     Args:
         term: URN of the term.
-        group: Its columns.
+        group: The columns that get the term.
         name: Its name.
         titles: Names of the tables.
         namespace: Prefix of the terms.

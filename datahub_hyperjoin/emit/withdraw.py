@@ -37,7 +37,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw metadata that the last run wrote, but this run did not write again.
+    """Withdraw what the last run wrote and this run did not, unless it is over `threshold` percent.
 
     Args:
         last: The state that the last run wrote.

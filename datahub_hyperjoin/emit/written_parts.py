@@ -30,7 +30,7 @@ def dataset_of_column(column: str) -> str:
 
 
 def united_terms(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Merge the columns that two states list for each glossary term."""
+    """Merge two maps from the URN of a glossary term to the URNs of its columns."""
     return {urn: [*one.get(urn, ()), *other.get(urn, ())] for urn in one.keys() | other.keys()}
 
 

@@ -34,9 +34,9 @@ JOB = JobId("hyperjoin_written_state")
 
 
 class WrittenState(CheckpointStateBase):
-    """The URNs of the metadata that a run wrote.
+    """The record of the metadata that a run wrote, and of what people rejected or deleted.
 
-    It also holds what people rejected or deleted.
+    Entities are recorded by their URNs.
     """
 
     # A later version may store more.
@@ -151,7 +151,7 @@ class WrittenState(CheckpointStateBase):
         return frozenset(chain(own, map(dataset_of_column, joined), flowing))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
-        """Return the part of the state that concerns the given datasets.
+        """Return the entries of the state that concern the given datasets or queries.
 
         Relationships are left out: they are either written again or no longer wanted.
 
@@ -207,7 +207,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without the entries of another state; all relationships stay.
+        """Return a copy without the entries of `part`, but with all relationships of this state.
 
         Args:
             part: The other state.

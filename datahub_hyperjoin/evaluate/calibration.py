@@ -44,7 +44,9 @@ BinnedScores = Float[np.ndarray, "query bin fact"]
 def bin_scores(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
 ) -> BinnedScores | None:
-    """For each query column, summarise the candidates in bins of similar scores.
+    """Group each query column's candidates into bins of similar scores, and summarise each bin.
+
+    The summary of a bin is the number of candidates, how many of them join, and the sum of scores.
 
     Args:
         truth: The columns that join with each query column.
@@ -86,9 +88,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average a method's binned scores over the query columns.
-
-        The same averages are computed for each bootstrap sample.
+        """Average a method's binned scores over its query columns, and over each bootstrap sample.
 
         Args:
             binned: A method's scores.

@@ -139,9 +139,10 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append to a ranking the candidates that were found by name alone.
+    """Append to a query column's ranking the candidates that only names suggest (`named`).
 
-    Only pairs with a table that was not read are appended.
+    They are appended only where the rows of the query column's or the candidate's table were not
+    read (`unread`).
     """
     further = (each for each in named if {query.table, each.candidate.table} & {*unread})
     return [*ranking, *further][:RANKING_LENGTH]

@@ -47,7 +47,7 @@ class EvaluationProgress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Report the start of a stage.
+        """Report the start of a stage; the `with` block contains the work.
 
         Args:
             name: The stage, as the user reads it.

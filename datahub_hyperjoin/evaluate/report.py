@@ -140,9 +140,10 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Write the results and each method's rankings to a folder.
+    """Write the results and rankings to a folder; if `apart`, rankings to one subfolder per lake.
 
-    The results are in `evaluation.txt` and `evaluation.csv`.
+    The results are in `evaluation.txt` and `evaluation.csv`, and the rankings of each method and
+    seed in a file `predictions-*.csv`.
 
     Args:
         folder: The folder; it is created if necessary.

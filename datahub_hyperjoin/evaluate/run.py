@@ -153,7 +153,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method once per seed on one lake, and score the rankings.
+    """Run each method on each seed's version of one lake, and score the rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.

@@ -118,7 +118,7 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the ranking method's scores, grouped in bins, by seed and query column.
+        """Return the binned scores for each seed and query column; None if any score is invalid.
 
         The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
         lake lacks.
@@ -164,9 +164,9 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise the metrics and costs of this ranking method's runs.
+        """Summarise the runs of this ranking method, and compare them with those of `first`.
 
-        If `first` is given, compare this method with it.
+        The metrics are compared, but not the costs. Without `first`, nothing is compared.
         """
         runs = self.values.runs
         return MethodSummary(
@@ -202,7 +202,10 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
-        """Summarise one metric of the ranking method over query columns and seeds.
+        """Summarise one metric of this ranking method, with its difference from `first`.
+
+        The summary covers all query columns and seeds. `first` is the method with which all others
+        are compared, if there is one.
 
         With a ceiling, which is the best value possible for each query column, the value, the
         difference and the spread are shares of the mean ceiling.

@@ -192,7 +192,7 @@ def _misses(
     ranks: tuple[RankAccount, ...],
     config: ModelConfig,
 ) -> Iterator[str]:
-    """Yield a reason for each direction in which the ranking does not suggest a pair."""
+    """For each column of a pair, yield why its ranking does not suggest the other column."""
     ranking = config.ranking
     for column, each in zip(columns, ranks, strict=True):
         if not column.is_key:

@@ -96,7 +96,7 @@ def export_joins(
     *,
     declared: DeclaredColumns = _NOTHING_DECLARED,
 ) -> Exported:
-    """Write the safe joins in an export format.
+    """Return the safe joins as text in an export format, with the `declared` types and keys.
 
     A safe join matches each row of one table with at most one row of the other.
 

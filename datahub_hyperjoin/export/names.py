@@ -54,7 +54,7 @@ def identifier(*parts: str) -> str:
 
 
 def distinct_names(choices: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
-    """Choose a unique name for each table, join or column.
+    """Choose a unique name for each table, join or column, from its `choices`.
 
     Items with the same name take their next, longer name. If the last names are equal, too, a
     number is appended.

@@ -129,7 +129,10 @@ def _directed(join: CatalogJoin) -> CatalogJoin:
 
 
 def _reason(join: CatalogJoin) -> LeftOut | None:
-    """Return why a directed join is not exported; None if it is safe."""
+    """Return why a join is not exported; None if it is safe.
+
+    The referring table must be on the left.
+    """
     paths = [column.path for pair in join.pairs for column in pair]
     reasons = {
         LeftOut.REJECTED: not join.open,

@@ -23,14 +23,14 @@ from datahub_hyperjoin.urns import (
 def joins_of_dataset(
     graph: DataHubGraph, dataset: str, *, min_score: float = 0.0, hidden: bool = False
 ) -> list[CatalogJoin]:
-    """List the joins of a dataset, best first.
+    """List the joins of a dataset, best first; hidden joins are left out unless `hidden` is set.
 
     Args:
         graph: DataHub's server.
         dataset: URN of the dataset.
         min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
             listed.
-        hidden: Whether hidden joins are listed.
+        hidden: Whether to also list joins that are hidden (soft-deleted) in DataHub.
 
     Returns:
         Joins, best first, with the dataset on the left.
@@ -69,7 +69,7 @@ def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> boo
 
 
 def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]:
-    """List all joins in the catalog, best first.
+    """List the joins in the catalog, best first; if `hidden`, include the hidden ones.
 
     Args:
         graph: DataHub's server.

@@ -24,7 +24,7 @@ _Cost = tuple[int, int, int, int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A join in one direction, with what it adds to the cost of a chain."""
+    """A join followed in one direction, with what it adds to the cost of a chain of joins."""
 
     join: CatalogJoin
     climbs: bool
@@ -85,7 +85,9 @@ def search_chain(
     most: int | None,
     many_to_many: bool,
 ) -> tuple[CatalogJoin, ...]:
-    """Find the cheapest chain of joins between two tables.
+    """Find the cheapest chain of at most `most` joins from one table to another.
+
+    `_Chain.counts` lists what makes a chain costly, most important first.
 
     After round n, `best` holds the cheapest chain of at most n joins to each state, as in the
     algorithm of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A
@@ -134,7 +136,12 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend chains by one join, and return the extended chains that are the cheapest so far."""
+    """Extend each chain by one join, and return the new chains that are cheaper than known ones.
+
+    A new chain competes with the chains to the same state: the last table, and whether the chain
+    led from a row to a key. Without `many_to_many`, no join is added after which the rows of every
+    table may repeat.
+    """
     reached: dict[_State, _Chain] = {}
     for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for link in links.get(table, ()):

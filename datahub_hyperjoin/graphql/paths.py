@@ -29,7 +29,7 @@ def find_path(
     most: int | None = None,
     many_to_many: bool = False,
 ) -> JoinPath:
-    """Find the best path of joins between two tables.
+    """Find the best path of at most `most` joins from one table to another.
 
     Of all paths with a grain, those along references are best; of these, those with the fewest
     joins that multiply rows; then those with the fewest joins that nobody confirmed; then the
@@ -79,10 +79,11 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
-    """Return those references between two tables that may repeat the rows of both tables.
+    """Return the references between two tables that may be many-to-many, best first.
 
-    The best reference comes first. Whoever asks for a path between these tables means such a
-    reference. A detour around it would give other rows, so there is no safe path.
+    Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever asks
+    for a path between these tables means such a reference. A detour around it would give other
+    rows, so there is no safe path.
     """
     return tuple(
         join

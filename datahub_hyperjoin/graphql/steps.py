@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins of a chain after which the rows of every table may repeat.
+    """Count the joins in a chain after which no table is sure to have unique rows in the result.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,9 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether the rows of every table in a chain may repeat after one more join.
+    """Return whether, once `join` is added to a chain, the rows of every table may repeat.
+
+    A chain has `climbed` if one of its joins led from rows to the key that they refer to.
 
     Args:
         join: The further join, with the last table of the chain on the left.

@@ -111,7 +111,7 @@ class _Pair:
         return not join.role.is_directed, best, -join.joinability, join.left, join.right
 
     def record(self, indices: dict[ColumnId, int]) -> Record:
-        """Return the join as a record for the page's script."""
+        """Return the join as a record for the page's script, with columns given by `indices`."""
         join, evidence = self.join, self.join.measured
         return (
             indices[join.left],
@@ -127,9 +127,9 @@ class _Pair:
 
 
 def _direction(join: Join) -> int:
-    """Return a join's direction as a number.
+    """Return 1 if a join leads from left to right, -1 from right to left, 0 if it has no direction.
 
-    1 is left to right, -1 is right to left, and 0 is none.
+    A join leads to the column that it refers to.
     """
     if join.referenced is None:
         return 0

@@ -68,7 +68,7 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the SQL statements of joins into all dialects of the page.
+    """Translate the SQL of joins into all dialects of the page, except the joins in `differing`.
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
@@ -168,7 +168,7 @@ def _written(shape: exp.Expr, dialect: str) -> str:
 
 
 def _nest_rows(tree: exp.Expr) -> None:
-    """Select all columns of each table as one struct.
+    """Replace each `t.*` in a query with `t`, which BigQuery returns as one struct per row.
 
     BigQuery cannot return two columns with the same name.
     """

@@ -37,7 +37,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     file: str = "decisions.csv",
     values: bool = False,
 ) -> None:
-    """Write the suggested joins as one HTML file.
+    """Write the suggested joins, and the decisions about them (`filed`), as one HTML file.
 
     The page loads nothing from the network, and contains values of the tables only on request; then
     only its owner can read the file. Equal arguments produce equal bytes.
@@ -51,7 +51,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
-        file: Name of the file.
+        file: Name of the decisions file that the page downloads.
         values: Whether the page shows a few values of the joined columns, except personal ones.
     """
     contents = list_contents(
@@ -94,7 +94,7 @@ def render_page(
     served: ServedPage | None = None,
     decisions: PageDecisions | None = None,
 ) -> str:
-    """Render the HTML page of the joins.
+    """Render the HTML page of the joins, for a file or for a web service (`served`).
 
     Args:
         contents: Tables, columns and joins.

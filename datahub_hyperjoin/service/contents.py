@@ -27,7 +27,7 @@ def list_catalog_contents(
     statements: Mapping[str, str],
     about: TableId | None = None,
 ) -> Contents:
-    """Collect the tables, columns and joins that the page shows.
+    """Collect the joins that the page shows, with their columns and tables, plus table `about`.
 
     Args:
         joins: The joins, best first.
@@ -73,11 +73,12 @@ def list_catalog_contents(
 
 
 def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[TableId, int]:
-    """Map each table that the page shows to its index.
+    """Map each table of the shown joins, and the table `about`, to its index on the page.
 
     Args:
         joins: The joins, best first.
-        about: A table that is shown even without a join.
+        about: The table that the page is about, which is shown even without a join; None for a page
+            about all joins.
 
     Returns:
         The index of each table in the contents of the page.
@@ -144,9 +145,7 @@ def _known(number: float | None) -> float:
 
 
 def _direction(join: CatalogJoin) -> int:
-    """Return the direction of a join as a number.
-
-    It is 1 from left to right, -1 from right to left, and 0 without a direction.
+    """Return 1 if a join leads from left to right, -1 from right to left, 0 if it has no direction.
 
     A join without a role leads from many rows to one.
     """
@@ -165,10 +164,10 @@ def _notes(join: CatalogJoin) -> list[str]:
 
 
 def is_listed(join: CatalogJoin) -> bool:
-    """Return whether the page lists a join.
+    """Return whether the page lists a join: it lists all but those that a run withdrew.
 
-    Rejected joins stay there, so that a person can change a decision; joins that a run withdrew do
-    not.
+    Rejected joins are listed, so that a person can change the decision; joins that a run withdrew
+    are not.
 
     Args:
         join: The join.

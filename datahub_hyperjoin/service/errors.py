@@ -27,7 +27,7 @@ class MissingServiceError(HyperJoinError, ImportError):
 
 
 class ExposedServiceError(HyperJoinError, ValueError):
-    """The options would expose people's tokens, or contain a malformed address."""
+    """An option of `hyperjoin serve` would expose people's tokens, or is no valid address."""
 
     @classmethod
     def without_tls(cls, host: str) -> Self:

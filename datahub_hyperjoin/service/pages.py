@@ -24,7 +24,7 @@ _STATEMENTS = 200
 def render_joins(
     session: PersonalSession, *, nonce: str, dataset: str = "", signs_out: bool = True
 ) -> str:
-    """Render the page of a dataset's joins, or of all joins.
+    """Render the page of a dataset's joins, or of all joins, with a sign-out button if `signs_out`.
 
     The joins are read from DataHub with the person's rights, so that the page shows what this
     person may see, and every decision at once.

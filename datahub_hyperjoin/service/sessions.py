@@ -49,7 +49,7 @@ class Sessions:
         self._lock = threading.Lock()
 
     def open(self, person: str, graph: DataHubGraph) -> str:
-        """Start a session.
+        """Start a session, and return its secret name.
 
         Args:
             person: URN of the user in DataHub.
@@ -63,9 +63,10 @@ class Sessions:
         return name
 
     def share(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
-        """Start a session under a given secret name.
+        """Return the session with a secret name, or start it if it does not exist.
 
-        If two requests start it at the same time, both get the session of the first.
+        If two requests start it at the same time, both get the session of the first. The client of
+        the second is then closed.
 
         Args:
             name: The secret name of the session.
@@ -88,7 +89,7 @@ class Sessions:
         return session
 
     def find(self, name: str) -> PersonalSession | None:
-        """Return the session with the given secret name; None if there is none."""
+        """Return the session with the given name, which is secret; None if none is open."""
         with self._lock:
             self._drop_expired()
             return self._sessions.get(name)

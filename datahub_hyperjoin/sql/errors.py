@@ -80,7 +80,7 @@ class TableUnavailableError(NoStatementError):
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report that a system cannot read a table in the same way as HyperJoin."""
+        """Report that a SQL engine, such as DuckDB, cannot read a table as HyperJoin reads it."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 

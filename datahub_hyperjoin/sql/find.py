@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notations in which the values of two columns are written.
+        """Return the notation of each of two columns, such as decimal comma; None without one.
 
         Args:
             left: A column.

@@ -20,13 +20,13 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build a `SELECT` clause that computes a join's row count from groups of rows.
+    """Build a `SELECT` clause that counts a join's rows as the sum of products of group sizes.
 
     The groups come from `count_groups`. The clause multiplies the counts of matching groups and
     sums the products.
 
     Args:
-        aliases: The tables.
+        aliases: The aliases of the tables.
     """
     first, *others = (exp.column("n", alias) for alias in aliases)
     rows: exp.Condition = first

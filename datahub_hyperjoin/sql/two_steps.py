@@ -36,7 +36,7 @@ class TwoStepsInSql:
     """The way to compare the columns of each step."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build the `SELECT` statement of the join, limited to `ROW_LIMIT` rows.
+        """Build a `SELECT` of at most `ROW_LIMIT` rows of the join, to show people or to run here.
 
         Args:
             shown: Whether to name the tables as people do, or as they are run here.

@@ -58,13 +58,13 @@ class ColumnPartners:
     domain contain, in [0, 1]."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """Group the pairs by referring and referenced table, for the given referenced tables.
+        """Return the pairs that refer to the given tables, grouped by the two tables of a pair.
 
         Args:
-            referenced: The referenced tables whose pairs are wanted.
+            referenced: The referenced tables.
 
         Returns:
-            The referenced table, and the pairs of one referring table.
+            For each group, the referenced table and the positions of the pairs.
         """
         table_of = self.lake.table_of
         wanted = np.flatnonzero(np.isin(table_of[self.referenced], [*referenced]))
@@ -158,7 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark all pairs from one table to another if they have at least two left columns."""
+    """Mark each pair whose left table has a second column that pairs with the same right table."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])

@@ -67,7 +67,11 @@ def _order(proposal: Proposal) -> tuple[float, int, int, ColumnPairs]:
 def _of_tables(
     partners: ColumnPartners, pairs: Sequence[int], keys: Sequence[tuple[str, ...]]
 ) -> Iterator[Proposal]:
-    """Yield the possible references from one table to the keys of another table."""
+    """Yield the possible composite references from one table to another.
+
+    `pairs` are the positions in `partners` of the pairs between the two tables. `keys` are the
+    composite keys of the referenced table, the most reliable first.
+    """
     ids = partners.lake.ids
     of_path: dict[str, list[int]] = defaultdict(list)
     for pair in sorted(pairs, key=lambda pair: -partners.similarity[pair]):

@@ -1,4 +1,4 @@
-"""The methods that a recipe can select: the project's own, or that of the HyperJoin paper.
+"""The two methods that a recipe can select: this project's and the HyperJoin paper's.
 
 A recipe selects a method as a whole with `model.setting`. Code that measures a single departure
 derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.

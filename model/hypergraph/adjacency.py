@@ -71,5 +71,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """For each hyperedge, the positions of its matrix entries in the array `share`."""
+        """For each hyperedge, the indices in `share` of the entries in its row of the matrix."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

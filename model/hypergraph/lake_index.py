@@ -62,7 +62,7 @@ class LakeIndex:
     """Name variants of key columns from a language model, if the recipe configures one."""
 
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
-        """Return a copy of the index with different decisions.
+        """Return a copy of the index that uses the decisions in the given catalog priors.
 
         The key columns and the hypergraph stay as they are.
 
@@ -130,7 +130,7 @@ class LakeIndex:
 
     @cached_property
     def relations(self) -> Relations:
-        """The key that each column probably refers to, found before verification."""
+        """For each column, the key that it probably refers to, as estimated before verification."""
         return Relations.from_references(self.references, len(self.lake))
 
     @cached_property

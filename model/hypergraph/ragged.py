@@ -28,12 +28,12 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build `count` lists from pairs of a list number and a member.
+        """Build `count` lists: for each entry i, list `owner[i]` contains the index `member[i]`.
 
         Args:
-            owner: The list of each pair.
-            member: The member of each pair.
-            count: Number of lists; a list without a pair is empty.
+            owner: The number of the list to which each entry belongs.
+            member: The index that each entry adds to its list.
+            count: Number of lists; a list without an entry is empty.
 
         Returns:
             Lists with ascending members.
@@ -96,7 +96,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """For each list of row numbers, average the listed rows of `values`.
+    """For each list of row numbers in `forth`, average the listed rows of `values`.
 
     The mean is differentiable, and computed in at least single precision.
 

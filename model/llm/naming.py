@@ -54,13 +54,13 @@ class NamingCounts:
 
     @property
     def by_rules(self) -> int:
-        """Number of key columns whose variants come from built-in rules."""
+        """Number of key columns that get their name variant by built-in rules, not from a model."""
         return self.requested - self.received - self.cached
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The name variants from a language model, with counts and failures."""
+    """Name variants from a language model, with counts, costs and the reasons for missing ones."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
     """The name variant of each column that has one, by column index."""

@@ -46,7 +46,7 @@ def _numbered_names(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def read_names(text: str, count: int) -> dict[int, str]:
-    """Extract the numbered names from a language model's answer.
+    """Extract the names that a language model's answer gives to the columns 1 to `count`.
 
     Args:
         text: The language model's answer; it may hold other text than JSON, or be cut off.

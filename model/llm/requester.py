@@ -176,9 +176,9 @@ class Requester:
 
 
 def _used(reply: Reply, most: Usage) -> Usage:
-    """Return the number of tokens that a request and its reply used.
+    """Return the token counts of a request and its reply; missing counts are taken from `most`.
 
-    Missing counts are replaced by upper limits.
+    `most` holds the upper limits.
     """
     request, answer = reply.request_tokens, reply.answer_tokens
     return Usage(

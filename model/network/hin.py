@@ -118,6 +118,8 @@ def _runner(columns: int) -> Callable[..., Tensor]:
 class HIN(nn.Module):
     r"""A network that embeds columns in the context of their tables and value domains.
 
+    It is the paper's hierarchical interaction network (HIN).
+
     $$h_v = x_v + \alpha E[t(v)] + \beta\,\mathrm{MLP}(p_v),\quad
     h_v^{final} = \mathrm{L2}(\mathrm{LayerNorm}(h_v + \mathrm{mean}_{e \ni v} W_{h2c} z_e))$$
 

@@ -110,7 +110,10 @@ class MessageRound(nn.Module):
     def _groups(
         self, pairs: Float[Tensor, "pair width"], batch: CandidatePairs
     ) -> dict[str, Float[Tensor, "group width"]]:
-        """From the states of pairs, compute a state for each column, table and group of pairs."""
+        """Aggregate the vectors of pairs into vectors for columns, tables and groups of pairs.
+
+        A group holds the pairs between the same two tables, or between one column and one table.
+        """
         weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
 
         def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:
@@ -150,7 +153,11 @@ def _gather(
     batch: CandidatePairs,
     at: Int[Tensor, " chunk"],
 ) -> Iterable[Float[Tensor, "chunk width"]]:
-    """Yield the messages that the pairs at the given positions receive."""
+    """Yield the states from which the pairs at positions `at` are updated, one row for each pair.
+
+    These are the states of the pair, of its reverse, of its columns and tables, and of the groups
+    of pairs that it belongs to. The last item is its difference to the maximum of its left column.
+    """
     left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
     yield pairs[at]
     yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)

@@ -30,10 +30,10 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """For each column, yield two lines of text from which fastText learns.
+    """Yield the text from which fastText learns: two lines of names and values for each column.
 
-    A line has the names, then the values in random order. The names are those of the table and of
-    the column.
+    A line has the names of the table and of the column, then the values in random order. Settings
+    can exclude the names or the values.
     """
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
@@ -79,7 +79,7 @@ class WordVectors:
 
 
 def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
-    """Train fastText in a separate process.
+    """Train fastText on the file `corpus` in a separate process, and save the model at `path`.
 
     With one thread, fastText 0.9.3 fills only the first tenth of its matrix and expects the rest to
     be zero. That is true for fresh memory from the kernel, which glibc returns if the threshold

@@ -56,9 +56,9 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return the strongest partners of each key column, as a list of one array.
+    """Return a list with one array, each key column's strongest partners; empty without pairs.
 
-    The list is empty if there are no pairs. The array is no wider than needed, because the cost of
+    The array is no wider than needed, because the cost of
     ranking grows with the square of the number of positions.
     """
     if not len(pairs):
@@ -77,9 +77,9 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the columns most similar to each key column, without comparing values.
+    """Yield the columns most similar to each key column by statistics, names or table titles.
 
-    They are compared by statistics, by names and table titles, and by all three together.
+    Columns are compared by statistics, by names and titles, and by all three, never by values.
     """
     statistics = statistics_vectors(index)
     names = index.names.vectors()
@@ -93,10 +93,10 @@ def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """For each key column, return the columns that are related to it by references.
+    """For each key column, find up to `count` columns that are related to it by references.
 
     These are the key to which the column refers, the columns that refer to the column, and the
-    columns that refer to the same key.
+    columns that refer to the same key. The list has one array; none if nothing is found.
     """
     relations, keys = index.relations, index.keys
     related = [
@@ -123,7 +123,7 @@ def _nearest(
 def candidate_sources(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Iterator[tuple[str, Candidates]]:
-    """Yield the candidates of each key column from one source after another.
+    """For each source of candidates, yield its name and the candidates of all key columns.
 
     The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
     of values and of entities, the crosswalks, references, and the catalog. If values are not read,
@@ -152,7 +152,7 @@ def candidate_sources(
 def find_candidates(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Candidates:
-    """Collect the candidates of each key column from all sources.
+    """Merge the candidates that all sources, such as similar names, find for each key column.
 
     Rejected pairs are removed.
 

@@ -41,7 +41,7 @@ class ColumnSimilarity:
         self._similarity[others, np.arange(len(others))] = 1.0
 
     def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
-        """Return the similarity of each given column to each of the chosen columns."""
+        """Return the similarity of each of `columns` to each of the columns given as `others`."""
         return self._similarity[columns]
 
 

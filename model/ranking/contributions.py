@@ -1,4 +1,4 @@
-"""Compute the probability of a join, by all signals together and by each signal alone."""
+"""Compute the probability of a join, from all signals together and from each signal alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from datahub_hyperjoin.tables import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The probability of a join, by all signals together and by each signal alone.
+    """The probability of a join, from all signals together and from each signal alone.
 
     Each value is the greater probability of the pair's two directions.
     """
 
     together: float
-    """Probability of a join by all signals, in [0, 1], before trees, roles and decisions."""
+    """Probability of a join from all signals, in [0, 1], before trees, roles and decisions."""
 
     alone: Mapping[str, float]
-    """Probability of a join by each signal alone, in [0, 1], by the signal's name."""
+    """Probability of a join from each signal alone, in [0, 1], by the signal's name."""
 
 
 def list_contributions(
@@ -33,7 +33,7 @@ def list_contributions(
     pairs: Sequence[Pair],
     scoring: Scoring,
 ) -> dict[Pair, Contributions]:
-    """For each pair, compute the probability of a join by all signals and by each signal alone.
+    """Compute each pair's probability of a join, from all signals and from each signal alone.
 
     Args:
         index: The columns with their signals and catalog priors.

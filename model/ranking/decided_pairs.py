@@ -26,7 +26,7 @@ class DecidedPairs:
 
     @classmethod
     def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
-        """Score the pairs that people accepted or rejected.
+        """Score accepted and rejected pairs with `unaware`, a scorer that knows no decisions.
 
         Args:
             priors: The decisions.

@@ -125,7 +125,7 @@ class PairSignals:
         return replace(self, **arrays)
 
     def without_knowledge(self) -> "PairSignals":
-        """Return a copy of the signals in which entities, crosswalks and the catalog are 0."""
+        """Return a copy in which the signals `entities`, `crosswalk` and `catalog` are 0."""
         none = np.zeros_like(self.names)
         return replace(self, entities=none, crosswalk=none, catalog=none)
 

@@ -1,4 +1,7 @@
-"""Collect the strongest candidates of all key columns as the input of the pair network."""
+"""Collect each key column's strongest candidates for the network that corrects pair scores.
+
+The network is `PairNetwork`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,9 +25,10 @@ _CHUNK = 16_384
 
 @dataclass(frozen=True)
 class PairGraph:
-    """The graph that the pair network reads: all key columns with their strongest candidates.
+    """The pairs of key columns and their strongest candidates, as input of the pair network.
 
-    Its pairs are sorted by key column, then by candidate.
+    The pair network is a neural network that corrects the score of each pair. The pairs are sorted
+    by key column, then by candidate.
     """
 
     left: Int[np.ndarray, " pair"]
@@ -75,7 +79,10 @@ def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np
 
 
 def _strongest(left: _Columns, score: Float[np.ndarray, " pair"]) -> Int[np.ndarray, " strongest"]:
-    """Return the positions of each key column's strongest pairs."""
+    """Return the indices of the `_STRONGEST` best-scoring pairs of each key column.
+
+    `left` holds the key column of each pair, and `score` the pair's score.
+    """
     order = np.lexsort((-score, left))
     rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
     return order[rank < _STRONGEST]

@@ -29,7 +29,9 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """For each query, score every pair of a left column and a right column.
+        """Score every left column with every right column in the same row.
+
+        Row *i* of `left` and row *i* of `right` hold the columns of one query.
 
         Args:
             left: Column indices.
@@ -107,7 +109,10 @@ class NoisyOrScorer(PairScorer):
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """For each query, measure the signals between every left and every right column."""
+        """Measure the signals between every left and every right column in the same row.
+
+        Row *i* of `left` and row *i* of `right` hold the columns of one query.
+        """
         index, overlap = self._index, self._index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.
@@ -148,7 +153,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class NameScorer(PairScorer):
-    """A scorer that uses names and references instead of values.
+    """A scorer that compares no values, but uses names, probable references and the catalog.
 
     The name of a column tells which key it refers to, and names alone hardly suggest a join.
 

@@ -71,7 +71,11 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create two scorers: the one that the recipe selects, and a corrected version of it."""
+    """Create two scorers: the selected one, and the same with corrections by trained models.
+
+    The models are the package's trees and, for candidates, the pair network. A method without
+    corrections gets the selected scorer twice.
+    """
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
         return signals, signals
@@ -83,9 +87,9 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, pair one of its candidates with all of them, and score the pairs.
+    """For each query column, score one of its candidates against all of its candidates.
 
-    `positions` says which candidate of each query column is paired with all of them.
+    `positions` gives the position of that one candidate for each query column.
     """
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]

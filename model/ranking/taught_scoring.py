@@ -63,13 +63,15 @@ def teach(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
-    """Return a scorer whose scores are corrected with people's decisions about similar pairs.
+    """Return a scorer that corrects `scorer` with people's decisions about similar pairs.
+
+    The correction grows with the difference between decisions and the scores by `unaware`.
 
     Args:
-        scorer: The scorer to change.
+        scorer: The scorer to correct.
         unaware: The same scorer, of an index without decisions: a score that a decision has moved
             already would seem to be no surprise.
-        decided: The decided pairs, scored by it.
+        decided: The decided pairs, scored by `unaware`.
         index: The columns with their signals.
         candidates: The candidates of each key column.
 

@@ -44,7 +44,10 @@ class NetworkCorrection:
         noisy_or: NoisyOrScorer,
         candidates: Int[np.ndarray, "key candidate"],
     ) -> "NetworkCorrection":
-        """Compute the corrections for the candidates of all key columns.
+        """Compute what the pair network adds to the log-odds of key columns' candidates.
+
+        Only the strongest candidates of each key column get a correction, and of these only the
+        pairs in which both columns are text or integers.
 
         Args:
             index: The columns with their signals, catalog priors and references.
@@ -139,7 +142,7 @@ def correct(
     *,
     by_network: bool,
 ) -> PairScorer:
-    """Return a scorer whose scores are corrected by the package's trees and pair network.
+    """Return a scorer corrected by the package's trees and, if `by_network`, by the pair network.
 
     A scorer by names has trees of its own, because the others and the network were trained on
     columns with values. The paper's scorer is returned as it is.

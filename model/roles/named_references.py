@@ -33,7 +33,9 @@ _MIN_UNMARKED = 0.1
 
 
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
-    """Without comparing values, compute the probability of each possible reference.
+    """Compute the probability of each possible reference without comparing any values.
+
+    The clues are names, types and counts, and what the catalog says.
 
     Args:
         lake: The columns.

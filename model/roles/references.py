@@ -164,10 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, with the probability of this key alone.
-
-        `best` adds the probabilities of equivalent keys.
-        """
+        """Each column's most probable key and its probability, without those of linked keys."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -185,9 +182,9 @@ class References:
         return extensions
 
     def _pooled(self, column: int, key: int) -> float:
-        """Add up the probabilities that a column refers to a key or to an equivalent key.
+        """Return the total probability that a column refers to a key or to keys linked to that key.
 
-        Keys are equivalent if one of them probably refers to the other.
+        Two keys are linked if one probably refers to the other. The total is at most 1.
         """
         alike = {key, *self._extensions.get(key, ())}
         base, sure = self._first.get(key, (key, 0.0))
@@ -229,7 +226,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """Compute the probability of each possible reference from weighted clues.
+    """Add up the log-odds of each possible reference's clues, and convert the sum to a probability.
 
     Args:
         lake: The columns.
@@ -302,7 +299,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score, from -1 to 1, how many values of a text column occur in the key."""
+    """Score from -1 to 1 how well keys hold text columns' values; negative if many are absent."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)

@@ -1,4 +1,4 @@
-"""Collect clues as to whether two tables are in the same database.
+"""Collect clues that show whether two tables belong to the same database.
 
 Lakes mix the tables of many systems. Tables of one system share a way to write names, a prefix,
 and columns such as `created_by`; copies of a system share the number behind the name.
@@ -26,7 +26,7 @@ Tables = Int[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class TableClues:
-    """Clues as to whether the two tables of each pair are in the same database."""
+    """Clues that show whether the two tables of each pair belong to the same database."""
 
     style: Clue
     """Number of differences in the way the names of both tables are written, from 0 to 4."""
@@ -76,7 +76,7 @@ def _vocabulary(lake: Lake, left: Tables, right: Tables) -> Clue:
 
 
 def compare_tables(lake: Lake, left: Tables, right: Tables) -> TableClues:
-    """For each possible reference, collect clues as to whether both tables are in one database.
+    """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database.
 
     Args:
         lake: The columns with the titles of their tables.

@@ -41,7 +41,7 @@ class Journal:
         self._since = perf_counter()
 
     def resume(self, state: TrainingState) -> bool:
-        """Load the saved state of an interrupted training run into `state`, if there is any.
+        """Load an interrupted training run's progress into `state`; return whether there is any.
 
         A state with another fingerprint is ignored.
 

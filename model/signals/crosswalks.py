@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps into crosswalks: matches of a column with a column of a crosswalk.
+    """Single steps of two-step joins: each matches a column with a column of a crosswalk.
 
     In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
     """

@@ -39,12 +39,12 @@ class ExpectedPairs:
 
 
 def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
-    """Estimate the number of pairs that `measure_overlap` compares and keeps.
+    """Estimate from `drawn` random columns how many pairs `measure_overlap` compares and keeps.
 
     Args:
         lake: The columns with their sketches.
-        drawn: Number of columns to compare; the estimate is exact from the number of all columns
-            on.
+        drawn: Number of columns to compare with all others; if the lake has no more columns, the
+            estimate is exact.
     """
     columns = len(lake)
     if not columns:

@@ -32,7 +32,10 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns whose values overlap much more after conversion than as written.
+    """Add the pairs of columns that overlap much more once their values are written alike.
+
+    A value form writes values alike, such as all dates as `2024-01-31`. If a pair also overlaps as
+    written, its overlap in the value form takes the place of that overlap.
 
     Args:
         lake: The columns with their notations and sketches.
@@ -54,7 +57,11 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 
 
 def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
-    """Return the hashes of a column's values in one form; empty if it has a different form."""
+    """Return a column's sketch after conversion of its values to one value form.
+
+    `is_member` tells whether the column's notation has this form. A column without a notation keeps
+    its usual sketch, and a column whose notation has another form gets an empty one.
+    """
     if is_member:
         return profile.form_sketch
     return b"" if _form_of(profile) else profile.sketch
@@ -63,7 +70,7 @@ def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of columns after conversion of their values to one form.
+    """Estimate the overlap of columns after the values of `members` are converted to one form.
 
     `members` marks the columns whose values the form rewrites.
     """
@@ -109,7 +116,11 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns that overlap much more in the value form than as written."""
+    """Add to `overlap` the pairs of columns that overlap much more in `in_form`.
+
+    `overlap` compares values as written. `in_form` compares them in a value form, which writes all
+    dates as `2024-01-31`, for example. An added pair replaces the same pair of `overlap`.
+    """
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
     kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0

@@ -59,7 +59,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater of its two containments beyond chance."""
+        """For each pair, the greater of its two containments, each minus what chance explains."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -97,7 +97,9 @@ def expected_containment(
 
 
 def most_partners(columns: int) -> int:
-    """Return the maximum number of partners that are kept for each column.
+    """Return the maximum number of overlapping columns to keep for each column of a lake.
+
+    The number falls as the lake grows, which limits the number of pairs.
 
     Args:
         columns: Number of columns in the lake.
@@ -188,9 +190,10 @@ def _in_both_orders(
     Int[np.ndarray, " both"],
     Float[np.ndarray, " both"],
 ]:
-    """Add the missing reverse of each pair that is stored in only one order.
+    """Add the other order of each pair that is stored in only one order.
 
-    `is_cut` marks the columns that have left out partners.
+    `is_cut` marks the columns that have left out partners. The result consists of the same four
+    arrays as `pairs`.
     """
     left, right, shared, _ = pairs
     columns = len(arrays.bounds) - 1

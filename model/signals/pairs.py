@@ -33,7 +33,7 @@ class SparsePairs:
         left: Int[np.ndarray, "*shape"],
         right: Int[np.ndarray, "*shape"],
     ) -> Float[np.ndarray, "*shape"]:
-        """Return the values of the requested pairs.
+        """Look up the requested pairs in `values`, which has one value for each stored pair.
 
         Args:
             values: One value for each stored pair.

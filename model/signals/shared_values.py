@@ -91,7 +91,7 @@ class _Postings:
 
 
 def count_shared(sketches: Sequence[bytes]) -> Iterator[Pairs]:
-    """For one block of columns after another, yield the pairs that share hashes, with counts.
+    """Yield all pairs of columns that share hashes, with the number of shared hashes, in blocks.
 
     Args:
         sketches: The sketch of each column.

@@ -54,7 +54,7 @@ class SketchArrays:
         right: Int[np.ndarray, " pair"],
         shared: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """For each pair, estimate the containment of the left column in the right column.
+        """For each pair, estimate the left column's containment in the right from shared hashes.
 
         Args:
             left: The left column of each pair.

@@ -19,9 +19,10 @@ def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a factor that reduces the weight of shared numbers as evidence.
+    """Return a weight for shared numbers, low if names differ and the numbers fill their range.
 
-    It is in (0, 1], and smaller the less the column names agree.
+    The weight is in (0, 1]. It is 1 if the names agree, and lower the less they agree, the more so
+    the denser the numbers are.
 
     Numbers in common are weak evidence, since consecutive numbers share values with every other
     such column.

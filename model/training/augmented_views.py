@@ -166,9 +166,9 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: ViewSource, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Choose a title for each table of the second view.
+    """Choose a title for each table of the second view, which imitates another publisher.
 
-    It is meaningless, varied or unchanged.
+    A title is meaningless, varied or unchanged.
     """
     titles, method = data.lake.titles, data.config.setting
 
@@ -181,9 +181,9 @@ def _rename_tables(
 
 
 def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
-    """Choose a name for a column of the second view.
+    """Choose a column's name in the second view, which imitates another publisher's tables.
 
-    It is meaningless, varied or unchanged.
+    The name is meaningless, varied or unchanged.
     """
     profile, method = data.lake.profiles[column], data.config.setting
     name = profile.id.path
@@ -199,7 +199,10 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Corrupt a column's values with some probability, and return their features."""
+    """Return the features of a column's values, which are first corrupted with some probability.
+
+    `side` marks the values of the column's sample to use.
+    """
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     sample = data.lake.profiles[column].sample

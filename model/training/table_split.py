@@ -16,10 +16,11 @@ _ALONE = 0.4
 def split_columns(
     lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
-    """For each table, choose two overlapping subsets of its columns (paper, section 4.2).
+    """Choose two overlapping subsets of each table's columns; both contain the `needed` columns.
 
-    With equal subsets, the network could recognise a table by its other columns, and would learn to
-    find tables instead of columns.
+    Tables without a needed column are left out. See section 4.2 of the paper. With equal subsets,
+    the network could recognise a table by its other columns, and would learn to find tables instead
+    of columns.
 
     Args:
         lake: The columns.
@@ -76,7 +77,7 @@ def swap_tables(
     share: float,
     random: np.random.Generator,
 ) -> Int[np.ndarray, " column"]:
-    """Move randomly chosen columns into other tables.
+    """Move a random share of the movable columns into other tables.
 
     Joinable columns are seldom in the same table, but both halves of a column are. A column that
     moves among the columns of another table, under its title, can only be recognised by its own

@@ -1,4 +1,4 @@
-"""Count the values in parts of columns, and merge the counts.
+"""Count the values of columns part by part, and merge the counts of the parts.
 
 A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
 is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
@@ -77,12 +77,12 @@ class ColumnAggregate:
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Count words such as `NA` as values in a text column, and as nulls otherwise.
+        """Count words such as `NA` as values if the column is text, and as nulls if it is not.
 
         All rows of the column must have been counted.
 
         Args:
-            is_text: Whether the column is text; if None, the counted values decide.
+            is_text: Whether the column is text; if None, the types of the other values decide.
 
         Returns:
             An aggregate where the words are values if the column is text, and nulls otherwise.
@@ -107,12 +107,13 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 def aggregate_columns(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
 ) -> list[ColumnAggregate]:
-    """For each column, compute the aggregate of one batch of rows.
+    """Aggregate one batch of rows of each column; keep at most `size` distinct values per column.
 
     Args:
         columns: The texts of each column's batch.
         size: Number of distinct values to keep per column.
-        in_forms: Whether columns are also sketched in the forms that they may be written in.
+        in_forms: Whether to also sketch the values as read in each notation, such as decimal comma,
+            in which they may be written.
 
     Returns:
         One aggregate per column.
@@ -128,7 +129,7 @@ def aggregate_columns(
 def merge_aggregates(
     left: ColumnAggregate, right: ColumnAggregate, *, size: int
 ) -> ColumnAggregate:
-    """Merge the aggregates of two parts of a column.
+    """Merge the aggregates of two parts of a column, and keep at most `size` distinct values.
 
     Args:
         left: The aggregate of the earlier rows.
@@ -162,7 +163,10 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
 def _aggregate_chunk(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool
 ) -> list[ColumnAggregate]:
-    """Compute the aggregates of several columns together.
+    """Compute the `ColumnAggregate` of each column, for all columns of a chunk at once.
+
+    Of each column, `size` distinct values are kept. If `in_forms`, it is also sketched in the forms
+    that it may be written in.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.

@@ -63,7 +63,7 @@ def shapes(values: pa.Array) -> pa.Array:
 
 
 def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern, ...]]:
-    """Find the most frequent value patterns in each column.
+    """Find the most frequent value patterns in each of several concatenated columns.
 
     Args:
         values: Distinct values as written in the data, one column after the other.
@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace characters with symbols such as `A` or `9`, and mark the symbols to keep.
+    """Convert text to symbols such as `A` and `9`, and mark those left after runs are shortened.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks

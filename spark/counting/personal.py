@@ -136,10 +136,10 @@ def recognise(values: Sequence[str], name: str = "") -> str:
 
 
 def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
-    """Return whether most values of a sample are national identity numbers.
+    """Return whether most `values` are national identity numbers; check the likely `numbers` first.
 
-    `numbers` are those of the first values that have the form of such numbers. They are checked
-    first, because most samples fail there.
+    `values` are a column's sample. `numbers` are those of its first values that have the form of
+    such numbers. They are checked first, because most samples fail there.
     """
     return len(numbers) >= _LEAST_CHECKED and any(
         _share(numbers, check) > _FIRST_SHARE and _share(values, check) >= _CHECKED_SHARE

@@ -117,7 +117,7 @@ class ValueCounts:
 
 
 def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
-    """In each column, merge the texts that have the same normal form.
+    """In each column, merge texts of the same normal form, and keep at most `size` distinct values.
 
     Args:
         entries: Texts of several columns.

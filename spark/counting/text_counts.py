@@ -60,9 +60,9 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def countable(column: pa.Array) -> pa.Array:
-    """Convert a column to a type that Arrow can count and convert to text.
+    """Convert a column to a type whose values Arrow can both count and convert to text.
 
-    Arrow supports these operations for most types, but not for all of them.
+    Most types stay as they are, because Arrow supports both operations for them.
 
     Args:
         column: Rows of any type that has a text form.

@@ -53,7 +53,7 @@ _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in ra
 
 
 def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
-    """Infer the types of the values in each column.
+    """For each of several concatenated columns, infer the types of its values.
 
     Args:
         normal: Normal forms without nulls, one column after the other.

@@ -92,7 +92,7 @@ class _Reader(DataSourceReader):
 def load_relation(
     session: SparkSession, relation: Relation, *, max_rows: int, share: float = 1.0
 ) -> TableFrame:
-    """Load a table or view as a Spark data frame.
+    """Load a table or view, or at most a given share of its rows, as a Spark data frame.
 
     The frame has at most as many partitions as the database allows connections. If the table has
     too many rows, an equal number of rows is read from each of some ranges of its key.

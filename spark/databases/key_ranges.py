@@ -40,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose rows that are spread evenly over the range of a table's key.
+    """Choose at most `most` of a table's `rows` rows, spread evenly over the range of its key.
 
     Args:
         relation: The table.
@@ -83,7 +83,7 @@ def count_rows(relation: Relation, engine: Engine) -> int:
 
 
 def find_integer_key(relation: Relation, inspector: Inspector) -> str:
-    """Return a table's primary key if it is a single integer column.
+    """Return a table's primary key if it is a single integer column, else an empty string.
 
     Args:
         relation: The table.

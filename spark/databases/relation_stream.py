@@ -36,7 +36,7 @@ def read_relation(
     max_rows: int,
     size: int = 0,
 ) -> TableStream:
-    """Open a table or view for reading.
+    """Open a table or view for reading, and sample its rows if there are more than `max_rows`.
 
     If the table has more than `max_rows` rows, an equal number of rows is read from each of some
     ranges of its key. Without a key the first rows are read, and one row more than allowed, which

@@ -66,7 +66,7 @@ def quote_text(text: str) -> str:
 
 
 def sql_form_of(type_: TypeEngine[object], connection: Connection) -> SqlForm | None:
-    """Write the SQL that computes the normal forms of a column's values.
+    """Return the SQL for the normal forms of a column's values; None if SQL cannot compute them.
 
     Args:
         type_: The column's type, as SQLAlchemy reflects it.

@@ -27,7 +27,7 @@ _READ_ERRORS = (ValueError, EOFError, KeyError, IndexError)
 
 
 def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Open an Avro file.
+    """Open an Avro file to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.
@@ -52,10 +52,10 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """Yield the path of each column in an Avro schema, and whether its values can be compared.
+    """Yield each column of an Avro schema: its path, and its type if values cannot be compared.
 
-    If they cannot, the second item is their type; otherwise it is None. Each nested record is
-    replaced by its fields.
+    The second item is None if they can be compared. Each nested record is replaced by its
+    fields.
     """
     for field in schema["fields"] if _kind(schema) == "record" else ():
         path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])

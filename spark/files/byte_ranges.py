@@ -135,7 +135,9 @@ def divide_lines(path: Path, count: int) -> list[ByteRange]:
 
 
 def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
-    """Count the quotes in a byte range, and check whether they show where rows begin.
+    """Count the quotes in a byte range, and check whether all belong to quoted fields.
+
+    The check is made for a range that begins outside quotes and for one that begins inside.
 
     Args:
         path: Path of the file.

@@ -27,7 +27,7 @@ _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(190
 def read_catalog_files(
     files: CatalogFiles, paths: Collection[str] | None, *, open_file: OpenFile
 ) -> TableStream:
-    """Open the files of a table in a Spark catalog as one table.
+    """Open the files of a Spark catalog's table as one, to read all columns or those in `paths`.
 
     Args:
         files: The files, and the columns that they should have.
@@ -118,7 +118,7 @@ def _conformed(
 
 
 def _as_type(path: str, column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert a column to its type in the Spark catalog, if Spark would return equal values.
+    """Convert a column to its catalog type; raise an error if Spark would return other values.
 
     Raises:
         UnlikeCatalogError: Spark converts them in another way, or not at all.

@@ -74,10 +74,9 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the exact or estimated size of the decompressed file, in bytes.
+        """Return the decompressed size in bytes; estimate it from the first part if compressed.
 
-        For a compressed file it is an estimate: the compression ratio of the first part is applied
-        to the size on disk.
+        The estimate applies the compression ratio of the first part to the size on disk.
 
         Args:
             parsed: Decompressed bytes of the first part; everything read so far if fewer. A reader

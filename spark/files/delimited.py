@@ -74,7 +74,7 @@ class _SkippedRows:
 def read_delimited(
     path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open a delimited text file, such as CSV or TSV.
+    """Open a delimited text file, such as CSV, to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.
@@ -113,7 +113,7 @@ def read_delimited(
 def read_delimited_range(
     path: Path, part: ByteRange, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open one byte range of a delimited text file.
+    """Open one byte range of a delimited text file, to read all columns or those in `paths`.
 
     The file must be one that `divide_rows` can divide.
 
@@ -141,7 +141,7 @@ def read_delimited_range(
 def find_layout(
     path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> DelimitedLayout:
-    """Find the delimiter, the title lines and the header of a delimited text file.
+    """Find the delimiter, title lines, header and requested columns of a delimited text file.
 
     Args:
         path: Path of the file.
@@ -160,7 +160,10 @@ def find_layout(
 
 
 def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
-    """Find the layout of the text in a stream, and skip the title lines."""
+    """Find the layout of delimited text, with the requested columns, and skip the title lines.
+
+    If `paths` is None, all columns are requested.
+    """
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
     if titles := cut_titles(head, dialect):
@@ -317,7 +320,11 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow CSV reader that returns all values as text."""
+    """Open an Arrow CSV reader that returns the columns in `chosen`, all values as text.
+
+    `positions` are the names of all columns: their positions in the file. `block` is the number of
+    bytes that are read at once.
+    """
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(

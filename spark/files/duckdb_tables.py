@@ -49,7 +49,7 @@ def list_duckdb_tables(path: Path, *, views: bool = True) -> list[tuple[str, str
 def read_duckdb_table(
     path: Path, name: Sequence[str], paths: Collection[str] | None
 ) -> TableStream:
-    """Open a table or view of a DuckDB file.
+    """Open a table or view of a DuckDB file, to read the columns in `paths`.
 
     Views that read other files are not followed.
 

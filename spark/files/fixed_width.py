@@ -41,7 +41,7 @@ _BATCH_CELLS = 1 << 17
 def read_fixed_width(
     path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open a text file whose columns have fixed widths.
+    """Open a text file with columns of fixed widths, to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.

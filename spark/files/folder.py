@@ -170,9 +170,10 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Add the missing columns to a batch of a file's rows.
+    """Return the columns `names` of a batch of a file's rows; fill those that the file lacks.
 
-    A partition key has its value in every row; other missing columns are null.
+    `keys` maps each partition key to its value, which fills the key's column. Other missing columns
+    are null.
     """
     arrays_of_file = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [

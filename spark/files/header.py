@@ -67,7 +67,7 @@ def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
-    """Return the index of a table's header row, which may follow title lines.
+    """Return the index of the header row, after any title lines, in a text file or a sheet.
 
     A title line fills at most half as many fields as the widest row. The header below it has a
     name for nearly every column, as many fields as the rows that follow, and no number in front.
@@ -131,7 +131,9 @@ def cut_titles(head: str, dialect: Dialect) -> str:
 
 
 def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the column names, with a name for an unnamed first column of row names.
+    """Return the column names; name the first column `row_name` if it holds names of rows.
+
+    Only a first column without a name is renamed.
 
     A column that only counts the rows stays without a name, since every table could have it.
 
@@ -173,7 +175,10 @@ def _options(dialect: Dialect) -> dict[str, Any]:
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
-    """Return whether a row can be the header of the rows below."""
+    """Return whether the row `header` can hold the column names of the rows below it (`body`).
+
+    `widest` is the number of fields that are filled in the fullest row.
+    """
     names = [name.strip() for name in header if name.strip()]
     as_wide = sum(len(row) == len(header) for row in body)
     return (

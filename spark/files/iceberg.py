@@ -25,7 +25,7 @@ VERSION_HINT = "version-hint.text"
 
 
 def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Open an Iceberg table.
+    """Open an Iceberg table to read all columns or those in `paths`.
 
     Args:
         path: The table's folder.
@@ -59,7 +59,7 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Read the data files of an Iceberg table as a stream.
+    """Read the rows of an Iceberg table, or of some of its data files (`tasks`), as a stream.
 
     Args:
         table: The table.

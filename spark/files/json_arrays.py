@@ -130,9 +130,9 @@ def _batches(
 
 
 def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements of a JSON array, block by block.
+    """Yield the objects of a JSON array, block by block; None for elements of other types.
 
-    Elements that are not objects become None.
+    Before each block, the number of rows in `extent` is estimated again.
     """
     decoder, text, rows, characters = _decoder(), "", 0, 0
     with DecompressedFile(path) as source:
@@ -155,7 +155,9 @@ def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None
 
 
 def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
-    """Parse the complete elements at the beginning of a text.
+    """Parse the complete elements at the start of a text; return them and where the rest starts.
+
+    An element that is not an object, or is nested too deeply, becomes None.
 
     Args:
         text: A part of an array.

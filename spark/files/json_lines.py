@@ -25,7 +25,7 @@ _BLOCK = 1 << 22
 
 
 def read_json_lines(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Open a JSON Lines file.
+    """Open a JSON Lines file to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.

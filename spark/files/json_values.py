@@ -84,7 +84,7 @@ def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
 def read_lines(
     path: Path, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the JSON objects in the lines of a file.
+    """Read the JSON objects in the lines of a file, after skipping the first `after` objects.
 
     Args:
         path: Path of the file.

@@ -20,7 +20,7 @@ _BATCH_CELLS = 1 << 22
 
 
 def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Open a Parquet file.
+    """Open a Parquet file to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.

@@ -108,7 +108,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return the columns of a data frame, with the Spark expression that selects each column.
+    """Return the columns of a data frame, and by path the Spark expression that selects each.
 
     Each struct is replaced by its members.
 
@@ -210,7 +210,7 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:
-    """Add missing partition keys to a data frame, as text columns."""
+    """Add the partition keys that a data frame lacks, as text columns read from file paths."""
     # Spark ignores the case of column names.
     names = {name.lower() for name in frame.columns}
     for key in keys:

@@ -39,7 +39,7 @@ _Key = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class _ReadTable:
-    """A table that was read, with its columns, row count and notes."""
+    """A table that was read, with its columns, its row count and its notes for users."""
 
     table: Table
     columns: tuple[Column, ...]

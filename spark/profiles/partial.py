@@ -128,7 +128,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts of one column, or of the table itself, over all parts of a table.
+    """Merge the counts from all parts of a table, for one of its columns or for its rows.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.
@@ -152,7 +152,7 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
 
 
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
-    """Build a table's profile from merged counts.
+    """Build a table's profile from the merged counts of its parts, and note missing files.
 
     Args:
         table: The table.

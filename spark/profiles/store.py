@@ -160,12 +160,13 @@ class Store:
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
-        """Return the stored evidence for pairs whose tables have not changed.
+        """Return the stored evidence of pairs whose tables and ways of comparison are unchanged.
 
         Args:
             pairs: The pairs of this run.
             tables: The tables of their columns.
-            ways: The names of the ways in which pairs are compared besides as written.
+            ways: The entity kind and the notations by which a pair is compared, as one text; none
+                for a pair whose values are compared in normal form only.
 
         Returns:
             Evidence by pair, without pairs that were never verified.
@@ -176,6 +177,8 @@ class Store:
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
         """Replace the stored evidence for pairs with this run's evidence.
+
+        A later run finds it only for pairs that it compares in the same `ways`.
 
         Args:
             evidence: The evidence of this run.
@@ -212,9 +215,7 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the stored results of one kind, such as `lost_tables`.
-
-        They are JSON texts by result key.
+        """Return the stored results of a kind, such as `lost_tables`, as JSON texts by result key.
 
         Args:
             name: The kind of result, which names the file.

@@ -41,12 +41,12 @@ def table_key(table: Table, *settings: str) -> str:
 def pair_keys(
     pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
 ) -> dict[Pair, str]:
-    """Return a store key for each pair.
+    """Return a store key for each pair, based on both tables and on how values are compared.
 
     Args:
         pairs: The pairs.
         tables: The tables of their columns.
-        ways: The names of the ways in which pairs are compared besides as written.
+        ways: How each pair is compared, if not in normal form only.
 
     Returns:
         Keys by pair, without pairs of a table whose state is unknown.

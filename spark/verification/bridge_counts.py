@@ -68,7 +68,7 @@ def count_bridges(
     values: pa.Table,
     entries: pa.Table,
 ) -> BridgeCounts:
-    """Use DuckDB to count the matching values and rows of joins through crosswalks.
+    """Use DuckDB to count the matching values and rows of `links`, the joins through crosswalks.
 
     Args:
         links: The numbers of each join, its left column, its crosswalk and its right column.

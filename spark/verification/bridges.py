@@ -71,9 +71,9 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """Return the integers that identify each join, its two columns and its crosswalk.
+        """For each join, return four integers that identify the join, its columns and crosswalk.
 
-        Their order is: the join, its left column, its crosswalk, its right column.
+        They stand for the join, its left column, its crosswalk and its right column, in this order.
         """
         return [
             (
@@ -95,13 +95,14 @@ def verify_bridges(
     config: ProfileConfig = _DEFAULT_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure how well pairs of columns join through crosswalks.
+    """Measure how well pairs of columns join through crosswalks; each such join is a bridge.
 
     Args:
         session: Runs the Spark jobs; None to read all tables in this process.
         tables: The tables of the columns.
         bridges: The columns, and those of the crosswalks.
-        texts: Columns of text, as determined from the profiles of whole tables.
+        texts: Columns of text, in which words such as `NA` are values; a part of a table cannot
+            tell, so the profiles of whole tables do.
         config: Provides the size from which a table is read by many tasks.
         note_unread: Receives the tables that cannot be read: their bridges are not refuted.
 
@@ -165,7 +166,10 @@ def _numbered(items: Iterable[_Item]) -> dict[_Item, int]:
 def _requested_columns(
     tables: Mapping[TableId, Table], ends: Mapping[ColumnId, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group columns by table, so that each table is read once."""
+    """Request the left and right columns of all joins, grouped so that each table is read once.
+
+    `ends` maps each of these columns to its number in Spark rows; `texts` has the columns of text.
+    """
     columns: dict[TableId, dict[str, dict[str, int]]] = defaultdict(dict)
     for column, number in ends.items():
         columns[column.table][column.path] = {_AS_WRITTEN: number}
@@ -253,7 +257,7 @@ def _count_in_process(
 
 
 def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
-    """List the tables with a column or crosswalk that was not read."""
+    """List the tables of which a joined column or a crosswalk's rows could not be read."""
     ends, crosswalks = numbers.ends.items(), numbers.crosswalks.items()
     unread = {column.table for column, number in ends if number not in counts.totals}
     return sorted(unread.union(table for (table, _), at in crosswalks if at not in counts.read))
@@ -296,12 +300,14 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
-    """For each join, count the matching values and rows of its left or right column.
+    """For one end of each join, left or right, count the values and rows that match.
+
+    The ends of a join are its left and its right column. The last three arguments select the end.
 
     Args:
         linked: The entries that both ends hold.
-        value: The crosswalk's column on this end.
-        own: The number of rows of this end that hold a value.
+        value: The name of the crosswalk's column on this end: `x` or `y`.
+        own: The column of `linked` with the number of rows of this end that hold a value.
         other: The same of the other end.
     """
     matched = F.sum(F.col("entries") * F.col(other))

@@ -52,7 +52,7 @@ def verify_composites(
         session: Runs up to two Spark jobs; None to read all tables in this process.
         tables: The tables of the columns.
         references: The referring and the referenced columns of each reference.
-        texts: Columns of text.
+        texts: Columns of text, in which words such as `NA` are values.
         config: Provides the size from which a table is read by many tasks.
         note_unread: Receives the tables that cannot be read: their references are not refuted.
 
@@ -117,7 +117,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring tuple, each with a shuffled column, then the key's tuple.
+    """Return copies of the referring columns, each with one column shuffled, then the key columns.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the
@@ -138,9 +138,10 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """For each reference, count the tuples in both tables, and the matches between these tuples.
+    """For each reference in `wanted`, count the rows of its tuples, and those that match its key.
 
-    The last tuple of a reference is the key, with which its other tuples are compared.
+    `wanted` holds the tuples of columns of each reference. The last is the key, with which the
+    others are compared. `count` counts their values; `texts` are the columns of text.
     """
     distinct = dict.fromkeys(chain.from_iterable(wanted.values()))
     numbers = {value: number for number, value in enumerate(distinct)}
@@ -155,7 +156,10 @@ def _count_tuples(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the requested columns by table."""
+    """Build one request for each table, with the numbered column tuples to count in it.
+
+    `numbers` maps each tuple to its number, and `texts` are the columns of text.
+    """
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
     for (table, wanted), number in numbers.items():
         tuples.setdefault(table, {})[wanted] = number

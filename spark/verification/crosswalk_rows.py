@@ -163,7 +163,11 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """For each distinct combination of values in two columns, count the rows."""
+    """Count the rows of a crosswalk that have the same two values in its columns `x` and `y`.
+
+    The values are hashes. Rows in which either is missing are left out. `number` identifies the
+    crosswalk in each row of the result.
+    """
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)

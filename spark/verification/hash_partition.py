@@ -80,7 +80,7 @@ def partition_table(
     count: int,
     is_whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Partition the distinct values of a table's columns by hash.
+    """Read a table's columns, and distribute their distinct values to `count` partitions by hash.
 
     Args:
         request: The columns to read.
@@ -109,7 +109,7 @@ def partition_part(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Partition the distinct values in one part of a table by hash.
+    """Distribute the distinct values in one part of a table to `count` partitions by hash.
 
     Args:
         batches: The rows of the part.
@@ -192,7 +192,12 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Divide the hashes of a column's values, or of its entities, into equally wide ranges."""
+    """For each entity kind in `numbers`, divide a column's hashes into `count` ranges.
+
+    The ranges are equally wide intervals of hashes. For an entity kind, the hashes (`written`) are
+    first translated with its synonyms; an empty kind stands for the values as written. The number
+    of a kind identifies the column and the kind in the result.
+    """
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
         if isinstance(kind, Notation):

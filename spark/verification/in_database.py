@@ -59,9 +59,9 @@ class _SqlColumn:
 def count_in_databases(
     tables: Sequence[Table], pairs: Iterable[Pair], texts: AbstractSet[ColumnId]
 ) -> PairsCounted:
-    """Let databases count the shared values and matching rows of pairs.
+    """Count the shared values and matching rows of pairs in the database that holds both columns.
 
-    A database counts only pairs of which it holds both columns.
+    Pairs of columns from different databases are not counted.
 
     Args:
         tables: The tables of the columns.
@@ -94,7 +94,11 @@ def _count_in_database(
     relations: Mapping[TableId, Relation],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count the matches of pairs in one database, over as many connections as it allows."""
+    """Let one database count the shared values and matching rows of pairs of its columns.
+
+    As many connections are open at once as the recipe allows for the database. Columns in `texts`
+    are text, in which words such as `NA` are values. If the database fails, the result is empty.
+    """
     connection = relations[pairs[0][0].table].connection
     engine = None
     try:
@@ -154,9 +158,11 @@ def _count(
     columns: Mapping[ColumnId, _SqlColumn],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count the matches of pairs with one SQL statement.
+    """Count the shared values and matching rows of pairs with one SQL statement.
 
-    If the statement fails, the result is empty.
+    Only in the columns in `texts` are words such as `NA` values; elsewhere they are nulls. A column
+    that SQL cannot count exactly is left out with its pairs. If the statement fails, the result is
+    empty.
     """
     grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
     statement = _statement([columns[id_] for id_ in grouped], pairs)
@@ -176,7 +182,7 @@ def _count(
 
 
 def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether the database counted a column's normal forms exactly.
+    """Return whether a database's counts of a column equal those of a run that reads the column.
 
     Words such as `NA` are nulls unless the column is text. If a column has no other values, its
     profile does not say whether it is text.
@@ -208,7 +214,9 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the SQL query for normal forms (`v`), row counts (`n`) and inexactness flags (`x`).
+    """Write the query for a column's normal forms (`v`), row counts (`n`) and inexact forms (`x`).
+
+    `x` is true if the normal form that SQL computes may be wrong.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

@@ -90,7 +90,7 @@ def search_keys(
 
 
 def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
-    """Find the minimal sets of columns that identify every row.
+    """Find the minimal sets of at most `most` columns that identify every row.
 
     Args:
         columns: The hashed columns by path, the most promising first.

@@ -35,13 +35,13 @@ def count_in_process(
     *,
     synonyms: Mapping[str, Synonyms],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Without Spark, count the shared values and matching rows of pairs.
+    """Count the shared values and matching rows of pairs in this process, without Spark.
 
     All values are in one hash partition. Unreadable tables are left out.
 
     Args:
         requests: The columns of each table, with their numbers.
-        to_count: Numbers of the left and right columns.
+        to_count: The pairs, each as the numbers of its left and its right column.
         synonyms: Synonyms by entity kind.
 
     Returns:

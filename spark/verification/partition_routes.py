@@ -127,7 +127,7 @@ def partition_distributed(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of one table by hash, on the distributed route.
+    """Partition the values of one table by hash into `count` parts, on the distributed route.
 
     Args:
         session: Runs the Spark job.

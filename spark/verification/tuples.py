@@ -97,12 +97,12 @@ def count_tuples(
     texts: Collection[str],
     seed: int = 0,
 ) -> dict[ColumnTuple, DistinctValues]:
-    """Count the distinct tuples in a batch of rows.
+    """Count the distinct combinations of values that each tuple of columns has in a batch of rows.
 
     Args:
         batch: Rows with columns under their paths.
         tuples: The tuples to count; those with a column that the batch lacks are left out.
-        texts: The columns of text.
+        texts: Paths of the columns of text, in which words such as `NA` are values.
         seed: Determines how columns are shuffled; another one for each batch of a table.
 
     Returns:
@@ -119,7 +119,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash those columns of a batch that are part of a tuple.
+    """Hash the columns of a batch that belong to any of the given column tuples.
 
     Args:
         batch: Rows with columns under their paths.

@@ -162,7 +162,10 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count the matches of pairs whose values are compared as written."""
+    """Let databases count the matches of pairs, with the values compared as written.
+
+    The result names each column by its number in `numbers`. `texts` has the columns of text.
+    """
     pairs = [way.pair for way in compared if not any(way.kinds)]
     counted = count_in_databases(tables, pairs, texts)
     return {
@@ -189,7 +192,7 @@ def count_requests(
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of pairs of columns.
+    """Count the shared values and matching rows of the pairs of columns in `to_count`.
 
     Unreadable tables are left out.
 
@@ -228,7 +231,10 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the requested columns by table."""
+    """Build one request for each table, with the numbered columns to count in it.
+
+    `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
+    """
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
@@ -246,7 +252,7 @@ def _requests(
 
 
 def can_count(values: DataFrame) -> bool:
-    """Return whether Spark can read and count all rows of a data frame.
+    """Try to count the rows of a data frame in Spark, and return whether this succeeds.
 
     Args:
         values: The rows.
@@ -300,10 +306,11 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """For each pair, choose the evidence from one of its comparisons.
+    """For each pair, choose the evidence of values as written, or of a far better comparison.
 
-    Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
-    as written comes before the same pair compared in other ways.
+    The other comparisons are of entities or of another form of the values. In `compared`, a pair as
+    written comes before the same pair compared in other ways. `numbers` are the numbers under which
+    values were counted, and `counts` the counts by two such numbers.
     """
     chosen: dict[Pair, Evidence] = {}
     for way in compared:
