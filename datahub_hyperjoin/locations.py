@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
+from datahub_hyperjoin.object_stores import ObjectStore
 
 
 class FileFormat(str, Enum):
@@ -118,6 +119,9 @@ class File:
     """If the file is a temporary copy of a data frame or of a table of DuckDB, the parts of the
     name under which SQL finds the original."""
 
+    store: ObjectStore | None = None
+    """The object store from which Arrow reads the file; None if it is local or Spark reads it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
@@ -136,16 +140,22 @@ class Folder:
     dialect: Dialect = DEFAULT_DIALECT
     """The dialect of the files, if they are delimited text."""
 
+    store: ObjectStore | None = None
+    """As of a `File`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkbookSheet:
-    """A table stored as a sheet of a local Excel or OpenDocument file."""
+    """A table stored as a sheet of an Excel or OpenDocument file."""
 
     uri: str
-    """Path of the file."""
+    """Path or URI of the file."""
 
     sheet: str
     """Name of the sheet."""
+
+    store: ObjectStore | None = None
+    """As of a `File`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,10 +293,13 @@ class SparkCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFolder:
-    """A folder in a remote file system that Spark can read."""
+    """A folder in a remote file system."""
 
     uri: str
     """URI, as in `s3a://lake/sales`."""
+
+    store: ObjectStore | None = None
+    """The object store from which Arrow reads the folder; None if Spark reads it."""
 
 
 TableSource = Database | SparkCatalog | RemoteFolder

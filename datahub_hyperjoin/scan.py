@@ -14,11 +14,13 @@ from datahub_hyperjoin.catalog import (
     scan_folder,
     scan_remote_folder,
     scan_spark_catalog,
+    scan_stored_folder,
 )
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
+from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.recipe import read_recipe
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
@@ -131,6 +133,8 @@ def _list_connection(
             return scan_database(key, source, selection)
         case SparkCatalog():
             return scan_spark_catalog(session(), key, source, selection)
+        case RemoteFolder(uri=uri, store=ObjectStore() as store):
+            return scan_stored_folder(key, uri, store, selection, warn=warn, count=count)
         case RemoteFolder():
             return scan_remote_folder(session(), key, source, selection, warn=warn, count=count)
         case _:

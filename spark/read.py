@@ -45,12 +45,13 @@ from datahub_hyperjoin.spark.files.json_arrays import read_json_file
 from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
+from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of
 from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
 _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
 """Delimiters where the recipe names none; None to detect it."""
-_READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStream]] = {
+_READERS: Mapping[FileFormat, Callable[[DataPath, Collection[str] | None], TableStream]] = {
     FileFormat.JSON_LINES: read_json_lines,
     FileFormat.JSON: read_json_file,
     FileFormat.PARQUET: read_parquet,
@@ -58,10 +59,12 @@ _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStre
     FileFormat.AVRO: read_avro,
 }
 _READERS_OF_LOCATIONS: Mapping[
-    FileFormat, Callable[[File, Path, Collection[str] | None], TableStream]
+    FileFormat, Callable[[File, DataPath, Collection[str] | None], TableStream]
 ] = {
     FileFormat.FIXED_WIDTH: lambda file, path, paths: read_fixed_width(path, paths, file.dialect),
-    FileFormat.DUCKDB: lambda file, path, paths: read_duckdb_table(path, file.member, paths),
+    FileFormat.DUCKDB: lambda file, _, paths: read_duckdb_table(
+        local_path(file.uri), file.member, paths
+    ),
 }
 
 
@@ -147,10 +150,10 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
     Raises:
         TableError: The file cannot be used.
     """
-    path = local_path(file.uri)
+    path = path_of(file)
     try:
         # No reader is asked: each would report an empty file in another way.
-        if not path.stat().st_size:
+        if not bytes_of(path):
             raise EmptyTableError.without_content()
         if isinstance(file, WorkbookSheet):
             return read_sheet(file, path, paths)
@@ -194,6 +197,15 @@ def known_dialect(file: File) -> Dialect:
     return replace(file.dialect, delimiter=delimiter)
 
 
+def path_of(file: File | WorkbookSheet) -> DataPath:
+    """Return the file that a reader opens, on this machine or in an object store.
+
+    Args:
+        file: The table's file.
+    """
+    return StoredFile(file.uri, file.store) if file.store else local_path(file.uri)
+
+
 def local_path(uri: str) -> Path:
     """Convert a path or a `file:` URI to a `Path`.
 
@@ -228,9 +240,14 @@ def _absolute(location: TableLocation) -> TableLocation:
     match location:
         case Relation() | CatalogTable():
             return location
-        case WorkbookSheet():
-            return replace(location, uri=str(local_path(location.uri).absolute()))
-        case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
+        case (
+            File()
+            | Folder()
+            | WorkbookSheet()
+            | DeltaFolder()
+            | IcebergFolder()
+            | IcebergDataFile()
+        ):
             if is_remote(location.uri):
                 return location
             return replace(location, uri=str(local_path(location.uri).absolute()))

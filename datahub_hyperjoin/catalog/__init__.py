@@ -17,6 +17,7 @@ from datahub_hyperjoin.catalog.read import Catalog, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog.without_server import describe_without_server
 
@@ -43,5 +44,6 @@ __all__ = [
     "scan_folder",
     "scan_remote_folder",
     "scan_spark_catalog",
+    "scan_stored_folder",
     "warn_of_unknown_columns",
 ]

@@ -29,6 +29,7 @@ from datahub_hyperjoin.locations import (
     TableSource,
     is_remote,
 )
+from datahub_hyperjoin.object_stores import FolderReader, ObjectStore, check_store_uri
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import table_id
 
@@ -159,8 +160,21 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     over JDBC)."""
 
     folder: str | None = None
-    """URI of a folder in a file system that Spark reaches through `spark.settings`, for example
-    `s3a://lake/sales`. Tables are recognised as in `catalog.folder`; empty files are ignored."""
+    """URI of a folder in an object store, as in `s3://lake/sales`, or in another file system that
+    Spark reaches through `spark.settings`, as in `s3a://lake/sales`. Tables are recognised as in
+    `catalog.folder`; empty files are ignored."""
+
+    reader: FolderReader | None = None
+    """What lists and reads the folder: `arrow` needs neither jars nor, for small lakes, Spark, and
+    reads `s3://`, `gs://`, `abfs://` and `abfss://`; `spark` reads what `spark.settings` configure.
+    Default: `arrow` for `s3://`, else `spark`."""
+
+    endpoint: str = ""
+    """URL of a store other than Amazon's that speaks S3, as in `http://minio:9000`. Default:
+    `AWS_ENDPOINT_URL` in the environment. Credentials are always taken from the environment."""
+
+    region: str = ""
+    """Region of an S3 bucket. By default, Amazon is asked."""
 
     platform: str | None = None
     """DataHub platform of the tables. Default: that of the database, `hive` for `spark_catalog`, or
@@ -195,7 +209,17 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
             return self.database
         if self.spark_catalog:
             return SparkCatalog(name=self.spark_catalog)
-        return RemoteFolder(uri=str(self.folder))
+        uri = str(self.folder)
+        if not self._is_read_by_arrow:
+            return RemoteFolder(uri=uri)
+        store = ObjectStore.of_environment(endpoint=self.endpoint, region=self.region)
+        return RemoteFolder(uri=uri, store=store)
+
+    @property
+    def _is_read_by_arrow(self) -> bool:
+        return self.reader is FolderReader.ARROW or (
+            self.reader is None and str(self.folder).startswith("s3://")
+        )
 
     @property
     def selection(self) -> TableSelection:
@@ -257,6 +281,18 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
                 f"catalog `{self.spark_catalog}`"
             )
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_what_arrow_cannot_read(self) -> Self:
+        if (self.reader or self.endpoint or self.region) and not self.folder:
+            message = "`reader`, `endpoint` and `region` belong to a `folder`. Remove them"
+            raise ValueError(message)
+        if (self.endpoint or self.region) and not str(self.folder).startswith("s3://"):
+            message = "`endpoint` and `region` need a `folder` as in s3://lake/sales"
+            raise ValueError(message)
+        if self.folder and self._is_read_by_arrow:
+            check_store_uri(self.folder)
         return self
 
     @model_validator(mode="after")

@@ -3,6 +3,27 @@
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
+from datahub_hyperjoin.redact import in_short
+
+_STORE_HINTS = {
+    ("NO_SUCH_BUCKET", "NoSuchBucket", "not found"): (
+        "the bucket does not exist. Correct its name, or `endpoint` if it is in another store"
+    ),
+    ("does not exist",): "the folder does not exist. Correct its path after the bucket's name",
+    ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "INVALID_CLIENT_TOKEN", "SIGNATURE", "credential"): (
+        "the store refuses access. Give the credentials of a user who may list the bucket and read "
+        "its files, for S3 as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or give "
+        "this machine a role"
+    ),
+    ("configured region", "PermanentRedirect", "status 301", "region"): (
+        "the bucket is in another region, or its region is unknown. Set `region`"
+    ),
+    ("NETWORK_CONNECTION", "curlCode"): (
+        "the store does not answer. Check the network and, for a store other than Amazon's, "
+        "`endpoint` or AWS_ENDPOINT_URL"
+    ),
+}
+"""Advice by parts of Arrow's messages; the first that matches is given."""
 
 
 class MissingFolderError(CatalogError, FileNotFoundError):
@@ -121,3 +142,16 @@ class NoRemoteTablesError(NoTablesError):
             "Check `folder` and `tables`; table files end in .csv, .tsv, .json, .jsonl, .parquet, "
             ".orc or .avro"
         )
+
+
+class UnreachableStoreError(CatalogError, OSError):
+    """Arrow cannot list a folder of an object store."""
+
+    @classmethod
+    def because(cls, folder: str, reason: str) -> Self:
+        """Report why a folder cannot be listed, and what to do about it."""
+        hints = (
+            hint for parts, hint in _STORE_HINTS.items() if any(part in reason for part in parts)
+        )
+        hint = next(hints, "it cannot be listed. Check its URI and the store")
+        return cls(f"the folder of `{folder}`: {hint}. The store's answer: {in_short(reason)}")

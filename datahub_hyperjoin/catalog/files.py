@@ -16,6 +16,7 @@ from datahub_hyperjoin.locations import (
     ListedFile,
     TableLocation,
 )
+from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.fixed_width import WIDTHS
 from datahub_hyperjoin.tables import Table
@@ -39,7 +40,11 @@ _PART_PREFIX = "part-"
 
 
 def tables_of(
-    files: Sequence[ListedFile], selection: TableSelection, *, folder: str = ""
+    files: Sequence[ListedFile],
+    selection: TableSelection,
+    *,
+    folder: str = "",
+    store: ObjectStore | None = None,
 ) -> list[Table]:
     """Group the files of a folder into tables.
 
@@ -50,6 +55,7 @@ def tables_of(
         files: All files below the folder, including the logs of Delta tables.
         selection: The tables to keep, and the pattern of their names.
         folder: The folder's name in that pattern.
+        store: The object store from which Arrow reads the files, if they are in one.
 
     Returns:
         Tables, ordered by path.
@@ -67,7 +73,7 @@ def tables_of(
     tables = []
     for (table, format_), own in sorted(members.items()):
         location, described_by = (
-            (_location(table, format_, own, selection), own) if format_ else formatted[table]
+            (_location(table, format_, own, selection, store), own) if format_ else formatted[table]
         )
         tables.append(
             selection.table(
@@ -185,12 +191,13 @@ def _location(
     format_: FileFormat,
     files: Sequence[ListedFile],
     selection: TableSelection,
+    store: ObjectStore | None,
 ) -> TableLocation:
     uri = _uri(table, files[0])
     if str(table) == files[0].path:
-        return File(uri=uri, format=format_, dialect=selection.dialect)
+        return File(uri=uri, format=format_, dialect=selection.dialect, store=store)
     parts = tuple(str(PurePosixPath(file.path).relative_to(table)) for file in files)
-    return Folder(uri=uri, format=format_, parts=parts, dialect=selection.dialect)
+    return Folder(uri=uri, format=format_, parts=parts, dialect=selection.dialect, store=store)
 
 
 def state_of(files: Sequence[ListedFile]) -> str:

@@ -7,8 +7,11 @@ from datahub_hyperjoin.catalog.files import state_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import ListedFile, WorkbookSheet
+from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.progress import Count, Warn
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.excel import WORKBOOKS, can_read_workbooks, list_sheets
+from datahub_hyperjoin.spark.files.stored import StoredFile
 from datahub_hyperjoin.tables import Table
 
 _LOCKS = "~$*"
@@ -25,9 +28,15 @@ def is_workbook(file: ListedFile) -> bool:
 
 
 def tables_of_workbooks(
-    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+    files: Sequence[ListedFile],
+    selection: TableSelection,
+    *,
+    folder: str = "",
+    store: ObjectStore | None = None,
+    warn: Warn,
+    count: Count,
 ) -> list[Table]:
-    """List the sheets of local workbooks as tables.
+    """List the sheets of workbooks as tables.
 
     The name of a table is the path of the file and the name of the sheet, as in
     `sales.xlsx/Orders`.
@@ -35,6 +44,8 @@ def tables_of_workbooks(
     Args:
         files: All visible files below a folder.
         selection: The tables to keep, and the pattern of their names.
+        folder: The folder's name in that pattern.
+        store: The object store from which Arrow reads the files, if they are in one.
         warn: Receives workbooks that cannot be read.
         count: Receives the number of these files.
 
@@ -55,7 +66,7 @@ def tables_of_workbooks(
     tables: list[Table] = []
     for file in files:
         try:
-            tables += _tables_of(file, selection)
+            tables += _tables_of(file, selection, folder, store)
         except TableError as error:  # noqa: PERF203 (one workbook costs no other)
             count("files_not_read", 1)
             warn(
@@ -66,15 +77,26 @@ def tables_of_workbooks(
     return tables
 
 
-def _tables_of(file: ListedFile, selection: TableSelection) -> Iterator[Table]:
-    for sheet in list_sheets(Path(file.uri)):
+def _tables_of(
+    file: ListedFile, selection: TableSelection, folder: str, store: ObjectStore | None
+) -> Iterator[Table]:
+    for sheet in _list_sheets(file, store):
         name = f"{file.path}/{sheet}"
         if selection.tables.allowed(name):
             yield selection.table(
-                folder="",
+                folder=folder,
                 table=name,
                 title=sheet,
-                location=WorkbookSheet(uri=file.uri, sheet=sheet),
+                location=WorkbookSheet(uri=file.uri, sheet=sheet, store=store),
                 size=file.size,
                 state=state_of([file]),
             )
+
+
+def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[str]:
+    if store is None:
+        return list_sheets(Path(file.uri))
+    try:
+        return list_sheets(StoredFile(file.uri, store))
+    except OSError as error:
+        raise UnreadableTableError.because(str(error)) from error

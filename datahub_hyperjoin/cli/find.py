@@ -50,8 +50,9 @@ def find_in_sources(
 ) -> None:
     """Find joins in folders and databases, without a recipe or a server.
 
-    FOLDER_OR_URL is a folder of files, a database as in postgresql://reader@host/shop, or a file of
-    DuckDB or SQLite. Each join is verified on the data.
+    FOLDER_OR_URL is a folder of files, also in an object store as in s3://lake/sales, a database as
+    in postgresql://reader@host/shop, or a file of DuckDB or SQLite. Each join is verified on the
+    data.
     """
     from datahub_hyperjoin.spark.processes import start_first_process  # noqa: PLC0415
 

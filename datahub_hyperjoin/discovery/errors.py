@@ -37,8 +37,14 @@ class UnusableSourceError(HyperJoinError, ValueError):
         """Report a URL that does not belong to a supported database."""
         return cls(
             f"{scheme}:// is no database that is read by its URL. Use postgresql://, mysql:// or "
-            "sqlite://; for object stores and Spark catalogs, write a recipe with `connections`"
+            "sqlite://, or s3://, gs:// or abfss:// for a folder in an object store; for other "
+            "folders and Spark catalogs, write a recipe with `connections`"
         )
+
+    @classmethod
+    def other_store(cls, reason: str) -> Self:
+        """Report a URI of an object store that cannot be read, without the URI."""
+        return cls(reason)
 
     @classmethod
     def malformed_url(cls, scheme: str) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -14,10 +14,12 @@ from datahub_hyperjoin.catalog.database_files import is_duckdb, is_sqlite
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.locations import Database
+from datahub_hyperjoin.object_stores import ObjectStore, check_store_uri, is_in_store
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ def _open(source: Source, copies: Path, progress: "RunProgress") -> _Listing:
             "Pass at least one frame with rows",
         )
     if isinstance(source, str) and "://" in source:
-        return _open_url(source)
+        return _open_store(source, progress) if is_in_store(source) else _open_url(source)
     if not isinstance(source, str | Path):
         raise UnusableSourceError.other_value(source)
     return _open_path(Path(source).expanduser(), copies, progress)
@@ -147,6 +149,26 @@ def _selection(prefix: str, separator: str) -> TableSelection:
     # Braces in the prefix would be placeholders.
     begin = f"{prefix}{separator}".replace("{", "{{").replace("}", "}}") if prefix else ""
     return TableSelection(platform="file", env="PROD", names=begin + "{table}")
+
+
+def _open_store(uri: str, progress: "RunProgress") -> _Listing:
+    try:
+        check_store_uri(uri)
+    except ValueError as error:
+        raise UnusableSourceError.other_store(str(error)) from None
+    return _Listing(
+        PurePosixPath(uri).name,
+        uri,
+        lambda prefix: scan_stored_folder(
+            uri,
+            uri,
+            ObjectStore.of_environment(),
+            _selection(prefix, "/"),
+            warn=progress.warn,
+            count=progress.count,
+        ),
+        "Table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro or .xlsx",
+    )
 
 
 def _open_url(text: str) -> _Listing:

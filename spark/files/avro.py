@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -18,6 +17,7 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import NotAvroError
 from datahub_hyperjoin.spark.files.nested import translate_read_errors
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -26,7 +26,7 @@ _READ_ERRORS = (ValueError, EOFError, KeyError, IndexError)
 """Errors that fastavro raises on bytes that do not match their schema."""
 
 
-def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
+def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open an Avro file to read all columns or those in `paths`.
 
     Args:
@@ -39,9 +39,10 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
     Raises:
         UnreadableTableError: The file is not an Avro file.
     """
-    if not fastavro.is_avro(str(path)):
-        raise NotAvroError.at_the_beginning()
-    with path.open("rb") as source, translate_read_errors(*_READ_ERRORS):
+    with open_in_order(path) as source:
+        if not fastavro.is_avro(source):
+            raise NotAvroError.at_the_beginning()
+    with open_in_order(path) as source, translate_read_errors(*_READ_ERRORS):
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [
         Column(path_, position, opaque) for position, (path_, opaque) in enumerate(_leaves(schema))
@@ -86,11 +87,11 @@ def _non_null(type_: Any) -> Any:  # noqa: ANN401
 
 
 def _batches(
-    path: Path, paths: Sequence[str], extent: RowEstimate
+    path: DataPath, paths: Sequence[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     batch_rows = max(1, _BATCH_CELLS // max(1, len(paths)))
-    rows_read, size = 0, path.stat().st_size
-    with path.open("rb") as source, translate_read_errors(*_READ_ERRORS):
+    rows_read, size = 0, bytes_of(path)
+    with open_in_order(path) as source, translate_read_errors(*_READ_ERRORS):
         records = fastavro.reader(source)
         while batch := list(islice(records, batch_rows)):
             rows_read += len(batch)

@@ -4,14 +4,15 @@ import bz2
 import gzip
 import io
 import lzma
-import os
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import cached_property
 from typing import BinaryIO, cast
 
 import pyarrow as pa
+
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
 
 _MOST_AT_ONCE = 1 << 13
 
@@ -48,9 +49,10 @@ class DecompressedFile(io.RawIOBase):
         path: Path of the file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         super().__init__()
-        self._file = path.open("rb")
+        self._path = path
+        self._file = open_in_order(path)
         decompress = COMPRESSIONS.get(path.suffix.lower())
         self._content = cast("BinaryIO", decompress(self._file)) if decompress else self._file
         self._progress: list[tuple[int, ...]] = [(0, 0)]
@@ -82,12 +84,16 @@ class DecompressedFile(io.RawIOBase):
             parsed: Decompressed bytes of the first part; everything read so far if fewer. A reader
                 with a thread that reads ahead passes it, so that the estimate is reproducible.
         """
-        size = os.fstat(self._file.fileno()).st_size
+        size = self._stored_bytes
         if self._content is self._file:
             return size
         part = min(bisect_left(self._progress, (parsed,)), len(self._progress) - 1)
         read, compressed = self._progress[part]
         return size * read / compressed
+
+    @cached_property
+    def _stored_bytes(self) -> int:
+        return bytes_of(self._path)
 
     def close(self) -> None:
         """Close the stream and the file."""

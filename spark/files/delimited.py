@@ -33,6 +33,7 @@ from datahub_hyperjoin.spark.files.header import (
     name_rows,
     parse_rows,
 )
+from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
@@ -72,7 +73,7 @@ class _SkippedRows:
 
 
 def read_delimited(
-    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
     """Open a delimited text file, such as CSV, to read all columns or those in `paths`.
 
@@ -139,7 +140,7 @@ def read_delimited_range(
 
 
 def find_layout(
-    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> DelimitedLayout:
     """Find the delimiter, title lines, header and requested columns of a delimited text file.
 

@@ -10,8 +10,10 @@ from datetime import date, time, timedelta
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import WorkbookSheet
 from datahub_hyperjoin.spark.columns import (
@@ -27,7 +29,11 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.header import find_header, name_rows
+from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """Extensions of workbooks."""
@@ -46,7 +52,7 @@ def can_read_workbooks() -> bool:
     return find_spec(_PACKAGE) is not None
 
 
-def list_sheets(path: Path) -> list[str]:
+def list_sheets(path: DataPath) -> list[str]:
     """List the sheets of a workbook.
 
     Args:
@@ -60,17 +66,16 @@ def list_sheets(path: Path) -> list[str]:
         UnreadableTableError: The file is no workbook, or needs a password.
     """
     with _translated_errors():
-        from python_calamine import (  # noqa: PLC0415 (an optional requirement)
-            CalamineWorkbook,
-            SheetTypeEnum,
-        )
+        from python_calamine import SheetTypeEnum  # noqa: PLC0415 (an optional requirement)
 
-        with CalamineWorkbook.from_path(path) as workbook:
+        with _open_workbook(path) as workbook:
             sheets = workbook.sheets_metadata
             return [sheet.name for sheet in sheets if sheet.typ == SheetTypeEnum.WorkSheet]
 
 
-def read_sheet(location: WorkbookSheet, path: Path, paths: Collection[str] | None) -> TableStream:
+def read_sheet(
+    location: WorkbookSheet, path: DataPath, paths: Collection[str] | None
+) -> TableStream:
     """Open a sheet of a workbook.
 
     Title lines above the header are skipped.
@@ -104,14 +109,24 @@ def read_sheet(location: WorkbookSheet, path: Path, paths: Collection[str] | Non
     return TableStream(columns, batches, notes, extent)
 
 
-def _rows(path: Path, sheet: str, extent: RowEstimate) -> _Rows:
-    with _translated_errors():
-        from python_calamine import CalamineWorkbook  # noqa: PLC0415 (an optional requirement)
+def _rows(path: DataPath, sheet: str, extent: RowEstimate) -> _Rows:
+    with _translated_errors(), _open_workbook(path) as workbook:
+        cells = workbook.get_sheet_by_name(sheet)
+        extent.rows = cells.height
+        yield from (row for row in cells.iter_rows() if any(cell != "" for cell in row))
 
-        with CalamineWorkbook.from_path(path) as workbook:
-            cells = workbook.get_sheet_by_name(sheet)
-            extent.rows = cells.height
-            yield from (row for row in cells.iter_rows() if any(cell != "" for cell in row))
+
+def _open_workbook(path: DataPath) -> "CalamineWorkbook":
+    from python_calamine import CalamineWorkbook  # noqa: PLC0415 (an optional requirement)
+
+    match path:
+        case Path():
+            return CalamineWorkbook.from_path(path)
+        case StoredFile():
+            with open_in_order(path) as file:
+                return CalamineWorkbook.from_filelike(file)
+        case _:
+            assert_never(path)
 
 
 def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch, None, None]:

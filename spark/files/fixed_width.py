@@ -14,7 +14,6 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -30,6 +29,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS, DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.errors import WidthSchemaError
+from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 
 WIDTHS = ".schema"
@@ -39,7 +39,7 @@ _BATCH_CELLS = 1 << 17
 
 
 def read_fixed_width(
-    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
     """Open a text file with columns of fixed widths, to read all columns or those in `paths`.
 
@@ -89,12 +89,14 @@ def _batches(
         raise EmptyTableError.without_content()
 
 
-def _read_schema(path: Path) -> dict[str, slice]:
+def _read_schema(path: DataPath) -> dict[str, slice]:
     """Read the schema file, which gives the position of each column in a line."""
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+    plain = path.with_name(path.stem) if path.suffix.lower() in COMPRESSIONS else path
     schema = plain.with_name(plain.name + WIDTHS)
     try:
-        rows = [*csv.DictReader(io.StringIO(schema.read_text("utf-8-sig")))]
+        with open_in_order(schema) as file:
+            text = file.read().decode("utf-8-sig")
+        rows = [*csv.DictReader(io.StringIO(text, newline=None))]
     except FileNotFoundError:
         raise WidthSchemaError.missing(schema.name) from None
     except (UnicodeDecodeError, csv.Error):

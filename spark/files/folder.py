@@ -21,6 +21,7 @@ from datahub_hyperjoin.spark.columns import (
     requested_columns,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError
+from datahub_hyperjoin.spark.files.stored import sizes_in_store
 
 _PARTITION_FOLDER = re.compile(r"([^/=]+)=([^/]*)/")
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -71,10 +72,8 @@ def read_folder(
     names_in_file = [name for name in names if name in file_columns] or file_columns[:1]
     notes, extent = [*first.notes], RowEstimate()
     files = [
-        _FileToRead(
-            part, _size(folder, part), partial(open_file, _file(folder, part), names_in_file)
-        )
-        for part in parts
+        _FileToRead(part, size, partial(open_file, _file(folder, part), names_in_file))
+        for part, size in zip(parts, _sizes(folder, parts), strict=True)
     ]
     return TableStream(columns, _batches(files, names, notes, extent), notes, extent)
 
@@ -124,12 +123,19 @@ def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> Ta
 
 
 def _file(folder: Folder, part: str) -> File:
-    return File(uri=f"{folder.uri}/{part}", format=folder.format, dialect=folder.dialect)
+    return File(
+        uri=f"{folder.uri}/{part}",
+        format=folder.format,
+        dialect=folder.dialect,
+        store=folder.store,
+    )
 
 
-def _size(folder: Folder, part: str) -> int:
-    path = Path(folder.uri, part)
-    return path.stat().st_size if path.exists() else 0
+def _sizes(folder: Folder, parts: Sequence[str]) -> list[int]:
+    if folder.store:
+        return sizes_in_store(folder.uri, parts, folder.store)
+    paths = [Path(folder.uri, part) for part in parts]
+    return [path.stat().st_size if path.exists() else 0 for path in paths]
 
 
 def _batches(

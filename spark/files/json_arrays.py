@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
@@ -33,6 +32,7 @@ from datahub_hyperjoin.spark.files.json_values import (
     batch_of_objects,
     columns_of_objects,
 )
+from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 22
 _LARGEST = 1 << 26
@@ -46,7 +46,7 @@ _METADATA = {"entityType", "changeType", "aspectName"}
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def read_json_file(path: Path, paths: Collection[str] | None) -> TableStream:
+def read_json_file(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open a JSON file.
 
     Args:
@@ -71,14 +71,14 @@ def read_json_file(path: Path, paths: Collection[str] | None) -> TableStream:
     assert_never(kind)
 
 
-def _read_object(path: Path, paths: Collection[str] | None) -> TableStream:
+def _read_object(path: DataPath, paths: Collection[str] | None) -> TableStream:
     objects = _parse_object(path)
     columns, notes = choose_columns(columns_of_objects(objects), paths)
     batch = batch_of_objects(objects, readable_paths(columns))
     return TableStream(columns, (each for each in [batch]), notes, RowEstimate(len(objects)))
 
 
-def _kind(path: Path) -> Literal["lines", "elements", "object"]:
+def _kind(path: DataPath) -> Literal["lines", "elements", "object"]:
     """Detect whether a file contains JSON Lines, an array or a single object."""
     with DecompressedFile(path) as source:
         head = _decoder().decode(source.read(_BLOCK)).lstrip()
@@ -99,7 +99,7 @@ def _kind(path: Path) -> Literal["lines", "elements", "object"]:
     return "elements" if "\n" in head[:end].strip() else "lines"
 
 
-def _read_elements(path: Path, paths: Collection[str] | None) -> TableStream:
+def _read_elements(path: DataPath, paths: Collection[str] | None) -> TableStream:
     with closing(_blocks(path, RowEstimate())) as blocks:
         first = next(filter(None, blocks), None)
     if first is None:
@@ -115,7 +115,7 @@ def _read_elements(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _batches(
-    path: Path, columns: Sequence[Column], notes: list[str], extent: RowEstimate
+    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     names, skipped = readable_paths(columns), 0
     try:
@@ -129,7 +129,7 @@ def _batches(
             notes.append(f"skipped elements that are not JSON objects: {skipped}")
 
 
-def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
+def _blocks(path: DataPath, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
     """Yield the objects of a JSON array, block by block; None for elements of other types.
 
     Before each block, the number of rows in `extent` is estimated again.
@@ -187,7 +187,7 @@ def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
         position = end
 
 
-def _parse_object(path: Path) -> Sequence[JsonObject]:
+def _parse_object(path: DataPath) -> Sequence[JsonObject]:
     with DecompressedFile(path) as source:
         text = _decoder().decode(source.read(_LARGEST + 1), final=True)
     if len(text) > _LARGEST:

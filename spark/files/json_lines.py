@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.json
@@ -19,12 +18,13 @@ from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, ShallowLines
 from datahub_hyperjoin.spark.files.json_values import columns_of_lines, read_lines
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
+from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 22
 """Bytes that are parsed at once. The first block determines the columns."""
 
 
-def read_json_lines(path: Path, paths: Collection[str] | None) -> TableStream:
+def read_json_lines(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open a JSON Lines file to read all columns or those in `paths`.
 
     Args:
@@ -50,7 +50,7 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile]]:
+def _opened(path: DataPath) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile]]:
     options = pa.json.ReadOptions(use_threads=False, block_size=_BLOCK)
     with (
         DecompressedFile(path) as source,
@@ -60,7 +60,7 @@ def _opened(path: Path) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile
 
 
 def _batches(
-    path: Path, columns: Sequence[Column], notes: list[str], extent: RowEstimate
+    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     paths, rows = readable_paths(columns), 0
     try:

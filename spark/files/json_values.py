@@ -7,13 +7,13 @@ and a key may have values of different types.
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from pathlib import Path
 
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column, RowEstimate
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.json_depth import is_deep
+from datahub_hyperjoin.spark.files.stored import DataPath
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -42,7 +42,7 @@ DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_mi
 """Parses JSON into values as Arrow reads them."""
 
 
-def columns_of_lines(path: Path) -> list[Column]:
+def columns_of_lines(path: DataPath) -> list[Column]:
     """List the columns of the JSON objects in the first lines of a file.
 
     Args:
@@ -82,7 +82,7 @@ def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
 
 
 def read_lines(
-    path: Path, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
+    path: DataPath, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
 ) -> Generator[pa.RecordBatch, None, None]:
     """Read the JSON objects in the lines of a file, after skipping the first `after` objects.
 

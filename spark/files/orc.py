@@ -1,7 +1,6 @@
 """Read ORC files."""
 
 from collections.abc import Collection, Generator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import orc
@@ -13,10 +12,11 @@ from datahub_hyperjoin.spark.files.nested import (
     top_level_fields,
     translate_read_errors,
 )
+from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
 from datahub_hyperjoin.wording import name_some
 
 
-def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
+def read_orc(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open an ORC file.
 
     Args:
@@ -30,7 +30,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
         UnreadableTableError: The file is not an ORC file.
     """
     with translate_read_errors():
-        file = orc.ORCFile(path)
+        file = orc.ORCFile(open_at_random(path))
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
     batches = _batches(file, readable_paths(columns), notes)
     return TableStream(columns, batches, notes, RowEstimate(file.nrows))

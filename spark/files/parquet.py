@@ -1,7 +1,6 @@
 """Read Parquet files."""
 
 from collections.abc import Collection, Generator
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +14,12 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
+from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
 
 _BATCH_CELLS = 1 << 22
 
 
-def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
+def read_parquet(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open a Parquet file to read all columns or those in `paths`.
 
     Args:
@@ -33,7 +33,7 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
         UnreadableTableError: The file is not a Parquet file.
     """
     with translate_read_errors():
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(open_at_random(path))
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
     return TableStream(columns, _batches(file, columns), notes, RowEstimate(file.metadata.num_rows))
 

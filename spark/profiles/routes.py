@@ -56,20 +56,29 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
     is_large = table.size >= config.split_bytes
     # A remote Delta table needs its log interpreted, which only Spark's reader does remotely.
     match table.location:
+        case WorkbookSheet():
+            return Route.LOCAL_BATCH
         case Relation():
             return Route.DISTRIBUTED if is_large else Route.LOCAL_BATCH
         case CatalogTable(files=files):
             return Route.DISTRIBUTED if is_large or files is None else Route.LOCAL_BATCH
         case DeltaFolder(uri=uri):
             return Route.DISTRIBUTED if is_remote(uri) else Route.LOCAL_BATCH
-        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri) | WorkbookSheet(uri=uri):
+        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri):
             return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
-        case File(uri=uri, format=format_) | Folder(uri=uri, format=format_):
-            if is_large and format_ in _SPLITTABLE:
-                return Route.DISTRIBUTED
-            return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
+        case File() | Folder():
+            return _route_of_files(table.location, is_large=is_large)
         case _:
             assert_never(table.location)
+
+
+def _route_of_files(location: File | Folder, *, is_large: bool) -> Route:
+    # Spark's own readers may lack the jars for the store, and Arrow reads it in any process.
+    if location.store:
+        return Route.LOCAL_BATCH
+    if is_large and location.format in _SPLITTABLE:
+        return Route.DISTRIBUTED
+    return Route.SHIPPED if is_remote(location.uri) else Route.LOCAL_BATCH
 
 
 def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:

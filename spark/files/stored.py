@@ -1,0 +1,187 @@
+"""Open files of this machine and of object stores, the latter through Arrow."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+from urllib.parse import quote, urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.object_stores import ObjectStore
+
+_BUFFER = 1 << 22
+"""Bytes of one request for text. Requests cost time and money, and most files are smaller."""
+
+_ATTEMPTS = 3
+_SECONDS_TO_CONNECT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file of an object store, with those parts of the interface of `Path` that readers use."""
+
+    uri: str
+    """Its URI, not percent-encoded."""
+
+    store: ObjectStore
+    """The store."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return PurePosixPath(self.uri).name
+
+    @property
+    def stem(self) -> str:
+        """Its name without the last extension."""
+        return PurePosixPath(self.uri).stem
+
+    @property
+    def suffix(self) -> str:
+        """The last extension of its name."""
+        return PurePosixPath(self.uri).suffix
+
+    def with_name(self, name: str) -> "StoredFile":
+        """Return a file beside this one.
+
+        Args:
+            name: Its name.
+        """
+        return replace(self, uri=f"{self.uri.rpartition('/')[0]}/{name}")
+
+
+DataPath = Path | StoredFile
+"""A file that a reader can open."""
+
+
+def open_in_order(path: DataPath) -> BinaryIO:
+    """Open a file whose bytes are read from the first to the last.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A buffered stream of its bytes.
+
+    Raises:
+        OSError: The file is missing, or may not be read.
+    """
+    match path:
+        case Path():
+            return path.open("rb")
+        case StoredFile():
+            return io.BufferedReader(cast("io.RawIOBase", _opened(path)), _BUFFER)
+        case _:
+            assert_never(path)
+
+
+def open_at_random(path: DataPath) -> Path | pa.NativeFile:
+    """Return what Arrow's readers of Parquet and ORC need in order to read parts of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The path of a local file, which these readers open; else a file that requests only the
+        bytes that are read.
+
+    Raises:
+        OSError: The file is missing, or may not be read.
+    """
+    match path:
+        case Path():
+            return path
+        case StoredFile():
+            return _opened(path)
+        case _:
+            assert_never(path)
+
+
+def bytes_of(path: DataPath) -> int:
+    """Return the size of a file in bytes.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The file is missing, or may not be asked for.
+    """
+    match path:
+        case Path():
+            return path.stat().st_size
+        case StoredFile():
+            with _opened(path) as file:
+                return int(file.size())
+        case _:
+            assert_never(path)
+
+
+def sizes_in_store(folder: str, parts: Sequence[str], store: ObjectStore) -> list[int]:
+    """Return the sizes of many files of an object store, which are asked for side by side.
+
+    Args:
+        folder: URI of their folder.
+        parts: Their paths below it.
+        store: The store.
+
+    Returns:
+        Bytes of each file; 0 if it is missing.
+
+    Raises:
+        OSError: The store cannot be reached, or refuses.
+    """
+    file_system, root = reach_store(folder, store)
+    infos = file_system.get_file_info([f"{root}/{part}" for part in parts])
+    return [info.size or 0 for info in infos]
+
+
+def reach_store(uri: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
+    """Return the file system of an object store, and the path of a file or folder in it.
+
+    Args:
+        uri: URI of the file or folder, not percent-encoded.
+        store: The store.
+
+    Returns:
+        The file system, whose connections all files of the process share, and the path.
+
+    Raises:
+        OSError: The bucket does not exist, or the store cannot be reached.
+    """
+    scheme, _, rest = uri.partition("://")
+    host, _, key = rest.partition("/")
+    file_system, root = _file_system(scheme, host, store)
+    return file_system, f"{root}/{key}".strip("/")
+
+
+def _opened(file: StoredFile) -> pa.NativeFile:
+    file_system, key = reach_store(file.uri, file.store)
+    return file_system.open_input_file(key)
+
+
+@lru_cache(maxsize=64)
+def _file_system(scheme: str, host: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
+    """Open the file system of a bucket; return it with the bucket's path in it.
+
+    Credentials are those that Arrow finds: environment variables, the files of the store's own
+    tools, or the identity of the machine.
+    """
+    if scheme != "s3":
+        file_system, root = fs.FileSystem.from_uri(f"{scheme}://{quote(host, safe='@.:')}")
+        return file_system, root
+    endpoint = urlsplit(store.endpoint)
+    # Amazon answers requests to another region with an error. Other stores know no regions.
+    region = store.region or (None if store.endpoint else fs.resolve_s3_region(host))
+    return fs.S3FileSystem(
+        endpoint_override=endpoint.netloc or None,
+        scheme=endpoint.scheme or "https",
+        region=region,
+        connect_timeout=_SECONDS_TO_CONNECT,
+        # Arrow's own default repeats requests for minutes before it gives up.
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+    ), host
