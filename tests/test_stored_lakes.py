@@ -104,7 +104,7 @@ def test_a_second_run_with_a_store_of_profiles_reads_no_file(
     assert server.paths_read == []
 
 
-def test_spark_gives_the_profiles_of_local_processes(
+def test_spark_gives_the_profiles_and_joins_of_local_processes(
     server: S3Server,
     folder: Path,
     spark_for_all: SparkSession,
@@ -122,6 +122,8 @@ def test_spark_gives_the_profiles_of_local_processes(
         (each.columns, each.notes) for each in local
     ]
     assert [len(each.columns) for each in stored] == [2] * 5
+    joins = find(near, lambda: spark_for_all)[0].joins
+    assert find(large, lambda: spark_for_all)[0].joins == joins
 
 
 def test_find_reads_a_store_and_no_secret_is_in_its_output(
