@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.errors import (
     MissingExcelError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.files.header import find_header, name_rows
+from datahub_hyperjoin.spark.files.header import find_header, name_rows, note_row_names
 from datahub_hyperjoin.spark.objects import batch_of
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -98,6 +98,7 @@ def read_sheet(location: WorkbookSheet, path: Path, paths: Collection[str] | Non
     columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
     if not columns:
         raise UnreadableTableError.without_names()
+    notes += note_row_names(names, texts[start])
     if start:
         notes.append(f"lines above the header were skipped: {start}")
     batches = _batches(chain(head[start + 1 :], rows), columns)
