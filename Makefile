@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs gallery golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-lake gallery golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -102,6 +102,9 @@ bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for join
 
 bench-costs: $(VENV)/.dev ## Measure processor time and memory of whole runs on 1,000 to 25,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_costs $(COSTS)
+
+bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 20,000 tables by stages, or LAKE="--tables N ..."; hours
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_lake $(LAKE)
 
 gallery: $(VENV)/.dev ## Find the joins of three lakes for docs/gallery.md, and take its pictures; two minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.gallery

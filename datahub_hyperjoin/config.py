@@ -34,9 +34,8 @@ from datahub_hyperjoin.long_texts import refuse_long_texts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
 from datahub_hyperjoin.model.config.retired import refuse_retired_keys
-from datahub_hyperjoin.model.saved.checkpoint import holds_model
 from datahub_hyperjoin.model.saved.description import against_replacing
-from datahub_hyperjoin.model.saved.files import FILES
+from datahub_hyperjoin.model.saved.files import FILES, holds_model
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.storage import is_leftover
 
@@ -203,7 +202,7 @@ class HyperJoinConfig(
         if self.catalog.demo and self.catalog.folder:
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
-            _refuse("page", self.page, _against_page)
+            _refuse("page", self.page, obstacle_to_file)
         if self.profile.store:
             _refuse("profile.store", self.profile.store, _against_keeping)
         if self.model.path:
@@ -254,7 +253,15 @@ def _against_lake(folder: Path) -> str:
     return "" if folder.exists() else _against_making(folder)
 
 
-def _against_page(file: Path) -> str:
+def obstacle_to_file(file: Path) -> str:
+    """Return why an output file cannot be made; empty if it can.
+
+    Args:
+        file: Path of the file. Missing folders above it would be made.
+
+    Raises:
+        OSError: The system cannot tell.
+    """
     return "it is a folder" if file.is_dir() else _against_making(file)
 
 

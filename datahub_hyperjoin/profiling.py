@@ -11,6 +11,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
+from datahub_hyperjoin.spark.files.header import ROW_NAME, ROWS_NAMED
 from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.routes import session_for
@@ -50,6 +51,7 @@ def read_profiles(
     lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))
     _report_personal_columns(profiles, progress)
+    _report_row_names(profiles, progress)
     _report_profiles(profiles, progress)
     return profiles
 
@@ -100,12 +102,29 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             continue
         progress.count("tables_profiled", 1)
         progress.count("columns_profiled", len(profile.columns))
-        for note in profile.notes:
+        for note in _limits(profile):
             progress.warn(
                 "Table partly read",
                 "Its suggestions are based on the part that could be read",
                 f"{name}: {note}",
             )
+
+
+def _limits(profile: TableProfile) -> list[str]:
+    """List the notes about what was not read of a table."""
+    return [note for note in profile.notes if not note.endswith(ROWS_NAMED)]
+
+
+def _report_row_names(profiles: Sequence[TableProfile], progress: Progress) -> None:
+    """Count and list the tables whose first column was given a name, which is no fault of them."""
+    named = [
+        str(profile.table.id)
+        for profile in profiles
+        if any(note.endswith(ROWS_NAMED) for note in profile.notes)
+    ]
+    if named:
+        progress.count("columns_called_row_name", len(named))
+        progress.say(f"First columns without a name, called {ROW_NAME}: {name_some(named)}")
 
 
 def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progress) -> None:

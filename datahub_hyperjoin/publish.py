@@ -16,7 +16,6 @@ from datahub_hyperjoin.catalog import (
     read_upstreams,
 )
 from datahub_hyperjoin.claimed_parts import read_claims
-from datahub_hyperjoin.elders import read_led
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -38,6 +37,7 @@ from datahub_hyperjoin.kept_metadata import (
 )
 from datahub_hyperjoin.listed_decisions import list_rejected
 from datahub_hyperjoin.model.domains import without_cliques
+from datahub_hyperjoin.older_pipelines import read_foreign_metadata
 from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.renamed_columns import rename_columns, rename_steps
@@ -166,7 +166,7 @@ class PublishContext:
     others: Sequence[OtherPipeline] = ()
     """The other pipelines, whose metadata stays."""
 
-    elders: Sequence[OtherPipeline] = ()
+    older: Sequence[OtherPipeline] = ()
     """Those of them that write the joins which they share with this one."""
 
     @property
@@ -195,13 +195,13 @@ def publish(
     last, written = context.handler.last() or WrittenState(), WrittenState()
     config, existing = context.config, ExistingState()
     publication = settle(publication, catalog, last.scores)
-    led = read_led(publication, catalog, context.elders, context.others)
-    publication, written.since = led.adopt(publication), last.since or publication.now
+    foreign = read_foreign_metadata(publication, catalog, context.older, context.others)
+    publication, written.since = foreign.adopt(publication), last.since or publication.now
     written.scores = scores_to_remember(publication)
     written.model_version = publication.model_version
     if context.graph:
         config = _supported(context, context.graph)
-        existing = led.protect(
+        existing = foreign.protect(
             _read_existing(publication, catalog, replace(context, config=config), context.graph)
         )
     written.rejected = {
@@ -218,7 +218,9 @@ def publish(
         graph=None if context.dry else context.graph,
         count=context.report.count,
     )
-    yield from led.leave(units, led.news(publication, last))
+    yield from foreign.without_foreign_properties(
+        units, foreign.changed_entities(publication, last)
+    )
     if config.properties:
         yield from list_rejected(catalog, config.namespace)
     left_alone = existing.closed_queries | existing.edited_terms

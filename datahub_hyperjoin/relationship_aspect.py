@@ -47,6 +47,10 @@ MODEL_VERSION = "model_version"
 """The custom property that marks the relationships and queries that this package wrote. It names
 the model of the run that changed the aspect; a newer model alone changes nothing."""
 
+SQL_DIALECT = "sql_dialect"
+"""The custom property of a query that names the dialect in which its SQL was run, in sqlglot's
+words."""
+
 SCORE_DIGITS = 4
 """Decimals of a joinability that is written."""
 

@@ -48,6 +48,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     columns_profiled: int = 0
     personal_columns: int = 0
     """Of these, the columns whose values are personal, so that their samples are hashes."""
+    columns_called_row_name: int = 0
+    """First columns that got this name because their file gives them none, as R and pandas do."""
     key_columns: int = 0
     expected_pairs: int = 0
     """Pairs of columns that share values and are kept, as estimated after profiling."""

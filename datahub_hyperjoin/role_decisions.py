@@ -232,9 +232,9 @@ class _Decisions:
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Let a confirmed join refer to its stated key (`target`), else as the data suggests.
+        """Return a confirmed join with a reference to `target`, the key that the catalog states.
 
-        The catalog or a person confirms the join. A target that repeats too many values is ignored.
+        Without a target, the data decide. A target that repeats too many values is ignored.
 
         The catalog may state several keys for one column. The relations contain only one of them.
         """

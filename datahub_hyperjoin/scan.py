@@ -1,6 +1,6 @@
 """List the tables of a recipe, and test a recipe without running it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,8 +27,11 @@ from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId
 
-_Listing = tuple[list[Table], HyperJoinError | None]
-"""The tables of a connection, or the error that prevented the listing."""
+Listing = tuple[list[Table], HyperJoinError | None]
+"""The tables of the folder or of a connection, or the error that prevented the listing."""
+
+FOLDER_KEY = "catalog.folder"
+"""The recipe key under which the tables of the folder are listed."""
 
 
 def scan(
@@ -51,6 +54,35 @@ def scan(
     """
     tables = _scan_folder(config, warn, count)
     return _combine(tables, _list_connections(config, session, warn, count), warn)
+
+
+def list_by_key(
+    config: HyperJoinConfig,
+    warn: Warn,
+    session: Session,
+    *,
+    count: Count = count_nothing,
+    without: Collection[str] = (),
+) -> dict[str, Listing]:
+    """List the tables of the folder and of each connection apart.
+
+    Args:
+        config: The recipe.
+        warn: Receives files that are not read.
+        session: Provides a Spark session, if a connection needs one.
+        count: Receives the number of files that are not read.
+        without: Recipe keys of the folder and of connections that are not listed.
+
+    Returns:
+        The tables or the error, by recipe key, such as `catalog.folder` and `connections[0]`.
+    """
+    steps: dict[str, Callable[[], list[Table]]] = {
+        key: partial(_list_connection, key, connection, session, warn, count)
+        for key, connection in config.connections_by_key.items()
+    }
+    if config.catalog.folder:
+        steps = {FOLDER_KEY: partial(_scan_folder, config, warn, count), **steps}
+    return {key: _try_listing(step) for key, step in steps.items() if key not in without}
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
@@ -91,7 +123,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
 
 def _combine(
     tables: Sequence[Table],
-    listings: Mapping[str, _Listing],
+    listings: Mapping[str, Listing],
     warn: Warn,
 ) -> list[Table]:
     """Combine the tables of the folder and of all connections, without duplicates."""
@@ -108,18 +140,13 @@ def _combine(
 
 def _list_connections(
     config: HyperJoinConfig, session: Session, warn: Warn, count: Count
-) -> dict[str, _Listing]:
-    return {
-        key: _try_listing(key, connection, session, warn, count)
-        for key, connection in config.connections_by_key.items()
-    }
+) -> dict[str, Listing]:
+    return list_by_key(config, warn, session, count=count, without=(FOLDER_KEY,))
 
 
-def _try_listing(
-    key: str, connection: ConnectionConfig, session: Session, warn: Warn, count: Count
-) -> _Listing:
+def _try_listing(step: Callable[[], list[Table]]) -> Listing:
     try:
-        return _list_connection(key, connection, session, warn, count), None
+        return step(), None
     except HyperJoinError as error:
         return [], error
 

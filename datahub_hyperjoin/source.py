@@ -34,13 +34,11 @@ from datahub_hyperjoin.catalog import (
     read_database_keys,
     warn_of_unknown_columns,
 )
-from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.crosswalks import lone_joins
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.elders import find_elders
 from datahub_hyperjoin.emit import (
     ReadBack,
     WrittenStateHandler,
@@ -50,6 +48,7 @@ from datahub_hyperjoin.emit import (
 )
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
+from datahub_hyperjoin.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protect, read_other_pipelines
 from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
@@ -216,10 +215,6 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
                 write_lake(config.folder)
-            if config.dataset_filter and not graph:
-                raise MissingServerError.to_choose_datasets()
-            if config.described and not graph:
-                raise MissingServerError.to_describe_tables()
             decisions = self._read_decisions()
             tables = scan(self.config, self.report.warn, session, count=self.report.count)
             if not graph:
@@ -301,7 +296,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             run_id=self.ctx.run_id,
             report=self.report,
             others=self._others,
-            elders=find_elders(self._others, self._written_state.last(), self.ctx.pipeline_name),
+            older=find_older_pipelines(
+                self._others, self._written_state.last(), self.ctx.pipeline_name
+            ),
         )
         self._protected.update(protect(catalog, self._others))
         with self.report.stage("Writing suggestions"):

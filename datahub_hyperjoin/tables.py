@@ -236,6 +236,22 @@ class ColumnProfile:
         filled = self.rows - self.nulls
         return min(self.distinct / filled, 1.0) if filled else 0.0
 
+    @property
+    def type_in_words(self) -> str:
+        """The type for people: texts that are numbers in their notation are called numbers.
+
+        The type itself stays, because values are compared as they are written, too.
+
+        Returns:
+            For example `integer`, or `number with decimal comma` for values such as `1.234,50`.
+        """
+        if self.type is DataType.TEXT:
+            if self.notation is Notation.COMMA:
+                return f"number with {self.notation.value}"
+            if self.notation is Notation.POINT:
+                return "number"
+        return self.type.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProfile:

@@ -3,6 +3,7 @@
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,3 +34,5 @@ def exempt_imports() -> None:
     Only the first call has an effect.
     """
     gc.freeze()
+    # Libraries that count their objects when Python ends would report those as leaked.
+    atexit.register(gc.unfreeze)

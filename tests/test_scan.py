@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import scan_database
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.source import HyperJoinSource
@@ -292,8 +293,9 @@ def test_files_are_read_in_the_dialect_of_the_recipe(tmp_path: Path) -> None:
 
 
 def test_dataset_filters_need_a_server(tmp_path: Path, shop: dict[str, Any]) -> None:
-    [failure] = run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]}).failures
-    [reason] = failure.context
+    with pytest.raises(RefusedRecipeError) as caught:
+        run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]})
+    [reason] = caught.value.faults
     assert reason.startswith("`catalog.domains`, `containers` and `tags` filter datasets by what a")
     assert reason.endswith("Configure a `datahub-rest` sink, or remove these keys")
 

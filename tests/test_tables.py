@@ -1,10 +1,12 @@
 """Test the value types that describe tables."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
+from datahub_hyperjoin.value_forms import Notation
 
 
 def profile(*, rows: int, nulls: int, distinct: int) -> ColumnProfile:
@@ -34,6 +36,23 @@ def test_completeness_and_uniqueness_are_shares_of_rows(
     found = profile(rows=rows, nulls=nulls, distinct=distinct)
     assert found.completeness == pytest.approx(completeness)
     assert found.uniqueness == pytest.approx(uniqueness)
+
+
+@pytest.mark.parametrize(
+    ("type_", "notation", "words"),
+    [
+        (DataType.TEXT, Notation.COMMA, "number with decimal comma"),
+        (DataType.TEXT, Notation.POINT, "number"),
+        (DataType.TEXT, Notation.PADDED, "text"),
+        (DataType.TEXT, None, "text"),
+        (DataType.INTEGER, Notation.YEAR_FIRST, "integer"),
+    ],
+)
+def test_texts_that_are_numbers_are_called_numbers(
+    type_: DataType, notation: Notation | None, words: str
+) -> None:
+    column = profile(rows=3, nulls=0, distinct=3)
+    assert replace(column, type=type_, notation=notation).type_in_words == words
 
 
 def test_identifiers_sort_print_and_pickle() -> None:

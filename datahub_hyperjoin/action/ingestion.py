@@ -16,7 +16,7 @@ from typing_extensions import Self
 from datahub_hyperjoin.action.errors import RefusedActionError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import Scoring
-from datahub_hyperjoin.model.saved.checkpoint import holds_model
+from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.recipe import read_recipe
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.report import HyperJoinReport

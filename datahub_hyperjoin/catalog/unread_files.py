@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from datahub_hyperjoin.catalog.archives import is_archive, tell_archives
 from datahub_hyperjoin.catalog.files import files_of_no_table
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import ListedFile
@@ -24,21 +25,27 @@ _BESIDE_DATA = {
 def tell_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about the files that belong to no table, grouped by file extension.
+    """Warn about the files that belong to no table: each archive, and the others by extension.
 
     Descriptions, checksums and files that the selection leaves out are not listed.
 
     Args:
         files: All visible files below a folder.
         selection: The tables to keep.
-        warn: Receives one line for each kind of file.
+        warn: Receives one line for each archive and for each kind of file.
         count: Receives the number of these files.
     """
     kinds: dict[str, list[str]] = defaultdict(list)
+    archives: set[str] = set()
     for path in map(PurePosixPath, files_of_no_table(files)):
-        if selection.tables.allowed(str(path)) and not _is_beside_data(path):
+        if not selection.tables.allowed(str(path)) or _is_beside_data(path):
+            continue
+        if is_archive(path):
+            archives.add(str(path))
+        else:
             kinds[_kind(path)].append(str(path))
-    count("files_not_read", sum(map(len, kinds.values())))
+    count("files_not_read", len(archives) + sum(map(len, kinds.values())))
+    tell_archives([file for file in files if file.path in archives], warn)
     listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
     for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:
@@ -61,8 +68,8 @@ def _is_beside_data(path: PurePosixPath) -> bool:
 def _kind(path: PurePosixPath) -> str:
     """Return a file's extension, or both extensions if the file is compressed (`.csv.gz`).
 
-    >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.tar", "notes")]
-    ['.xml.gz', '.tar', 'no extension']
+    >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.pdf", "notes")]
+    ['.xml.gz', '.pdf', 'no extension']
     """
     *inner, last = ("", *path.suffixes)
     kind = "".join([*inner[-1:], last]) if last.lower() in COMPRESSIONS else last

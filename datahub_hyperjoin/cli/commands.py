@@ -7,6 +7,7 @@ import click
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin import __version__
+from datahub_hyperjoin.cli.check import check_recipe_file
 from datahub_hyperjoin.cli.connect import connected
 from datahub_hyperjoin.cli.explain import explain_columns
 from datahub_hyperjoin.cli.export import write_joins
@@ -71,6 +72,7 @@ def main() -> None:
     """
 
 
+main.add_command(check_recipe_file)
 main.add_command(evaluate_rankings)
 main.add_command(explain_columns)
 main.add_command(find_in_sources)
@@ -94,7 +96,7 @@ main.add_command(write_joins)
 def list_joins(
     *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
 ) -> None:
-    """List the joins of a dataset, best first.
+    """List the joins of a dataset or column, best first; rejected or hidden ones only with --all.
 
     Joins that people confirmed come first, then references to keys (→ leads to the key), then
     one-to-one joins, siblings and joins within a domain.

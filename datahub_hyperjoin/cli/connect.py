@@ -71,7 +71,7 @@ def connect() -> DataHubGraph:
         NoServerError: There are no settings, they cannot be parsed, or the server cannot be
             reached.
     """
-    return _open(_read_settings())
+    return _open(read_settings())
 
 
 def connector() -> Callable[[str], DataHubGraph]:
@@ -83,7 +83,7 @@ def connector() -> Callable[[str], DataHubGraph]:
     Raises:
         NoServerError: There are no settings, or they cannot be parsed.
     """
-    settings = _read_settings()
+    settings = read_settings()
     headers = {
         name: value
         for name, value in (settings.extra_headers or {}).items()
@@ -136,7 +136,12 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
     return connect_with
 
 
-def _read_settings() -> DatahubClientConfig:
+def read_settings() -> DatahubClientConfig:
+    """Read the settings of the command `datahub`, with few retries.
+
+    Raises:
+        NoServerError: There are no settings, or they cannot be parsed.
+    """
     try:
         # For a malformed file the client prints its content, including the token, and exits.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

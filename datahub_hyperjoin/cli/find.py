@@ -1,6 +1,7 @@
 """The command `hyperjoin find`, which finds joins without a recipe."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.discovery import FoundJoins
+    from datahub_hyperjoin.discovery.progress import RunWarning
 
 _FORMATS = ("table", "json", "csv", "sql")
 _MAX_WARNINGS = 20
@@ -26,6 +28,12 @@ _MAX_WARNINGS = 20
     "--page",
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write an HTML page of the joins to.",
+)
+@click.option(
+    "--page-values",
+    is_flag=True,
+    help="Show up to five values of each joined column on the page, except personal ones. Only "
+    "the owner of the file can read it then.",
 )
 @click.option(
     "--decisions",
@@ -45,6 +53,7 @@ def find_in_sources(
     sources: tuple[str, ...],
     out: Path | None,
     page: Path | None,
+    page_values: bool,
     decisions: Path | None,
     output_format: str,
 ) -> None:
@@ -54,27 +63,34 @@ def find_in_sources(
     in postgresql://reader@host/shop, or a file of DuckDB or SQLite. Each join is verified on the
     data.
     """
+    if page_values and not (page or out):
+        message = "--page-values needs a page: add --page or --out"
+        raise click.UsageError(message)
+    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
     from datahub_hyperjoin.spark.processes import start_first_process  # noqa: PLC0415
 
     start_first_process()
     # They take seconds to import, which the other commands should not wait for.
-    from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
-    from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
+    with gc_paused():
+        from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
+        from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
+    exempt_imports()
 
+    # Running the SQL takes as long as all else, and the table does not show it.
+    sql = bool(out or page) or output_format != "table"
+    progress = BarProgress(sql=sql) if sys.stderr.isatty() else LineProgress()
     try:
         for folder in filter(None, [out, page and page.parent]):
             folder.mkdir(parents=True, exist_ok=True)
-        progress = BarProgress() if sys.stderr.isatty() else LineProgress()
-        # Running the SQL takes as long as all else, and the table does not show it.
-        sql = bool(out or page) or output_format != "table"
         found = run_discovery(sources, progress, sql=sql, decisions=decisions)
         if out:
             for name in ("json", "csv", "sql"):
                 out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
         for path in filter(None, [page, out and out / "joins.html"]):
-            found.to_html(path)
+            found.to_html(path, values=page_values)
             click.echo(f"All joins, with their evidence: {path}", err=True)
     except HyperJoinError as error:
+        _tell_warnings(progress.warnings)  # perhaps they say why there is no table
         raise click.ClickException(str(error)) from error
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}. Name another path"
@@ -100,7 +116,11 @@ def _tell_what_is_missing(found: "FoundJoins") -> None:
     """Print to standard error how many tables were read, and the first warnings."""
     noun = "table" if len(found.tables) == 1 else "tables"
     click.echo(f"Read {len(found.tables)} {noun}.", err=True)
-    for warning in found.warnings[:_MAX_WARNINGS]:
+    _tell_warnings(found.warnings)
+
+
+def _tell_warnings(warnings: "Sequence[RunWarning]") -> None:
+    for warning in warnings[:_MAX_WARNINGS]:
         click.echo(f"{warning.title}: {warning.context}", err=True)
-    if len(found.warnings) > _MAX_WARNINGS:
-        click.echo(f"... and {len(found.warnings) - _MAX_WARNINGS} more.", err=True)
+    if len(warnings) > _MAX_WARNINGS:
+        click.echo(f"... and {len(warnings) - _MAX_WARNINGS} more.", err=True)

@@ -121,3 +121,15 @@ class NoSqlError(HyperJoinError, LookupError):
     def without_running(cls) -> Self:
         """Report that joins have no SQL, because `find_joins` was called with `sql=False`."""
         return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")
+
+
+class ForbiddenValuesError(HyperJoinError, ValueError):
+    """A page with values is asked for, and the run was told to keep none."""
+
+    @classmethod
+    def on_page(cls) -> Self:
+        """Report which two arguments contradict each other."""
+        return cls(
+            "`values=True` would keep values on the page, which `keep_values=False` of the run's "
+            "profile forbids. Leave out one of them"
+        )

@@ -21,7 +21,11 @@ from datahub_hyperjoin.discovery.decided import (
     without_decision,
     write_about,
 )
-from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError
+from datahub_hyperjoin.discovery.errors import (
+    ForbiddenValuesError,
+    NoSqlError,
+    UnknownTableError,
+)
 from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import JoinRecord, record_of
 from datahub_hyperjoin.join_listing import list_best_joins
@@ -57,6 +61,9 @@ class FoundJoins:
 
     file: Path | None = None
     """The file of these decisions; None if they are kept in memory only."""
+
+    keeps_values: bool = True
+    """Whether the run's `profile.keep_values` allows a page with values."""
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -202,14 +209,22 @@ class FoundJoins:
 
         return pd.DataFrame(self.records(), columns=[*JoinRecord.__annotations__])
 
-    def to_html(self, path: str | Path | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, values: bool = False) -> str:
         """Return the HTML page of the joins.
 
         The page loads nothing from the network.
 
         Args:
             path: File to write the page to, too.
+            values: Whether the page shows up to five values of each joined column. Personal
+                columns, and columns that join with them, show none. Only the owner of the file can
+                read a page with values.
+
+        Raises:
+            ForbiddenValuesError: The run was told to keep no values.
         """
+        if values and not self.keeps_values:
+            raise ForbiddenValuesError.on_page()
         from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (half a second)
         from datahub_hyperjoin.temporary import temporary_folder  # noqa: PLC0415
 
@@ -226,6 +241,7 @@ class FoundJoins:
                 contributions=found.contributions,
                 filed=self.filed,
                 file=self.file.name if self.file else "decisions.csv",
+                values=values,
             )
             return page.read_text(encoding="utf-8")
 

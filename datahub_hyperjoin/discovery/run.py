@@ -113,7 +113,8 @@ def run_discovery(
             with progress.stage("Running the SQL"):
                 findings = _with_sql(findings, tables, profile, session, progress)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
-    return FoundJoins(findings, tuple(progress.warnings), catalog.filed, file)
+    warnings = tuple(progress.warnings)
+    return FoundJoins(findings, warnings, catalog.filed, file, keeps_values=profile.keep_values)
 
 
 def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[WrittenDecision, ...]:

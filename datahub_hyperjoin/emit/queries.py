@@ -19,7 +19,7 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, band, join_urn
+from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, SQL_DIALECT, band, join_urn
 from datahub_hyperjoin.sql.two_steps import columns_in_order
 from datahub_hyperjoin.sql.write import sides_of
 from datahub_hyperjoin.statements import Statement
@@ -91,7 +91,7 @@ def emit_query(
             source=QuerySourceClass.MANUAL,
             name=title,
             description=description,
-            customProperties={MODEL_VERSION: model_version},
+            customProperties={MODEL_VERSION: model_version, SQL_DIALECT: statement.dialect},
             created=stamp,
             lastModified=stamp,
         ),

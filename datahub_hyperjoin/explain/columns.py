@@ -110,7 +110,7 @@ def explain_column(
         )
     return ColumnAccount(
         column=profile.id,
-        type=profile.type.value,
+        type=profile.type_in_words,
         rows=profile.rows,
         distinct=profile.distinct,
         uniqueness=uniqueness,

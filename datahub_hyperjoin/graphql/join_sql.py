@@ -9,12 +9,26 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing
-from datahub_hyperjoin.relationship_aspect import WITHDRAWN_BY
+from datahub_hyperjoin.relationship_aspect import SQL_DIALECT, WITHDRAWN_BY
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.urns import query_urn
 
 
 def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str, str]:
-    """Read the SQL of joins from the catalog.
+    """Read the SQL of joins from the catalog, as text.
+
+    Args:
+        graph: DataHub's server.
+        joins: The joins.
+
+    Returns:
+        Statements by the URN of the join; joins without one are missing.
+    """
+    return {urn: statement.sql for urn, statement in statements_of_joins(graph, joins).items()}
+
+
+def statements_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str, Statement]:
+    """Read the SQL of joins from the catalog, with its dialect.
 
     A run wrote each statement after it had returned the rows that the evidence promises, unless a
     person has edited it since.
@@ -24,7 +38,8 @@ def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str,
         joins: The joins.
 
     Returns:
-        Statements by the URN of the join; joins without one are missing.
+        Statements by the URN of the join; joins without one are missing. The dialect is empty if
+        an earlier version of the package wrote the statement.
     """
     queries = {query_urn(join.urn): join.urn for join in joins}
     if not queries:
@@ -32,16 +47,20 @@ def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str,
     data = execute(graph, "sql_of_joins", queries=[*queries])
     with parsing("sql_of_joins"):
         found = {entity["urn"]: _statement(entity) for entity in data["entities"] if entity}
-        return {queries[urn]: sql for urn, sql in found.items() if sql}
+        return {queries[urn]: statement for urn, statement in found.items() if statement.sql}
 
 
-def _statement(entity: GraphQLObject) -> str:
+def _statement(entity: GraphQLObject) -> Statement:
     """Return the SQL of a `query` entity.
 
-    The text is empty if the entity has no SQL, or if a run withdrew the entity.
+    The statement is empty if the entity has no SQL, or if a run withdrew the entity.
     """
     properties = entity.get("properties")
     if not properties:
-        return ""
-    marks = {entry["key"] for entry in properties.get("customProperties") or ()}
-    return "" if WITHDRAWN_BY in marks else str(properties["statement"]["value"])
+        return Statement()
+    marks = {entry["key"]: entry["value"] for entry in properties.get("customProperties") or ()}
+    if WITHDRAWN_BY in marks:
+        return Statement()
+    return Statement(
+        sql=str(properties["statement"]["value"]), dialect=str(marks.get(SQL_DIALECT) or "")
+    )

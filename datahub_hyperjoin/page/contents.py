@@ -342,4 +342,4 @@ def _table(profile: TableProfile, publishers: dict[str, int]) -> Record:
 
 
 def _column(column: ColumnProfile, table: int, *, is_key: bool) -> Record:
-    return table, column.id.path, is_key, column.type.value, column.distinct
+    return table, column.id.path, is_key, column.type_in_words, column.distinct

@@ -8,7 +8,8 @@ quote it.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp, parse_one
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
 from datahub_hyperjoin.export.quoting import quoted_name
@@ -108,7 +109,13 @@ def _run_only(statement: Statement) -> tuple[int, ...]:
 def _translated(
     statement: Statement, shapes: dict[exp.Expr, int], names: dict[str, int]
 ) -> tuple[int, ...]:
-    tree = parse_one(statement.sql, dialect=statement.dialect)
+    try:
+        tree, *others = parse(statement.sql, dialect=statement.dialect)
+    except (SqlglotError, RecursionError):
+        tree, others = None, []
+    # A person may have written anything in the place of a statement in the catalog.
+    if tree is None or others:
+        return _run_only(statement)
     if statement.dialect == DUCKDB.name:
         _name_files(tree.find_all(exp.Table))
     if not _is_alike(tree.walk()):
@@ -147,11 +154,18 @@ def _is_alike(nodes: Iterable[exp.Expr]) -> bool:
 
     A column inside a struct does not: some dialects would read the column's name as a schema.
     """
-    return all(type(node) in _ALIKE and not _is_nested(node) for node in nodes)
+    return all(
+        type(node) in _ALIKE and not _is_nested(node) and not _has_place(node) for node in nodes
+    )
 
 
 def _is_nested(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and bool(node.args.get("db"))
+
+
+def _has_place(node: exp.Expr) -> bool:
+    """Return whether a text would be taken for the place of a name."""
+    return isinstance(node, exp.Literal) and "{" in node.name
 
 
 def _quoted(tree: exp.Expr) -> Sequence[exp.Identifier]:

@@ -22,11 +22,16 @@ class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
 
     SHOW_STACK_TRACE = False
 
+    def __init__(self, message: str, *, faults: Sequence[str] = ()) -> None:
+        """Store the message, and the faults that it lists."""
+        super().__init__(message)
+        self.faults = tuple(faults)
+
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
         """Report the faults of a recipe, one per line."""
         lines = [f"- {fault}" for fault in faults]
-        return cls("\n".join(["Correct the recipe's `source.config`:", *lines]))
+        return cls("\n".join(["Correct the recipe's `source.config`:", *lines]), faults=faults)
 
     @classmethod
     def without_settings(cls) -> Self:

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from pydantic import BaseModel
+
 from datahub_hyperjoin.config import HyperJoinConfig
 
 _LIKENESS = 0.8
@@ -12,13 +14,16 @@ _LIKENESS = 0.8
 
 
 @cache
-def recipe_keys() -> tuple[str, ...]:
-    """List all keys below `source.config`, such as `connections[].database.url`.
+def recipe_keys(model: type[BaseModel] = HyperJoinConfig) -> tuple[str, ...]:
+    """List all keys below a section, such as `connections[].database.url`.
+
+    Args:
+        model: The model of the section; that of `source.config` by default.
 
     Returns:
         Sections and the keys in them, in the order of the configuration.
     """
-    schema = HyperJoinConfig.model_json_schema()
+    schema = model.model_json_schema()
     return tuple(_list_keys(schema, schema, ""))
 
 
@@ -32,11 +37,12 @@ def name_key(path: Sequence[str | int]) -> str:
     return "".join(parts).lstrip(".")
 
 
-def nearest_key(path: Sequence[str | int]) -> str:
+def nearest_key(path: Sequence[str | int], model: type[BaseModel] = HyperJoinConfig) -> str:
     """Return the existing key that most resembles an unknown key.
 
     Args:
         path: The path of the unknown key.
+        model: The model whose keys exist; that of `source.config` by default.
 
     Returns:
         A key of the same section with a similar name; else one of another section with nearly the
@@ -46,15 +52,19 @@ def nearest_key(path: Sequence[str | int]) -> str:
     ('catalog.folder', 'model.ranking.top_k', '')
     """
     *section, name = path
-    if near := get_close_matches(str(name), keys_of(section), n=1):
+    if near := get_close_matches(str(name), keys_of(section, model), n=1):
         return name_key([*section, *near])
-    by_name = {key.rpartition(".")[2]: key for key in reversed(recipe_keys())}
+    by_name = {key.rpartition(".")[2]: key for key in reversed(recipe_keys(model))}
     near = get_close_matches(str(name), by_name, n=1, cutoff=_LIKENESS)
     return by_name[near[0]] if near else ""
 
 
-def keys_of(section: Sequence[str | int]) -> list[str]:
+def keys_of(section: Sequence[str | int], model: type[BaseModel] = HyperJoinConfig) -> list[str]:
     """List the names of the keys in a section.
+
+    Args:
+        section: The path of the section.
+        model: The model that the path begins in; that of `source.config` by default.
 
     >>> keys_of(["catalog", "dialect"]), keys_of(["connections", 0])[0]
     (['delimiter', 'quote', 'escape', 'encoding'], 'env')
@@ -62,7 +72,7 @@ def keys_of(section: Sequence[str | int]) -> list[str]:
     # Of a list, each item has the same keys.
     parts = ("[]" if isinstance(part, int) else f".{part}" for part in [*section, ""])
     prefix = "".join(parts).lstrip(".")
-    names = (key.removeprefix(prefix) for key in recipe_keys() if key.startswith(prefix))
+    names = (key.removeprefix(prefix) for key in recipe_keys(model) if key.startswith(prefix))
     return [name for name in names if "." not in name]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from datahub_hyperjoin.config import HyperJoinConfig
@@ -15,6 +15,8 @@ _UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
 """What pydantic calls keys that a model or a dataclass does not have."""
 _NO_SECTION = {"model_type", "dataclass_type"}
 """What pydantic calls a section that is empty or a single value."""
+_MISSING = "missing"
+"""What pydantic calls a required key that is absent."""
 _NO_LIST = "list_type"
 """What pydantic calls a value where a list is expected."""
 _RAISED = "Value error, "
@@ -54,16 +56,31 @@ def in_sentences() -> Iterator[None]:
     except RefusedRecipeError:
         raise
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise RefusedRecipeError.because([_sentence(fault) for fault in faults]) from error
+        raise RefusedRecipeError.because(list_faults(error)) from error
     except HyperJoinError as error:
         raise RefusedRecipeError.because([str(error)]) from error
 
 
-def _sentence(fault: ErrorDetails) -> str:
+def list_faults(
+    error: ValidationError, model: type[BaseModel] = HyperJoinConfig, section: str = ""
+) -> list[str]:
+    """Write each fault that a model found as a sentence, which contains no value.
+
+    Args:
+        error: The error that the model raised.
+        model: The model; that of `source.config` by default.
+        section: Name of the model's section, for the message that lists its keys.
+    """
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return [_sentence(fault, model, section or "source.config") for fault in faults]
+
+
+def _sentence(fault: ErrorDetails, model: type[BaseModel], top: str) -> str:
     path = fault["loc"]
     if fault["type"] in _UNKNOWN_KEYS:
-        return f"`{name_key(path)}` is not a key. {_advice(path)}"
+        return f"`{name_key(path)}` is not a key. {_advice(path, model, top)}"
+    if fault["type"] == _MISSING:
+        return f"`{name_key(path)}` is missing. Add it"
     if fault["type"] in _NO_SECTION:
         return f"`{name_key(path)}` is a section. Write its keys below it, indented by two spaces"
     if fault["type"] == _NO_LIST:
@@ -72,9 +89,9 @@ def _sentence(fault: ErrorDetails) -> str:
     return f"`{name_key(path)}`: {message}" if path else message
 
 
-def _advice(path: tuple[str | int, ...]) -> str:
-    if near := nearest_key(path):
+def _advice(path: tuple[str | int, ...], model: type[BaseModel], top: str) -> str:
+    if near := nearest_key(path, model):
         return f"Did you mean `{near}`?"
     section = path[:-1]
-    *names, last = (f"`{name}`" for name in keys_of(section))
-    return f"The keys of `{name_key(section) or 'source.config'}` are {', '.join(names)} and {last}"
+    *names, last = (f"`{name}`" for name in keys_of(section, model))
+    return f"The keys of `{name_key(section) or top}` are {', '.join(names)} and {last}"

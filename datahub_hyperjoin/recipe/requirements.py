@@ -1,10 +1,15 @@
-"""Check, before the run reads anything, that the recipe's requirements are met."""
+"""Check that a run has its folder, decisions file and server before it reads anything."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from datahub.ingestion.api.common import PipelineContext
 
 from datahub_hyperjoin.catalog import check_folder
+from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.decision_file import read_decision_file
+from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError
 
 _SERVER = "datahub"
@@ -12,7 +17,7 @@ _SERVER = "datahub"
 
 
 def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
-    """Check that a run can use the folder, the decisions file and the state that it needs.
+    """Check that a run can use the folder, the decisions file and the server that it needs.
 
     Args:
         config: The recipe.
@@ -21,19 +26,69 @@ def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
     Raises:
         FaultyDecisionsError: The file of people's decisions has malformed lines.
         MissingFolderError: The folder does not exist, and the run does not write it.
+        MissingServerError: The recipe takes or chooses tables from a DataHub server, and has none.
         StateWithoutServerError: Stateful ingestion is enabled, and lacks a server or a name.
     """
-    catalog, state = config.catalog, config.stateful_ingestion
+    for error in unmet_requirements(config, ctx.pipeline_name, has_server=bool(ctx.graph)):
+        raise error
+
+
+def unmet_requirements(
+    config: HyperJoinConfig, pipeline_name: str | None, *, has_server: bool
+) -> Iterator[HyperJoinError]:
+    """Check what `check_requirements` checks, and yield all errors instead of raising the first.
+
+    Args:
+        config: The recipe.
+        pipeline_name: The recipe's name.
+        has_server: Whether the run has a DataHub server.
+
+    Yields:
+        The errors.
+    """
+    checks = (
+        partial(_check_folder, config),
+        partial(_check_decisions, config),
+        partial(_check_catalog, config, has_server=has_server),
+        partial(_check_state, config, pipeline_name, has_server=has_server),
+    )
+    yield from filter(None, map(_error_of, checks))
+
+
+def _error_of(check: Callable[[], None]) -> HyperJoinError | None:
+    try:
+        check()
+    except HyperJoinError as error:
+        return error
+    return None
+
+
+def _check_folder(config: HyperJoinConfig) -> None:
+    folder = config.catalog.folder
     # The run itself writes the demonstration lake.
-    if catalog.folder and (catalog.folder.exists() or not catalog.demo):
-        check_folder(catalog.folder)
+    if folder and (folder.exists() or not config.catalog.demo):
+        check_folder(folder)
+
+
+def _check_decisions(config: HyperJoinConfig) -> None:
     if config.decisions:
         read_decision_file(config.decisions)
+
+
+def _check_catalog(config: HyperJoinConfig, *, has_server: bool) -> None:
+    if config.catalog.dataset_filter and not has_server:
+        raise MissingServerError.to_choose_datasets()
+    if config.catalog.described and not has_server:
+        raise MissingServerError.to_describe_tables()
+
+
+def _check_state(config: HyperJoinConfig, pipeline_name: str | None, *, has_server: bool) -> None:
+    state = config.stateful_ingestion
     if not (state and state.enabled and state.state_provider):
         return
-    if not ctx.pipeline_name:
+    if not pipeline_name:
         raise StateWithoutServerError.of_nobody()
     provider = state.state_provider
     own_server = (provider.config or {}).get("datahub_api")
-    if provider.type == _SERVER and not (ctx.graph or own_server):
+    if provider.type == _SERVER and not (has_server or own_server):
         raise StateWithoutServerError.nowhere()

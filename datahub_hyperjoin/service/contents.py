@@ -8,7 +8,9 @@ from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record, publisher_of
 from datahub_hyperjoin.page.exported import choose_exports
+from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
@@ -24,7 +26,7 @@ def list_catalog_contents(
     joins: Sequence[CatalogJoin],
     *,
     summaries: Mapping[str, DatasetSummary],
-    statements: Mapping[str, str],
+    statements: Mapping[str, Statement],
     about: TableId | None = None,
 ) -> Contents:
     """Collect the joins that the page shows, with their columns and tables, plus table `about`.
@@ -32,7 +34,7 @@ def list_catalog_contents(
     Args:
         joins: The joins, best first.
         summaries: Summaries of datasets, by URN.
-        statements: SQL by the URN of the join.
+        statements: SQL with its dialect, by the URN of the join.
         about: A table that is shown even without a join.
 
     Returns:
@@ -51,12 +53,9 @@ def list_catalog_contents(
         ),
         joins=tuple(_record(join, columns) for join in shown),
         statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
+        translations=_translate(shown, statements),
         exports=choose_exports(shown),
-        compared={
-            number: join.compared_as
-            for number, join in enumerate(shown)
-            if join.compared_as and not join.via
-        },
+        compared=_compared(shown),
         crosswalks={
             number: (_title(via[0].table, summaries), *_paths(via), *_sql(join, statements))
             for number, join in enumerate(shown)
@@ -114,9 +113,27 @@ def _paths(columns: tuple[ColumnId, ColumnId]) -> tuple[str, str]:
     return columns[0].path, columns[1].path
 
 
-def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
+def _compared(joins: Sequence[CatalogJoin]) -> dict[int, str]:
+    return {
+        number: join.compared_as
+        for number, join in enumerate(joins)
+        if join.compared_as and not join.via
+    }
+
+
+def _translate(joins: Sequence[CatalogJoin], statements: Mapping[str, Statement]) -> Translations:
+    """Translate the SQL of joins, and that of both steps of joins through a crosswalk."""
+    known = {at: statements[join.urn] for at, join in enumerate(joins) if join.urn in statements}
+    return translate(
+        {at: statement for at, statement in known.items() if not joins[at].via},
+        {at: statement for at, statement in known.items() if joins[at].via},
+        differing=_compared(joins),
+    )
+
+
+def _sql(join: CatalogJoin, statements: Mapping[str, Statement]) -> tuple[str, str]:
     """Return the SQL of a join and a note about it; both are empty if there is no SQL."""
-    return (statements[join.urn], _FROM_CATALOG) if join.urn in statements else ("", "")
+    return (statements[join.urn].sql, _FROM_CATALOG) if join.urn in statements else ("", "")
 
 
 def _record(join: CatalogJoin, columns: Mapping[ColumnId, int]) -> Record:

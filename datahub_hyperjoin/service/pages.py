@@ -7,13 +7,14 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
 from datahub_hyperjoin.graphql.datasets import describe_datasets
-from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.graphql.join_sql import statements_of_joins
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.page.contents import MOST_JOINS
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.write import render_page, render_template
 from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents, number_tables
 from datahub_hyperjoin.service.sessions import PersonalSession
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn, table_id
 
@@ -86,11 +87,11 @@ def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
     return [join for join in found if is_listed(join)]
 
 
-def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[str, str]:
+def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[str, Statement]:
     """Read the SQL of joins, in several requests if necessary."""
-    rest, statements = iter(joins), dict[str, str]()
+    rest, statements = iter(joins), dict[str, Statement]()
     while part := list(islice(rest, _STATEMENTS)):
-        statements |= sql_of_joins(graph, part)
+        statements |= statements_of_joins(graph, part)
     return statements
 
 

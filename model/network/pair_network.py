@@ -203,7 +203,13 @@ class PairNetwork(nn.Module):
         Args:
             batch: The candidate pairs of a lake.
         """
-        states = self.start(((batch.rows - self.mean) / self.scale).clamp(-5, 5))
+        # At once, the scaled features would take several times the memory of the states.
+        states = torch.cat(
+            [
+                self.start(((rows - self.mean) / self.scale).clamp(-5, 5))
+                for rows in batch.rows.split(_CHUNK)
+            ]
+        )
         for each in self.rounds:
             states = states + each(states, batch, messages=self.messages)
         return self.output(states)[:, 0]

@@ -30,8 +30,9 @@ def _best_partners(
     """
     if not len(values):
         return np.full((len(keys), count), NO_CANDIDATE)
-    # Of equal values the smaller index comes first, so that every run chooses the same.
-    order = np.lexsort((pairs.right, -values, pairs.left))
+    # Of equal values the smaller index comes first, so that every run chooses the same: the pairs
+    # are sorted by their right columns already, and the sort is stable.
+    order = np.lexsort((-values, pairs.left))
     start = np.searchsorted(pairs.left, keys)
     partners = np.searchsorted(pairs.left, keys, side="right") - start
     # Positions past the end are masked below; the minimum only keeps them valid.
@@ -69,10 +70,10 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
     """For one signal after another, yield the best partners of each key column."""
-    keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
+    keys, overlap = index.keys, index.overlap
     yield "cells", _nearest(index, index.cells.vectors, count)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
-    yield "entities", _best_partners(entities, entities.values, keys, count)
+    yield "entities", index.entities.partners(keys, count)
     yield from (("crosswalks", best) for best in _strongest(index.crosswalks.pairs, keys, count))
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from scipy.special import expit
 
 _STEPS = 50
-"""Most Newton steps; a handful is usual."""
+"""Maximum number of Newton steps; a handful is usual."""
 _CLOSE = 1e-6
 """Change of log-odds at which the mode is found."""
 
@@ -23,7 +23,8 @@ def fit_process(
     r"""Fit a Gaussian process to decisions, and return the weight of each decision.
 
     The posterior of the log-odds of any pair x is $$m(x) + \sum_i k(x, x_i) \alpha_i$$ with the
-    weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1).
+    weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1) with
+    steps that are halved until they raise the posterior.
 
     Args:
         covariance: K, between the decided pairs. Negative eigenvalues count as 0.
@@ -39,15 +40,27 @@ def fit_process(
     """
     values, vectors = np.linalg.eigh(covariance)
     known = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    effect = np.zeros(len(prior))
+
+    def log_posterior(weights: Float[np.ndarray, " pair"]) -> float:
+        effect = known @ weights
+        margin = np.where(accepted, 1.0, -1.0) * (prior + effect)
+        return -float(np.logaddexp(0.0, -margin).sum() + weights @ effect / 2)
+
+    weights = np.zeros(len(prior))
     for _ in range(_STEPS):
+        effect = known @ weights
         probability = expit(prior + effect)
         curvature = np.maximum(probability * (1 - probability), _CLOSE)
         root = np.sqrt(curvature)
         target = curvature * effect + accepted - probability
         system = np.eye(len(prior)) + root[:, None] * known * root
-        weights = target - root * np.linalg.solve(system, root * (known @ target))
-        previous, effect = effect, known @ weights
-        if np.abs(effect - previous).max(initial=0.0) < _CLOSE:
+        step = target - root * np.linalg.solve(system, root * (known @ target)) - weights
+        # A whole step overshoots where the scores were sure of the opposite.
+        while (
+            log_posterior(weights + step) < log_posterior(weights) and np.abs(step).max() > _CLOSE
+        ):
+            step = step / 2
+        weights = weights + step
+        if np.abs(known @ step).max(initial=0.0) < _CLOSE:
             break
-    return accepted - expit(prior + effect)
+    return accepted - expit(prior + known @ weights)

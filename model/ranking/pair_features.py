@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.noisy_or import PairSignals
 from datahub_hyperjoin.model.roles.row_products import row_products
-from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 
 RISING_FEATURES = (
     "log-odds of the noisy-or",
@@ -145,14 +145,15 @@ class PairFeatures:
             noisy_or: The score of each pair by these signals, in [0, 1].
         """
         overlap, first, second = self._overlap, self._columns[left], self._columns[right]
+        there, back = overlap.locate(left, right), overlap.locate(right, left)
         rising = [
             log_odds(noisy_or),
             signals.containment,
             signals.containment_in_right,
-            overlap.look_up(overlap.beyond_chance, right, left),
-            overlap.look_up(overlap.containment, left, right),
-            overlap.look_up(overlap.containment, right, left),
-            np.log1p(overlap.look_up(overlap.shared.astype(np.float64), left, right)),
+            values_at(overlap.beyond_chance, back),
+            values_at(overlap.containment, there),
+            values_at(overlap.containment, back),
+            np.log1p(values_at(overlap.shared, there)),
             signals.shared_weight,
             signals.ochiai,
             signals.cells,

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.ranking.noisy_or import (
     SignalStrengths,
     combine,
 )
-from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.pairs import PairValues, values_at
 from datahub_hyperjoin.model.signals.trust import weigh_shared
 
 
@@ -118,17 +118,18 @@ class NoisyOrScorer(PairScorer):
         # embeddings are compared as matrices.
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         density, is_text = index.lake.density, index.lake.is_text
+        at = overlap.locate(first, second)
         return PairSignals(
-            containment=overlap.look_up(overlap.either_way, first, second),
-            containment_in_right=overlap.look_up(overlap.beyond_chance, first, second),
-            shared_weight=overlap.look_up(self._shared_weight, first, second),
-            ochiai=overlap.look_up(overlap.ochiai, first, second),
+            containment=values_at(overlap.either_way, at),
+            containment_in_right=values_at(overlap.beyond_chance, at),
+            shared_weight=values_at(self._shared_weight, at),
+            ochiai=values_at(overlap.ochiai, at),
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
             cosine=self._cosine.score(left, right) if self._cosine else None,
             right_uniqueness=index.priors.uniqueness[second],
             same_location=self._location[first] == self._location[second],
-            entities=index.entities.pairs.of(first, second),
+            entities=index.entities.of(first, second),
             same_form=index.entities.same_form(first, second),
             crosswalk=index.crosswalks.pairs.of(first, second),
             related=np.where(

@@ -162,16 +162,17 @@ class Ranker:
         """
         priors = index.priors
         candidates = find_candidates(index, embeddings, config)
-        signals, corrected = _build_scorers(index, embeddings, candidates, config)
+        is_decided = len(priors.accepted) or len(priors.rejected)
+        # Decisions shift the features that the trees and the network read, in ways that these never
+        # saw in training. So only the last correction knows the decisions.
+        unaware = index.with_decisions(priors.without_decisions()) if is_decided else index
+        signals, corrected = _build_scorers(unaware, embeddings, candidates, config)
         scorer, calibration = corrected, Calibration()
-        if len(priors.accepted) or len(priors.rejected):
-            _, unaware = _build_scorers(
-                index.with_decisions(priors.without_decisions()), embeddings, candidates, config
-            )
-            decided = DecidedPairs.from_priors(priors, unaware)
+        if is_decided:
+            decided = DecidedPairs.from_priors(priors, corrected)
             calibration = decided.calibration
             if config.setting.decision_effects:
-                scorer = teach(corrected, unaware, decided, index, candidates)
+                scorer = teach(corrected, decided, unaware, candidates)
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:

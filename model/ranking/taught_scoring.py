@@ -9,10 +9,14 @@ from datahub_hyperjoin.model.ranking.calibration import bounded_logit
 from datahub_hyperjoin.model.ranking.column_similarity import ColumnSimilarity, score_candidates
 from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
 from datahub_hyperjoin.model.ranking.decision_process import fit_process
+from datahub_hyperjoin.model.ranking.pair_kinds import PairKinds
 from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
+from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
 
 _VARIANCE = 1.5**2
 """Prior variance of the log-odds that decisions about equal columns may add."""
+_KIND_VARIANCE = 1.0
+"""Prior variance of the log-odds that decisions about pairs with equal features may add."""
 _MOST = 500
 """Decisions that teach; of more, those that surprise the score most. Memory grows with columns
 times decisions."""
@@ -25,6 +29,7 @@ class TaughtScorer(PairScorer):
         scorer: The scorer to change.
         similarity: The similarity of all columns to the decided columns.
         decided: The decided pairs, as positions among the decided columns.
+        kinds: The similarity of pairs to the decided pairs by their features, if they have any.
         weights: The weight of each decision, see `fit_process`.
     """
 
@@ -33,12 +38,15 @@ class TaughtScorer(PairScorer):
         scorer: PairScorer,
         similarity: ColumnSimilarity,
         decided: Int[np.ndarray, "pair 2"],
+        kinds: PairKinds | None,
         weights: Float[np.ndarray, " pair"],
     ) -> None:
         self._scorer = scorer
         self._similarity = similarity
         self._decided = decided
+        self._kinds = kinds
         self._weights = (weights * _VARIANCE).astype(np.float32)
+        self._kind_weights = (weights * _KIND_VARIANCE).astype(np.float32)
 
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
@@ -49,7 +57,9 @@ class TaughtScorer(PairScorer):
         # A pair has no order, so its columns are compared with those of a decided pair both ways.
         straight = (first[..., one] * self._weights) @ second[..., other].swapaxes(1, 2)
         crossed = (first[..., other] * self._weights) @ second[..., one].swapaxes(1, 2)
-        return expit(bounded_logit(self._scorer.score(left, right)) + straight + crossed)
+        by_kind = 0.0 if self._kinds is None else self._kinds.of(left, right) @ self._kind_weights
+        own = bounded_logit(self._scorer.score(left, right))
+        return expit(own + straight + crossed + by_kind)
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to probabilities in the same way as the wrapped scorer."""
@@ -58,21 +68,19 @@ class TaughtScorer(PairScorer):
 
 def teach(
     scorer: PairScorer,
-    unaware: PairScorer,
     decided: DecidedPairs,
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
     """Return a scorer that corrects `scorer` with people's decisions about similar pairs.
 
-    The correction grows with the difference between decisions and the scores by `unaware`.
+    The correction grows with the difference between decisions and scores.
 
     Args:
-        scorer: The scorer to correct.
-        unaware: The same scorer, of an index without decisions: a score that a decision has moved
-            already would seem to be no surprise.
-        decided: The decided pairs, scored by `unaware`.
-        index: The columns with their signals.
+        scorer: The scorer to correct. It must not know the decisions: a score that a decision has
+            moved already would seem to be no surprise.
+        decided: The decided pairs, scored by `scorer`.
+        index: The columns with their signals, without decisions.
         candidates: The candidates of each key column.
 
     Returns:
@@ -83,12 +91,29 @@ def teach(
     pairs, accepted = decided.pairs[surprise], decided.accepted[surprise]
     columns, places = np.unique(pairs, return_inverse=True)
     places = places.reshape(pairs.shape)
-    joined = score_candidates(unaware, len(index.lake), index.keys, candidates)
+    joined = score_candidates(scorer, len(index.lake), index.keys, candidates)
     similarity = ColumnSimilarity(index, joined, columns)
     among = similarity.of(columns).astype(np.float64)
     one, other = places.T
     straight = among[np.ix_(one, one)] * among[np.ix_(other, other)]
     crossed = among[np.ix_(one, other)] * among[np.ix_(other, one)]
-    prior = bounded_logit(probability[surprise])
-    weights = fit_process(_VARIANCE * (straight + crossed), prior, accepted)
-    return TaughtScorer(scorer, similarity, places, weights)
+    covariance = _VARIANCE * (straight + crossed)
+    kinds = _find_kinds(scorer, pairs, index.keys, candidates)
+    if kinds is not None:
+        covariance = covariance + _KIND_VARIANCE * kinds.among()
+    weights = fit_process(covariance, bounded_logit(probability[surprise]), accepted)
+    return TaughtScorer(scorer, similarity, places, kinds, weights)
+
+
+def _find_kinds(
+    scorer: PairScorer,
+    pairs: Int[np.ndarray, "pair 2"],
+    keys: Int[np.ndarray, " key"],
+    candidates: Int[np.ndarray, "key candidate"],
+) -> PairKinds | None:
+    """Describe decided pairs by their features; None for scorers that compute no features."""
+    match scorer:
+        case TreeScorer():
+            return PairKinds(scorer, pairs, keys, candidates)
+        case _:
+            return None

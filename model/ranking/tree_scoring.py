@@ -7,16 +7,16 @@ signals, the references and both columns go together.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
-from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import PairSignals, combine, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
 from datahub_hyperjoin.model.ranking.trees import SHIPPED_FOR_NAMES, TreeEnsemble, shipped_trees
-from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.tables import DataType
 
 _SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
@@ -84,10 +84,10 @@ class NetworkCorrection:
             A weighted sum of both; the correction by the trees for pairs that the network does not
             see.
         """
-        is_seen = self.pairs.look_up(np.ones(len(self.log_odds)), left, right) > 0
-        by_network = self.pairs.look_up(self.log_odds, left, right)
+        at = self.pairs.locate(left, right)
+        by_network = values_at(self.log_odds, at)
         both = _SHARE_OF_TREES * by_trees + _SHARE_OF_NETWORK * by_network
-        return np.where(is_seen, both, by_trees)
+        return np.where(at >= 0, both, by_trees)
 
 
 class TreeScorer(PairScorer):
@@ -120,19 +120,35 @@ class TreeScorer(PairScorer):
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
         """Score pairs by all signals, and correct the scores with the trees."""
-        strengths = self._noisy_or.strengths
-        signals = self._noisy_or.measure(left, right)
-        shape = signals.names.shape
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        flat = signals.flatten()
-        by_evidence = combine(flat.without_knowledge(), strengths)
-        rows = self._features.of(first.ravel(), second.ravel(), flat, by_evidence)
+        signals, by_evidence = self._weigh_evidence(left, right)
+        rows = self._features.of(first.ravel(), second.ravel(), signals, by_evidence)
         correction = self._trees(rows)
         if self._network is not None:
             correction = self._network.blend(correction, first.ravel(), second.ravel())
         corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
-        known = combine_knowledge(flat, strengths)
-        return (1 - (1 - corrected) * (1 - known)).reshape(shape)
+        known = combine_knowledge(signals, self._noisy_or.strengths)
+        return (1 - (1 - corrected) * (1 - known)).reshape(first.shape)
+
+    def describe(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float32[np.ndarray, "query l r feature"]:
+        """Compute the features in `PAIR_FEATURES` for the pairs that `score` scores.
+
+        Args:
+            left: Column indices.
+            right: Column indices.
+        """
+        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        rows = self._features.of(first.ravel(), second.ravel(), *self._weigh_evidence(left, right))
+        return rows.reshape(*first.shape, -1)
+
+    def _weigh_evidence(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> tuple[PairSignals, Float[np.ndarray, " pair"]]:
+        """Return the signals of each pair, and its score by those that the trees judge."""
+        signals = self._noisy_or.measure(left, right).flatten()
+        return signals, combine(signals.without_knowledge(), self._noisy_or.strengths)
 
 
 def correct(

@@ -92,27 +92,21 @@ def find_reference_candidates(
     """
     is_key = find_unique_columns(lake, priors)
     refers = np.array([may_refer(profile) for profile in lake.profiles], dtype=bool)
-    connected = priors.connected
+    connected, columns = priors.connected, len(lake)
+    ends, measured = _flat_containments(containments, columns)
     # The overlap holds no pair within a table.
-    known = np.array([*containments], dtype=np.int64).reshape(-1, 2)
-    own = known[lake.table_of[known[:, 0]] == lake.table_of[known[:, 1]]]
-    pairs = np.unique(
-        np.stack(
-            [
-                np.concatenate([overlap.left, connected.left, own[:, 0]]),
-                np.concatenate([overlap.right, connected.right, own[:, 1]]),
-            ]
-        ),
-        axis=1,
-    )
-    left, right = pairs
+    own = ends[lake.table_of[ends // columns] == lake.table_of[ends % columns]]
+    shared = refers[overlap.left] & is_key[overlap.right]
+    stated = connected.left * columns + connected.right
+    by_values = overlap.left[shared] * columns + overlap.right[shared]
+    pairs = np.unique(np.concatenate([by_values, stated, own]))
+    left, right = pairs // columns, pairs % columns
     chosen = refers[left] & is_key[right] & ~priors.rejected.holds(left, right)
-    left, right = left[chosen], right[chosen]
+    pairs, left, right = pairs[chosen], left[chosen], right[chosen]
     containment = overlap.look_up(overlap.containment, left, right)
-    for position, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        # A measured containment replaces the estimate.
-        if pair in containments:
-            containment[position] = containments[pair]
+    # A measured containment replaces the estimate.
+    known = np.isin(ends, pairs)
+    containment[np.searchsorted(pairs, ends[known])] = measured[known]
     return ReferenceCandidates(
         referring=left,
         referenced=right,
@@ -120,6 +114,15 @@ def find_reference_candidates(
         is_key=is_key,
         chance=_chance(lake, left, right, containment, is_key),
     )
+
+
+def _flat_containments(
+    containments: Containments, columns: int
+) -> tuple[Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+    """Return the indices of pairs in the flattened matrix of all pairs, and their containments."""
+    ends = np.array([*containments], dtype=np.int64).reshape(-1, 2)
+    values = np.fromiter(containments.values(), dtype=np.float64, count=len(containments))
+    return ends[:, 0] * columns + ends[:, 1], values
 
 
 def _chance(

@@ -78,11 +78,6 @@ class Model:
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
-def holds_model(folder: Path) -> bool:
-    """Return whether a folder contains a model."""
-    return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
-
-
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
     """Save a model in a folder.
 

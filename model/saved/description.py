@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from datahub_hyperjoin.model.saved.files import DESCRIPTION
-from datahub_hyperjoin.model.saved.fingerprints import FORMAT
+from datahub_hyperjoin.model.saved.files import DESCRIPTION, FORMAT
 from datahub_hyperjoin.storage import checksum
 
 Description = Mapping[str, Any]
@@ -71,9 +70,7 @@ def find_damage(folder: Path) -> str:
 
 
 def against_replacing(folder: Path) -> str:
-    """Explain why a model must not overwrite the files in a folder.
-
-    Return an empty string if it may replace them.
+    """Return the reason why a model must not overwrite a folder's files; empty if it may.
 
     Args:
         folder: The folder, which may hold a model.

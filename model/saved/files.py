@@ -1,4 +1,4 @@
-"""Names and digests of a saved model's files.
+"""Names, format and digests of a saved model's files.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -15,9 +15,16 @@ WEIGHTS, DESCRIPTION, VECTORS = "weights.safetensors", "model.json", "vectors.bi
 JOURNAL = "training.safetensors"
 FILES = frozenset({WEIGHTS, DESCRIPTION, VECTORS, JOURNAL, LOCK})
 """Every file that a saved model's folder may hold, besides what killed runs have left."""
+FORMAT = 2
+"""Version of the network and its features; increase it so that older weights are refused."""
 _BLOCK = 1 << 16
 _BLOCKS = 64
 """Size in bytes, and number, of the blocks of a file that a digest reads."""
+
+
+def holds_model(folder: Path) -> bool:
+    """Return whether a folder contains a model."""
+    return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
 
 
 def digest(path: Path) -> str:

@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network.hin import NetworkSizes
-from datahub_hyperjoin.model.saved.files import digest
+from datahub_hyperjoin.model.saved.files import FORMAT, digest
 from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -24,8 +24,6 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 Architecture = Mapping[str, object]
 """The properties that weights depend on, by name."""
 
-FORMAT = 2
-"""Version of the network and its features; increase it so that older weights are refused."""
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
 """Choices of the method that determine the weights and their meaning."""
 _AFTER_TRAINING = (
@@ -99,7 +97,7 @@ def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
 
 
 def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
-    """Compute a model's fingerprint from the lake, the catalog facts and the settings.
+    """Compute a model's fingerprint from the lake, the catalog facts, settings and start model.
 
     It leaves out everything that does not change the weights: ranking, hyperedges at inference, the
     folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a

@@ -13,8 +13,9 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.word_vectors import WordVectors, train_vectors
-from datahub_hyperjoin.model.saved.checkpoint import Model, holds_model, load_model
+from datahub_hyperjoin.model.saved.checkpoint import Model, load_model
 from datahub_hyperjoin.model.saved.description import describe_model
+from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.saved.journal import Journal
 
@@ -129,7 +130,7 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
 
 
 def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
-    """Adapt a saved model to this lake's tables.
+    """Copy a saved model, and give the copy one table vector for each table of this lake.
 
     A known table keeps its table vector, which is found by the table's name, because the row of the
     table changes with the lake. A new table's vector starts at zero, which is also what an unseen

@@ -60,8 +60,7 @@ class ValueOverlap(SparsePairs):
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
         """For each pair, the greater of its two containments, each minus what chance explains."""
-        reverse = self.look_up(self.beyond_chance, self.right, self.left)
-        return np.maximum(self.beyond_chance, reverse)
+        return np.maximum(self.beyond_chance, self.of_reverse(self.beyond_chance))
 
     @cached_property
     def ochiai(self) -> Float[np.ndarray, " pair"]:
@@ -69,8 +68,7 @@ class ValueOverlap(SparsePairs):
 
         It is the cosine of the two sets of values, and low for a small set within a large one.
         """
-        reverse = self.look_up(self.containment, self.right, self.left)
-        return np.sqrt(self.containment * reverse)
+        return np.sqrt(self.containment * self.of_reverse(self.containment))
 
 
 def expected_containment(
@@ -201,8 +199,7 @@ def _in_both_orders(
     # Only a column that has left out partners can have left out the reverse of a pair.
     alone = np.flatnonzero(is_cut[right])
     reverse = right[alone] * columns + left[alone]
-    position = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
-    alone = alone[stored[position] != reverse]
+    alone = alone[np.isin(reverse, stored, invert=True, assume_unique=True)]
     added = right[alone], left[alone], shared[alone]
     order = np.argsort(np.concatenate([stored, added[0] * columns + added[1]]), kind="stable")
     measured = zip(pairs, (*added, arrays.containment(*added)), strict=True)

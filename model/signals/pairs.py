@@ -5,7 +5,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
+
+
+def values_at(
+    values: Shaped[np.ndarray, " pair"], positions: Int[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
+    """Return the values at some positions, as floating-point numbers.
+
+    Args:
+        values: One value for each stored pair.
+        positions: Positions among the stored pairs, as `SparsePairs.locate` returns them.
+
+    Returns:
+        One value for each position; 0 for -1.
+    """
+    if not len(values):
+        return np.zeros(positions.shape)
+    return np.where(positions >= 0, values[positions], 0.0)
 
 
 @dataclass(frozen=True)
@@ -47,13 +64,46 @@ class SparsePairs:
         >>> pairs.look_up(np.array([0.5, 0.25]), np.array([1, 1]), np.array([0, 2])).tolist()
         [0.25, 0.0]
         """
+        return values_at(values, self.locate(left, right))
+
+    def locate(
+        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
+    ) -> Int[np.ndarray, "*shape"]:
+        """Return the positions of the requested pairs among the stored ones.
+
+        The search takes much longer than reading a value, so several values of the same pairs are
+        best read by `values_at`.
+
+        Args:
+            left: Column indices.
+            right: Column indices, as many.
+
+        Returns:
+            One position for each requested pair; -1 for a pair that is not stored.
+        """
         wanted = left * self.columns + right
         stored = self._flat_indices
         if not len(stored):
-            return np.zeros(wanted.shape)
+            return np.full(wanted.shape, -1)
         # Past the end any valid position will do, because it does not hold the wanted pair.
         position = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
-        return np.where(stored[position] == wanted, values[position], 0.0)
+        return np.where(stored[position] == wanted, position, -1)
+
+    def of_reverse(self, values: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        """For each stored pair, return the value of the same pair in the other order.
+
+        Args:
+            values: One value for each stored pair.
+
+        >>> pairs = SparsePairs(3, left=np.array([0, 0, 1, 2]), right=np.array([1, 2, 0, 0]))
+        >>> pairs.of_reverse(np.array([0.1, 0.2, 0.3, 0.4])).tolist()
+        [0.3, 0.4, 0.1, 0.2]
+        """
+        # Sorted by right, then left column, pairs are in the order of their reverses, so that a
+        # sort replaces a search for each of them.
+        reverse = np.empty_like(values)
+        reverse[np.argsort(self.right, kind="stable")] = values
+        return reverse
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:

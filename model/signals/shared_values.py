@@ -47,6 +47,9 @@ class _Postings:
     holds: sparse.csr_array
     """1 for each sketch and each hash that it holds."""
 
+    held_by: sparse.csr_array
+    """The transpose of `holds`, which SciPy would otherwise sort again for each block."""
+
     @classmethod
     def of(cls, sketches: Sequence[bytes]) -> "_Postings":
         numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
@@ -61,13 +64,14 @@ class _Postings:
         )
         sizes = np.bincount(sketch_of, minlength=len(numbers))
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(sketch_of, np.argsort(sketch_of, kind="stable"), starts, holds)
+        members = np.argsort(sketch_of, kind="stable")
+        return cls(sketch_of, members, starts, holds, holds.T.tocsr())
 
     def blocks(self) -> Iterator[slice]:
         """Yield blocks of columns that are so small that their pairs fit into memory."""
         sizes = np.diff(self.starts)
         columns = len(self.sketch_of)
-        most = np.minimum(self.holds @ (self.holds.T @ sizes), columns)[self.sketch_of]
+        most = np.minimum(self.holds @ (self.held_by @ sizes), columns)[self.sketch_of]
         start, filled = 0, 0
         for column, pairs in enumerate(most.tolist()):
             if filled and filled + pairs > BLOCK_PAIRS:
@@ -78,7 +82,7 @@ class _Postings:
 
     def pairs(self, block: slice) -> Pairs:
         """Pair a block of columns with all columns, and count the hashes that each pair shares."""
-        counts = (self.holds[self.sketch_of[block]] @ self.holds.T).tocoo()
+        counts = (self.holds[self.sketch_of[block]] @ self.held_by).tocoo()
         # Each sketch on the right stands for all its columns.
         repeats = np.diff(self.starts)[counts.col]
         ends = np.cumsum(repeats)
@@ -86,7 +90,8 @@ class _Postings:
         right = self.members[np.repeat(self.starts[counts.col], repeats) + within]
         left = np.repeat(counts.row.astype(np.int64) + block.start, repeats)
         shared = np.repeat(counts.data.astype(np.int64), repeats)
-        order = np.lexsort((right, left))
+        # Each pair has a number of its own, and one key sorts faster than two.
+        order = np.argsort(left * len(self.sketch_of) + right)
         return left[order], right[order], shared[order]
 
 
@@ -114,7 +119,8 @@ def best_partners(
 
     Args:
         left: The left column of each pair, ascending.
-        strength: Returns the strengths of some pairs; called only for columns with too many.
+        strength: Returns the strengths of some pairs, in [0, 1]; called only for columns with too
+            many.
         most: Maximum number of pairs of a column.
 
     Returns:
@@ -124,7 +130,8 @@ def best_partners(
     crowded: Bool[np.ndarray, " pair"] = (np.bincount(left) > most)[left]
     if crowded.any():
         of = left[crowded]
-        order = np.lexsort((-strength(crowded), of))
+        # One number for each pair sorts by left column, then by falling strength.
+        order = np.argsort(of + (1 - strength(crowded)) / 2, kind="stable")
         rank = np.empty(len(of), dtype=np.int64)
         rank[order] = np.arange(len(of)) - np.searchsorted(of, of)
         kept[crowded] = rank < most

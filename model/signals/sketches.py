@@ -89,8 +89,27 @@ def _count_at_most(
 ) -> Int[np.ndarray, " pair"]:
     """For each pair, count the hashes in its slice that do not exceed its threshold.
 
-    Each slice is ascending. The binary searches of all pairs advance in step, which takes about
-    log2(k) passes over the pairs instead of a Python loop over them.
+    Each slice is ascending.
+    """
+    # Most slices are whole sketches of all values, which need no search.
+    is_below = stop > start
+    is_below[is_below] = hashes[stop[is_below] - 1] <= threshold[is_below]
+    found = np.where(is_below, stop - start, 0)
+    rest = np.flatnonzero(~is_below)
+    found[rest] = _search(hashes, start[rest], stop[rest], threshold[rest]) - start[rest]
+    return found
+
+
+def _search(
+    hashes: UInt64[np.ndarray, " hash"],
+    start: Int[np.ndarray, " pair"],
+    stop: Int[np.ndarray, " pair"],
+    threshold: UInt64[np.ndarray, " pair"],
+) -> Int[np.ndarray, " pair"]:
+    """For each pair, return the position of the first hash in its slice that exceeds the threshold.
+
+    The binary searches of all pairs advance in step, which takes about log2(k) passes over the
+    pairs instead of a Python loop over them.
     """
     low, high = start.copy(), stop.copy()
     while (searching := low < high).any():
@@ -100,4 +119,4 @@ def _count_at_most(
         below[searching] = hashes[middle[searching]] <= threshold[searching]
         low = np.where(searching & below, middle + 1, low)
         high = np.where(searching & ~below, middle, high)
-    return low - start
+    return low

@@ -114,7 +114,7 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """For each concatenated column, compute one sketch per notation that its values may use.
+    """For each of several columns in one array, compute a sketch per notation that it may use.
 
     A sketch holds hashes of the canonical forms.
 

@@ -31,6 +31,7 @@ from datahub_hyperjoin.spark.files.header import (
     cut_titles,
     first_rows,
     name_rows,
+    note_row_names,
     parse_rows,
 )
 from datahub_hyperjoin.spark.files.stored import DataPath
@@ -171,7 +172,9 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
         stream.skip(titles)
         head = stream.head()
-    names = name_rows(_header(head, dialect), first_rows(head, dialect)[1:])
+    header = _header(head, dialect)
+    names = name_rows(header, first_rows(head, dialect)[1:])
+    notes += note_row_names(names, header)
     columns = [Column(name, position) for position, name in enumerate(names)]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:

@@ -16,6 +16,9 @@ from datahub_hyperjoin.locations import Dialect
 ROW_NAME = "row_name"
 """Name of the first column if the header gives it none."""
 
+ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME}"
+"""The note about a table whose first column got this name."""
+
 DELIMITERS = ",;\t|"
 """Characters that are looked for as delimiters."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -162,6 +165,19 @@ def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     if not _count_up(values):
         named[0] = ROW_NAME
     return named
+
+
+def note_row_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
+    """Return a note if the first column got its name from `name_rows`, and none otherwise.
+
+    Args:
+        names: The names of all columns.
+        header: The names in the header.
+
+    >>> note_row_names(["row_name", "mpg"], ["", "mpg"]), note_row_names(["mpg"], ["mpg"])
+    (['the first column has no name in the file, and is called row_name'], [])
+    """
+    return [ROWS_NAMED] if [*names[:1]] == [ROW_NAME] != [*header[:1]] else []
 
 
 def _options(dialect: Dialect) -> dict[str, Any]:

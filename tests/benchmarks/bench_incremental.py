@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
 from unittest import mock
@@ -69,14 +69,22 @@ def run(folder: Path) -> dict[str, float]:
     return {**costs, "total": sum(costs.values())}
 
 
-def ingest(folder: Path) -> dict[str, float]:
-    """Ingest the lake of a folder in this process, and measure each stage's processor time."""
+def ingest(
+    folder: Path, observe: Callable[[str], AbstractContextManager[object]] = nullcontext
+) -> dict[str, float]:
+    """Ingest the lake of a folder in this process, and measure each stage's processor time.
+
+    Args:
+        folder: Has the lake in its folder `lake`; receives the profile store and the joins.
+        observe: Called with the name of each stage, for a context in which the stage runs.
+    """
     costs: dict[str, float] = defaultdict(float)
 
     @contextmanager
     def stage(_: HyperJoinReport, name: str) -> Iterator[None]:
         started, here = _processor_time(), process_time()
-        yield
+        with observe(name):
+            yield
         costs[name] += _processor_time() - started
         costs[_REST] -= process_time() - here
 

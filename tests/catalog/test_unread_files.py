@@ -31,14 +31,14 @@ def scan(folder: Path, *names: str, deny: str = "^$") -> tuple[list[str], dict[s
 
 
 def test_each_kind_of_unread_file_is_told_once(tmp_path: Path) -> None:
-    names = ("a/shop.sqlite", "b/1.XML", "b/2.xml", "b/3.xml", "c/1.xml.gz", "c/notes", "d.zip")
+    names = ("a/shop.sqlite", "b/1.XML", "b/2.xml", "b/3.xml", "c/1.xml.gz", "c/notes", "d.pdf")
     assert scan(tmp_path, *names) == (
         [
             ".xml: 3 files, for example b/1.XML",
             ".sqlite: 1 file, for example a/shop.sqlite",
             ".xml.gz: 1 file, for example c/1.xml.gz",
             "no extension: 1 file, for example c/notes",
-            ".zip: 1 file, for example d.zip",
+            ".pdf: 1 file, for example d.pdf",
         ],
         {"files_not_read": 7},
     )

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import stat
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,48 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["find", *arguments])
+
+
+def test_a_page_shows_values_only_if_it_is_told_to(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    write_people(lake)
+    page, out = tmp_path / "joins.html", tmp_path / "out"
+    run(str(lake), "--page", str(page))
+    assert "Harbour 0" not in page.read_text()
+    result = run(str(lake), "--page", str(page), "--out", str(out), "--page-values")
+    assert result.exit_code == 0, result.output
+    for written in (page, out / "joins.html"):
+        assert "Harbour 0" in written.read_text()
+        assert "canary" not in written.read_text()
+        assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert "Harbour 0" not in (out / "joins.json").read_text()
+
+
+def write_people(lake: Path) -> None:
+    """Write two tables that share towns, and the mail addresses of people."""
+    lake.mkdir()
+    mails = [f"canary{at}@example.org" for at in range(30)]
+    towns = [f"Harbour {at % 15:02}" for at in range(30)]
+    rows = "".join(f"{mail},{town}\n" for mail, town in zip(mails, towns, strict=True))
+    (lake / "people.csv").write_text("mail,town\n" + rows)
+    letters = "".join(f"{at},{mails[at % 30]}\n" for at in range(60))
+    (lake / "letters.csv").write_text("letter,mail\n" + letters)
+    (lake / "towns.csv").write_text("town,mayor\n" + "".join(f"{t},M\n" for t in towns[:15]))
+
+
+def test_a_folder_of_archives_says_what_to_extract(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "shop.zip", "w") as archive:
+        archive.writestr("orders.csv", "id\n1\n")
+    result = run(str(tmp_path))
+    assert result.exit_code == 1
+    told = "Archive not read: shop.zip: has 1 table, orders.csv; extract it in its folder\nError: "
+    assert told in result.stderr
+
+
+def test_values_need_a_page(lake: Path) -> None:
+    result = run(str(lake), "--page-values")
+    assert result.exit_code == 2
+    assert "--page-values needs a page: add --page or --out" in result.stderr
 
 
 def test_everything_is_written_and_told(lake: Path, tmp_path: Path) -> None:

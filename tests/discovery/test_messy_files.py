@@ -156,3 +156,14 @@ def test_names_join_across_encodings(encoding: str, tmp_path: Path) -> None:
     assert ("orders.csv.city", "cities.csv.city") in references(found)
     [join] = [join for join in found if join.left.path == join.right.path == "city"]
     assert join.measured.shared == len(CITIES)
+
+
+def test_decimal_commas_are_called_numbers_and_join_as_numbers(tmp_path: Path) -> None:
+    prices = [f"{1 + at % 9}.{100 + at},{10 + at % 90}" for at in range(60)]
+    points = [price.replace(".", "").replace(",", ".") for price in prices]
+    tmp_path.joinpath("a.csv").write_text("preis;x\n" + "".join(f"{each};1\n" for each in prices))
+    tmp_path.joinpath("b.csv").write_text("price,x\n" + "".join(f"{each},1\n" for each in points))
+    found = find_joins(tmp_path, sql=False)
+    [join] = [join for join in found if "a.csv.preis" in {str(join.left), str(join.right)}]
+    assert join.measured.compared_as == "numbers"
+    assert '"preis",true,"number with decimal comma",60]' in found.to_html()

@@ -15,13 +15,20 @@ from pyspark.sql import SparkSession
 import datahub_hyperjoin
 from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.catalog import Catalog
-from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError, UnusableSourceError
-from datahub_hyperjoin.discovery.progress import RunWarning
+from datahub_hyperjoin.discovery.errors import (
+    ForbiddenValuesError,
+    NoSqlError,
+    UnknownTableError,
+    UnusableSourceError,
+)
+from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import record_of, records_as_sql
+from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark import session
+from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
@@ -143,6 +150,24 @@ def test_a_result_gives_the_page(found: FoundJoins, tmp_path: Path) -> None:
     assert page == (tmp_path / "joins.html").read_text()
     assert page == found.to_html()
     assert "orders.csv" in page
+    assert '"examples":{}' in page
+
+
+def test_a_page_shows_values_only_on_request(found: FoundJoins, tmp_path: Path) -> None:
+    path = tmp_path / "joins.html"
+    page = found.to_html(path, values=True)
+    examples = page.partition('"examples":')[2].partition("}")[0]
+    assert "C0" in examples
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(ForbiddenValuesError, match="which `keep_values=False` of the run's"):
+        replace(found, keeps_values=False).to_html(values=True)
+
+
+def test_a_run_that_keeps_no_values_gives_a_page_without(frames: dict[str, pd.DataFrame]) -> None:
+    found = find_joins(frames, sql=False, profile=ProfileConfig(keep_values=False))
+    with pytest.raises(ForbiddenValuesError):
+        found.to_html(values=True)
+    assert '"examples":{}' in found.to_html()
 
 
 def test_data_frames_are_read(frames: dict[str, pd.DataFrame]) -> None:
@@ -252,3 +277,27 @@ def test_records_name_tables_and_columns_as_decisions_do(found: FoundJoins) -> N
     comment = records_as_sql([composite])
     assert comment.endswith(") has no SQL: no reason\n")
     assert comment.count("\n") == 1
+
+
+def test_a_column_that_got_its_name_is_told_and_is_no_warning(tmp_path: Path) -> None:
+    cars = [f"Car {at}" for at in range(30)]
+    own = "".join(f"{car},{at}\n" for at, car in enumerate(cars))
+    tmp_path.joinpath("cars.csv").write_text(",mpg\n" + own)
+    tmp_path.joinpath("owners.csv").write_text("row_name,owner\n" + own)
+    progress = Said()
+    found = run_discovery([tmp_path], progress, sql=False)
+    assert "First columns without a name, called row_name: cars.csv" in progress.lines
+    assert progress.counts["columns_called_row_name"] == 1
+    assert found.warnings == ()
+    assert str(found.joins[0].left) == "cars.csv.row_name"
+
+
+class Said(RunProgress):
+    """Keeps what a run says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)

@@ -11,7 +11,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.graphql import CatalogJoin, find_join
 from datahub_hyperjoin.graphql.errors import UnansweredError
-from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.graphql.join_sql import sql_of_joins, statements_of_joins
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.urns import query_urn
 from shop import Shop
 
@@ -44,6 +45,17 @@ def test_statements_are_read_for_many_joins_at_once(shop: Shop) -> None:
     found = sql_of_joins(shop.graph, [with_sql, edited, withdrawn, without])
     assert found == {with_sql.urn: "SELECT 1", edited.urn: "SELECT 2"}
     assert len(shop.gms.requests) == 1
+
+
+def test_statements_are_read_with_the_dialect_in_which_they_were_run(shop: Shop) -> None:
+    new = suggest(shop, "orders.customer", "customers.id")
+    old = suggest(shop, "orders.region", "regions.id")
+    store(shop, new, "SELECT 1", sql_dialect="mysql")
+    store(shop, old, "SELECT 2")
+    assert statements_of_joins(shop.graph, [new, old]) == {
+        new.urn: Statement(sql="SELECT 1", dialect="mysql"),
+        old.urn: Statement(sql="SELECT 2"),
+    }
 
 
 def test_no_joins_need_no_request(shop: Shop) -> None:

@@ -110,3 +110,21 @@ def test_statements_of_one_shape_are_stored_once() -> None:
 
 def test_without_sql_there_is_nothing_to_choose() -> None:
     assert translate({0: Statement(reason="two systems")}, {0: Statement()}) == Translations()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT FROM WHERE (",
+        "SELECT a.* FROM x AS a; SELECT a.* FROM y AS a",
+        "",
+        "SELECT '{0}' AS a FROM x",
+        "SELECT " + "(" * 5000,
+        "DROP TABLE x",
+    ],
+    ids=["broken", "two", "empty", "place", "deep", "drop"],
+)
+def test_what_a_person_wrote_in_place_of_a_statement_is_shown_as_it_is(sql: str) -> None:
+    found = translate({0: run_in("postgres", TABLES), 1: run_in("postgres", sql)})
+    assert len(found.joins.get(1, (0,))) == 1
+    assert len(found.shapes) == 1

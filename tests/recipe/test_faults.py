@@ -1,5 +1,7 @@
 """Test that a recipe which cannot run is refused with clear sentences."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,12 @@ def test_a_fault_shows_no_value() -> None:
 def test_a_recipe_without_settings_gets_an_example(written: object) -> None:
     with pytest.raises(RefusedRecipeError, match=r"(?s)no `source\.config`\. Add .*r: \./lake"):
         read_recipe(written)
+
+
+def test_a_recipe_is_read_without_the_libraries_of_networks() -> None:
+    code = "import sys, datahub_hyperjoin.config; print({'torch', 'sklearn'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_sections_and_their_keys_are_listed() -> None:

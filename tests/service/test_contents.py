@@ -10,6 +10,7 @@ from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.urns import dataset_urn
 from shop import column, table
 
@@ -34,7 +35,7 @@ SCORE, CONTAINMENTS, FAN_OUTS, NOTES, ROLE, DIRECTION = 3, slice(7, 9), slice(10
 
 
 def contents(*joins: CatalogJoin, sql: str = "") -> Contents:
-    statements = {join.urn: sql for join in joins} if sql else {}
+    statements = {join.urn: Statement(sql=sql, dialect="postgres") for join in joins} if sql else {}
     return list_catalog_contents(joins, summaries={}, statements=statements)
 
 
@@ -74,12 +75,24 @@ def test_sql_comes_from_the_catalog() -> None:
     assert contents(REFERENCE).statements == (("", ""),)
 
 
+def test_sql_of_the_catalog_is_offered_in_other_dialects() -> None:
+    found = contents(REFERENCE, sql='SELECT a.* FROM "orders" AS a LIMIT 100').translations
+    ran, shape, *names = found.joins[0]
+    assert found.dialects[ran][0] == "postgres"
+    mysql = [name for name, *_ in found.dialects].index("mysql")
+    assert found.shapes[shape][mysql] == "SELECT\n  a.*\nFROM {0} AS a\nLIMIT 100"
+    assert found.names[found.dialects[mysql][2]][names[0]] == "`orders`"
+    # An earlier version of the package wrote the statement.
+    old = {REFERENCE.urn: Statement(sql="SELECT 1")}
+    assert not list_catalog_contents([REFERENCE], summaries={}, statements=old).translations.joins
+
+
 def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps() -> None:
     via = (column("regions.code"), column("regions.name"))
     found = list_catalog_contents(
         [replace(REFERENCE, via=via, compared_as="countries")],
         summaries={dataset_urn(table("regions")): DatasetSummary(title="Regions")},
-        statements={"urn:1": "SELECT 2"},
+        statements={"urn:1": Statement(sql="SELECT 2", dialect="mysql")},
     )
     assert found.statements == (("", ""),)
     assert found.compared == {}

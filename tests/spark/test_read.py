@@ -17,6 +17,7 @@ from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import find_delimiter
+from datahub_hyperjoin.spark.files.header import ROWS_NAMED
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
 
@@ -158,7 +159,7 @@ def test_the_column_of_row_names_has_a_name(make_table: MakeTable, header: str) 
     table = make_table("cars.csv", f"{header}\nMazda RX4,21,4\nFiat 128,32,4\nHonda Civic,30,4\n")
     rows, notes = rows_of(table)
     assert rows[0] == {"row_name": "Mazda RX4", "mpg": "21", "gear": "4"}
-    assert notes == []
+    assert notes == [ROWS_NAMED]
     reading = read_table(table, NOWHERE, max_rows=9, paths={"row_name"})
     assert next(reading.batches).to_pylist()[1] == {"row_name": "Fiat 128"}
     reading.batches.close()

@@ -26,6 +26,16 @@ def test_the_weights_are_at_the_mode_of_the_posterior(seed: int, count: int) -> 
     np.testing.assert_allclose(covariance @ weights, found, atol=1e-4)
 
 
+def test_scores_that_were_sure_of_the_opposite_do_not_keep_the_weights_from_the_mode() -> None:
+    # Whole Newton steps jump to and fro for these decisions.
+    random = np.random.default_rng(219)
+    places = random.normal(size=(100, 3))
+    covariance = 36 * np.exp(-((places[:, None] - places[None]) ** 2).sum(axis=2) / 30)
+    prior, accepted = random.normal(size=100) * 8, random.random(100) < 0.5
+    weights = fit_process(covariance, prior, accepted)
+    np.testing.assert_allclose(weights, accepted - expit(prior + covariance @ weights), atol=1e-4)
+
+
 def test_a_decision_that_the_score_predicts_teaches_little() -> None:
     decided = np.array([True, True, False])
     predicted, surprising, disagreeing = fit_process(np.eye(3), np.array([6.0, -2, 2]), decided)

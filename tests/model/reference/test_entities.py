@@ -26,7 +26,7 @@ def overlap(*columns: Sequence[str], tables: Sequence[int] | None = None) -> Ent
 
 
 def of(found: EntityOverlap, left: int, right: int) -> float:
-    return float(found.pairs.of(np.array([left]), np.array([right]))[0])
+    return float(found.of(np.array([left]), np.array([right]))[0])
 
 
 def test_codes_overlap_with_names_as_far_as_they_are_the_same_countries() -> None:
@@ -70,17 +70,29 @@ def test_columns_of_one_table_do_not_overlap() -> None:
     assert of(found, 0, 2) > 0.99
 
 
-def test_pairs_are_sorted_and_stored_in_both_orders() -> None:
-    found = overlap(CODES[:40], NAMES[10:50], CODES[20:60], NAMES[:9])
-    numbers = found.pairs.left * 4 + found.pairs.right
-    assert (np.diff(numbers) > 0).all()
-    np.testing.assert_array_equal(np.sort(found.pairs.right * 4 + found.pairs.left), numbers)
+def test_partners_are_those_of_a_full_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.reference.entities._BLOCK_PAIRS", 50)
+    random = np.random.default_rng(1)
+    lists = [(CODES, NAMES)[at % 2][: int(random.integers(3, 9)) * 10] for at in range(30)]
+    lists[4] = ["red", "green", "blue"]
+    tables = [at // 3 for at in range(30)]
+    found = overlap(*lists, tables=tables)
+    keys = np.array([7, 0, 4, 29])
+    for count in (1, 5, 40):
+        partners = found.partners(keys, count)
+        assert partners.shape == (4, count)
+        for key, row in zip(keys.tolist(), partners.tolist(), strict=True):
+            others = [other for other in range(30) if of(found, key, other) > 0]
+            expected = sorted(others, key=lambda other: (-of(found, key, other), other))[:count]
+            assert row == expected + [-1] * (count - len(expected))
 
 
 @pytest.mark.parametrize("columns", [[], [["red", "green", "blue"], []]])
 def test_nothing_is_found_where_no_column_is_recognised(columns: list[list[str]]) -> None:
     found = overlap(*columns)
-    assert len(found.pairs.left) == len(found.pairs.right) == len(found.pairs.values) == 0
+    numbers = np.arange(len(columns))
+    assert not found.of(*np.meshgrid(numbers, numbers)).any()
+    assert (found.partners(numbers, 3) == -1).all()
     assert found.form.tolist() == [-1] * len(columns)
 
 

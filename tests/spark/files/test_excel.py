@@ -10,6 +10,7 @@ import pytest
 from datahub_hyperjoin.locations import WorkbookSheet
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingExcelError, UnreadableTableError
+from datahub_hyperjoin.spark.files.header import ROWS_NAMED
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableId
 from workbooks import Rows, write_workbook
@@ -48,7 +49,9 @@ def test_titles_and_blank_rows_are_skipped(tmp_path: Path) -> None:
 def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
     sheet: Rows = [[None, "mpg"], ["Mazda RX4", 21], ["Fiat 128", 32]]
     path = write_workbook(tmp_path / "book.xlsx", {"Cars": sheet})
-    assert rows_of(table_of(path, "Cars"))[0][0] == {"row_name": "Mazda RX4", "mpg": 21}
+    rows, notes = rows_of(table_of(path, "Cars"))
+    assert rows[0] == {"row_name": "Mazda RX4", "mpg": 21}
+    assert notes == [ROWS_NAMED]
 
 
 def test_a_long_sheet_is_read_in_batches(tmp_path: Path) -> None:

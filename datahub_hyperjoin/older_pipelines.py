@@ -1,6 +1,6 @@
 """Prevent pipelines from overwriting each other's metadata about joins.
 
-Each pipeline leaves the joins that an older pipeline shows to that pipeline.
+A pipeline does not write the joins that an older pipeline shows.
 
 Pipelines with different models find mostly the same joins, with other scores. Of those that show a
 join, the one that ran first writes it, and the others take over its score and its role.
@@ -22,7 +22,7 @@ from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.urns import column_urn, plain_path
 
 
-def find_elders(
+def find_older_pipelines(
     others: Iterable[OtherPipeline], own: WrittenState | None, name: str | None
 ) -> tuple[OtherPipeline, ...]:
     """Return the active pipelines that are older than this pipeline.
@@ -42,7 +42,7 @@ def find_elders(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Led:
+class ForeignMetadata:
     """The metadata that this run does not write, because other pipelines write it."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Led:
             closed_queries=existing.closed_queries | self.queries,
         )
 
-    def news(self, publication: Publication, last: WrittenState) -> frozenset[str]:
+    def changed_entities(self, publication: Publication, last: WrittenState) -> frozenset[str]:
         """Return the columns and datasets whose joins changed since this pipeline's last run.
 
         A join that this pipeline no longer shows is a change, too.
@@ -108,17 +108,17 @@ class Led:
         columns += [column_urn(end) for join in new for pair in join.further for end in pair]
         return WrittenState(relationships=changed).all_datasets.union(columns)
 
-    def leave(
-        self, units: Iterable[MetadataWorkUnit], news: Container[str]
+    def without_foreign_properties(
+        self, units: Iterable[MetadataWorkUnit], changed: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop structured properties that older pipelines write, except for entities in `news`.
+        """Drop structured properties that older pipelines write, except for entities in `changed`.
 
         The entities are columns and datasets. Where the joins of one did not change, the older
         pipelines already list this pipeline's joins, too.
 
         Args:
             units: The metadata of this run's joins.
-            news: URNs of the columns and datasets whose joins changed, as from the method `news`.
+            changed: URNs of the columns and datasets whose joins changed, see `changed_entities`.
 
         Yields:
             The other workunits, in order.
@@ -126,16 +126,16 @@ class Led:
         name = StructuredPropertiesClass.ASPECT_NAME
         for unit in units:
             urn = unit.get_urn()
-            if urn in news or urn not in self.described or aspect_name(unit) != name:
+            if urn in changed or urn not in self.described or aspect_name(unit) != name:
                 yield unit
 
 
-def read_led(
+def read_foreign_metadata(
     publication: Publication,
     catalog: Catalog,
-    elders: Sequence[OtherPipeline],
+    older: Sequence[OtherPipeline],
     others: Sequence[OtherPipeline],
-) -> Led:
+) -> ForeignMetadata:
     """Find the metadata that this run must not write, because other pipelines write it.
 
     If only one of two pipelines has verified a join, that pipeline writes it.
@@ -143,28 +143,28 @@ def read_led(
     Args:
         publication: The joins of this run.
         catalog: The relationships of the catalog.
-        elders: The older pipelines.
+        older: The older pipelines.
         others: All other pipelines.
     """
-    of_elders = {urn for one in elders for urn in one.state.relationships}
+    by_older = {urn for one in older for urn in one.state.relationships}
     of_others = {urn for one in others if one.recent for urn in one.state.relationships}
-    led = {}
+    foreign = {}
     for join in publication.linking:
         urn = join_urn(join)
         shown = catalog.relationships.get(urn)
         if shown and shown.join and not shown.removed:
             is_verified = (shown.join.evidence is not None, join.evidence is not None)
             leads = {(True, False): of_others, (False, True): frozenset[str]()}
-            if urn in leads.get(is_verified, of_elders):
-                led[urn] = shown
-    return Led(
-        relationships=led,
+            if urn in leads.get(is_verified, by_older):
+                foreign[urn] = shown
+    return ForeignMetadata(
+        relationships=foreign,
         # Every pipeline adds terms to its columns; they exist once for all.
         queries=frozenset(
-            urn for one in elders for urn in one.state.queries if urn not in one.state.terms
+            urn for one in older for urn in one.state.queries if urn not in one.state.terms
         ),
         described=frozenset(
-            urn for one in elders for urn in (*one.state.columns, *one.state.datasets)
+            urn for one in older for urn in (*one.state.columns, *one.state.datasets)
         ),
     )
 

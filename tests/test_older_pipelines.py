@@ -9,9 +9,13 @@ from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesCla
 
 from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.elders import Led, find_elders, read_led
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.older_pipelines import (
+    ForeignMetadata,
+    find_older_pipelines,
+    read_foreign_metadata,
+)
 from datahub_hyperjoin.pipelines import OtherPipeline
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.tables import ColumnId
@@ -67,16 +71,16 @@ def catalog(join: Join = SHOWN, *, removed: bool = False) -> Catalog:
 
 
 @pytest.fixture
-def led() -> Led:
+def foreign() -> ForeignMetadata:
     return read(published(OWN, OTHER), catalog(), [pipeline("first")])
 
 
-def read(publication: Publication, known: Catalog, elders: list[OtherPipeline]) -> Led:
-    return read_led(publication, known, elders, elders)
+def read(publication: Publication, known: Catalog, older: list[OtherPipeline]) -> ForeignMetadata:
+    return read_foreign_metadata(publication, known, older, older)
 
 
 @pytest.mark.parametrize(
-    ("other", "own", "is_elder"),
+    ("other", "own", "is_older"),
     [
         (pipeline("b"), None, True),
         (pipeline("b"), WrittenState(since=2), True),
@@ -87,24 +91,26 @@ def read(publication: Publication, known: Catalog, elders: list[OtherPipeline]) 
     ],
 )
 def test_a_pipeline_that_began_earlier_and_still_runs_is_older(
-    *, other: OtherPipeline, own: WrittenState | None, is_elder: bool
+    *, other: OtherPipeline, own: WrittenState | None, is_older: bool
 ) -> None:
-    assert find_elders([other], own, "a") == ((other,) if is_elder else ())
+    assert find_older_pipelines([other], own, "a") == ((other,) if is_older else ())
 
 
-def test_the_score_and_the_role_of_the_older_pipeline_are_taken_over(led: Led) -> None:
-    adopted = led.adopt(published(OTHER, OWN))
+def test_the_score_and_the_role_of_the_older_pipeline_are_taken_over(
+    foreign: ForeignMetadata,
+) -> None:
+    adopted = foreign.adopt(published(OTHER, OWN))
     assert [*adopted.joins] == [SHOWN, OTHER]
 
 
-def test_the_field_paths_of_the_catalog_stay(led: Led) -> None:
+def test_the_field_paths_of_the_catalog_stay(foreign: ForeignMetadata) -> None:
     typed = ColumnId(AIRLINE.table, "[version=2.0].[type=string].carrier")
-    [join] = led.adopt(published(replace(OWN, left=typed))).joins
+    [join] = foreign.adopt(published(replace(OWN, left=typed))).joins
     assert (join.left, join.referenced) == (typed, typed)
 
 
-def test_what_an_older_pipeline_shows_is_written_as_it_is(led: Led) -> None:
-    existing = led.protect(ExistingState(closed_queries=frozenset({"urn:li:query:2"})))
+def test_what_an_older_pipeline_shows_is_written_as_it_is(foreign: ForeignMetadata) -> None:
+    existing = foreign.protect(ExistingState(closed_queries=frozenset({"urn:li:query:2"})))
     assert existing.foreign == {URN}
     assert [*existing.edited] == [URN]
     assert existing.edited[URN].customProperties["joinability"] == "0.9000"
@@ -112,8 +118,8 @@ def test_what_an_older_pipeline_shows_is_written_as_it_is(led: Led) -> None:
 
 
 def test_what_no_older_pipeline_shows_is_written_anew() -> None:
-    for hidden, elders in ((True, [pipeline("first")]), (False, [])):
-        assert read(published(OWN), catalog(removed=hidden), elders).relationships == {}
+    for hidden, older in ((True, [pipeline("first")]), (False, [])):
+        assert read(published(OWN), catalog(removed=hidden), older).relationships == {}
     not_shown = pipeline("first", relationships=())
     assert read(published(OWN), catalog(), [not_shown]).relationships == {}
 
@@ -124,28 +130,33 @@ def test_what_no_older_pipeline_shows_is_written_anew() -> None:
 )
 def test_what_was_verified_precedes_what_was_not(*, shown: Join, own: Join, is_left: bool) -> None:
     other = [pipeline("first")]
-    for elders in ([], other):
-        led = read_led(published(own), catalog(shown), elders, other)
-        assert [*led.relationships] == ([URN] if is_left else [])
+    for older in ([], other):
+        foreign = read_foreign_metadata(published(own), catalog(shown), older, other)
+        assert [*foreign.relationships] == ([URN] if is_left else [])
 
 
-def test_only_joins_that_come_or_go_are_news(led: Led) -> None:
+def test_only_joins_that_come_or_go_are_news(foreign: ForeignMetadata) -> None:
     ends = (column_urn(FAA), column_urn(ORIGIN))
     last = WrittenState(relationships={join_urn(OTHER): ends})
-    assert led.news(published(OWN, OTHER), last) == set()
+    assert foreign.changed_entities(published(OWN, OTHER), last) == set()
     around = {*ends, *(dataset_urn(end.table) for end in (FAA, ORIGIN))}
-    assert led.news(published(OWN), last) == around
-    assert led.news(published(OWN, OTHER), WrittenState()) == around
+    assert foreign.changed_entities(published(OWN), last) == around
+    assert foreign.changed_entities(published(OWN, OTHER), WrittenState()) == around
     further = (column("airports.csv.year"), column("flights.csv.year"))
     wide = replace(OTHER, further=(further,))
-    assert led.news(published(wide), WrittenState()) == {*around, *map(column_urn, further)}
+    assert foreign.changed_entities(published(wide), WrittenState()) == {
+        *around,
+        *map(column_urn, further),
+    }
 
 
-def test_columns_of_an_older_pipeline_are_described_only_if_there_are_news(led: Led) -> None:
+def test_columns_of_an_older_pipeline_are_described_only_if_there_are_news(
+    foreign: ForeignMetadata,
+) -> None:
     def unit(urn: str, aspect: StructuredPropertiesClass | StatusClass) -> MetadataWorkUnit:
         return MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
 
     listed = StructuredPropertiesClass(properties=[])
     units = [unit(column_urn(end), listed) for end in (AIRLINE, CARRIER, FAA)]
     units.append(unit(column_urn(AIRLINE), StatusClass(removed=False)))
-    assert [*led.leave(units, {column_urn(CARRIER)})] == units[1:]
+    assert [*foreign.without_foreign_properties(units, {column_urn(CARRIER)})] == units[1:]

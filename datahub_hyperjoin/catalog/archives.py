@@ -1,0 +1,93 @@
+"""Warn about archives, whose tables are not read, and say what to do with each."""
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from struct import unpack_from
+
+from datahub_hyperjoin.catalog.files import split_name
+from datahub_hyperjoin.locations import ListedFile
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
+from datahub_hyperjoin.wording import name_some
+
+_ARCHIVES = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar"}
+_MOST = 9
+_NAMED = 3
+_END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
+"""How the last record of a ZIP archive begins, its size, and that of the comment behind it."""
+_DIRECTORY_SIZE = 12
+"""Where this record has the size of the list of files."""
+_MOST_BYTES = 8 << 20
+"""Size up to which the list of files is read, since a damaged archive may claim any size."""
+
+
+def is_archive(path: PurePosixPath) -> bool:
+    """Return whether a file has the extension of an archive, which may hold many files.
+
+    >>> [is_archive(PurePosixPath(name)) for name in ("a.zip", "a.tar.gz", "a.csv.gz")]
+    [True, True, False]
+    """
+    suffix = path.suffix.lower()
+    inner = PurePosixPath(path.stem).suffix.lower()
+    return suffix in _ARCHIVES or (suffix in COMPRESSIONS and inner == ".tar")
+
+
+def tell_archives(files: Sequence[ListedFile], warn: Warn) -> None:
+    """Warn about archives, each with the tables in it, as far as a ZIP archive lists them.
+
+    Nothing is extracted: the files in an archive may be of any size.
+
+    Args:
+        files: The archives.
+        warn: Receives one line for each of the first archives, and one for all others.
+    """
+    lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]
+    if rest := files[_MOST:]:
+        noun = "1 more archive" if len(rest) == 1 else f"{len(rest)} more archives"
+        lines.append(f"{noun}, for example {rest[0].path}: extract them in their folders")
+    for line in lines:
+        warn(
+            "Archive not read",
+            "Tables in archives get no suggestions. Extract the archive in its folder, for example "
+            "with `unzip`, or leave it out with `tables.deny`",
+            line,
+        )
+
+
+def _describe(file: ListedFile) -> str:
+    """Say which tables an archive holds, if that is known, and what to do."""
+    names = _tables_in(Path(file.uri))
+    if names is None:
+        return "extract it in its folder"
+    if not names:
+        return "has no files of tables"
+    noun = "1 table" if len(names) == 1 else f"{len(names)} tables"
+    return f"has {noun}, {name_some(names, _NAMED)}; extract it in its folder"
+
+
+def _tables_in(path: Path) -> list[str] | None:
+    """List the tables in a ZIP archive; None if it is none, remote, damaged or too large."""
+    try:
+        if not _has_short_list(path):
+            return None
+        with zipfile.ZipFile(path) as archive:
+            return [_printable(name) for name in archive.namelist() if split_name(name)[1]]
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return None
+
+
+def _has_short_list(path: Path) -> bool:
+    """Return whether a file is a ZIP archive whose list of files is short enough to be read."""
+    with path.open("rb") as file:
+        start = max(0, file.seek(0, 2) - _END_SIZE - _LONGEST_COMMENT)
+        file.seek(start)
+        tail = file.read()
+    at = tail.rfind(_END)
+    return 0 <= at <= len(tail) - _END_SIZE and (
+        unpack_from("<I", tail, at + _DIRECTORY_SIZE)[0] <= _MOST_BYTES
+    )
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)

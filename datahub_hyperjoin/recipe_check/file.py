@@ -1,0 +1,140 @@
+"""Read a recipe file as `datahub ingest` does, and explain what it cannot read."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import toml
+import yaml
+from datahub.configuration.common import ConfigurationError
+from datahub.configuration.config_loader import load_config_file, resolve_env_variables
+from expandvars import ExpandvarsException, ParameterNullOrNotSet, UnboundVariable
+
+from datahub_hyperjoin.recipe_check.errors import UnreadableRecipeError
+
+_LONG_QUOTE = re.compile(r"(['\"]).{2,}?\1")
+"""A quoted part of a recipe in a message of YAML, which may be a secret."""
+_BARE_VARIABLE = re.compile(r"\$(\w+)", re.ASCII)
+_SOME_VALUE = "?"
+
+
+@dataclass(frozen=True)
+class WrittenRecipe:
+    """A recipe, before and after variables are replaced."""
+
+    written: Mapping[str, Any]
+    """The recipe as its file has it."""
+
+    resolved: Mapping[str, Any]
+    """The recipe with the values of variables. A text whose variables are not set is unchanged."""
+
+    unset: Mapping[str, str]
+    """A sentence for each text whose variables cannot be replaced, by its key, such as
+    `sink.config.token`."""
+
+    def has_values_of(self, section: str) -> bool:
+        """Return whether all variables of a section could be replaced.
+
+        Args:
+            section: Key of the section, such as `sink.config`.
+        """
+        return not any(key.startswith(f"{section}.") for key in self.unset)
+
+
+def read_recipe_file(path: Path) -> WrittenRecipe:
+    """Read a recipe, and replace its variables.
+
+    Args:
+        path: The file.
+
+    Raises:
+        UnreadableRecipeError: The file is no valid YAML, JSON or TOML, or has no sections. The
+            message contains no value of the recipe.
+    """
+    written = _parse(path)
+    if not isinstance(written, Mapping):
+        raise UnreadableRecipeError.without_sections(str(path))
+    unset: dict[str, str] = {}
+    resolved = _resolve(written, "", unset)
+    return WrittenRecipe(written, resolved, unset)
+
+
+def _parse(path: Path) -> object:
+    name = str(path)
+    try:
+        return load_config_file(path, allow_remote=False, resolve_env_vars=False)
+    except yaml.MarkedYAMLError as error:
+        mark, problem = error.problem_mark, _LONG_QUOTE.sub("it", error.problem or "")
+        raise UnreadableRecipeError.at(name, mark.line + 1 if mark else 1, problem) from None
+    except (json.JSONDecodeError, toml.TomlDecodeError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else ""
+        raise UnreadableRecipeError.at(name, error.lineno, reason) from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UnreadableRecipeError.for_characters(name) from None
+    except OSError as error:
+        raise UnreadableRecipeError.because(name, error.strerror or "") from None
+    except ConfigurationError as error:
+        raise UnreadableRecipeError.because(name, str(error)) from None
+    except AttributeError:
+        # DataHub copies the recipe, and a text or an empty file cannot be copied.
+        return None
+
+
+def _resolve(value: Any, key: str, unset: dict[str, str]) -> Any:  # noqa: ANN401 - YAML
+    """Replace the variables in all texts of a value, and describe those that are not set."""
+    match value:
+        case Mapping():
+            return {
+                name: _resolve(inner, f"{key}.{name}".lstrip("."), unset)
+                for name, inner in value.items()
+            }
+        case list():
+            return [_resolve(inner, f"{key}[{at}]", unset) for at, inner in enumerate(value)]
+        case str():
+            resolved, fault = _resolve_text(value)
+            if fault:
+                unset[key] = f"`{key}`: {fault}"
+            return resolved
+        case _:
+            return value
+
+
+def _resolve_text(text: str) -> tuple[str, str]:
+    """Return a text with its variables replaced, and a sentence if that is not possible."""
+    try:
+        if missing := _find_missing(text, os.environ):
+            return text, _set_them(missing)
+        resolved = _expand(text, os.environ)
+    except ExpandvarsException:
+        return text, "its variable cannot be read. Write `${NAME}`, or `${NAME:-default}`"
+    if (bare := _BARE_VARIABLE.fullmatch(text)) and bare[1] not in os.environ:
+        # Perhaps this is a password, so the message does not repeat it.
+        return text, (
+            "it begins with `$` like a variable, and no such variable is set, so that DataHub "
+            "would use the text itself. Set the variable before the run"
+        )
+    return resolved, ""
+
+
+def _find_missing(text: str, environment: Mapping[str, str]) -> list[str]:
+    """List the variables of a text that are not set."""
+    try:
+        _expand(text, environment)
+    except (UnboundVariable, ParameterNullOrNotSet) as error:
+        name = str(error.args[0]).partition(":")[0]
+        return [name, *_find_missing(text, {**environment, name: _SOME_VALUE})]
+    return []
+
+
+def _expand(text: str, environment: Mapping[str, str]) -> str:
+    return str(resolve_env_variables({"text": text}, environment)["text"])
+
+
+def _set_them(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"the environment variable {names[0]} is not set. Set it before the run"
+    return f"the environment variables {', '.join(names)} are not set. Set them before the run"

@@ -1,0 +1,78 @@
+"""Say in two sentences what the run of a recipe would read and write."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.scan import FOLDER_KEY, Listing
+
+
+def describe_reading(
+    config: HyperJoinConfig, listings: Mapping[str, Listing], servers: Mapping[str, str]
+) -> str:
+    """Say which tables and which catalog a run reads.
+
+    Args:
+        config: The recipe.
+        listings: The tables of the folder and of each connection.
+        servers: The owner of the token, by the address of each DataHub server.
+    """
+    parts = [
+        f"{_count(len(tables))} of {_place(config, key)}" for key, (tables, _) in listings.items()
+    ]
+    folder = config.catalog.folder
+    if folder and FOLDER_KEY not in listings:
+        parts = [f"the demonstration lake, which it writes to {folder}", *parts]
+    parts += [f"the catalog of {in_short(url)} as {owner}" for url, owner in servers.items()]
+    return f"It reads {_and(parts)}."
+
+
+def describe_writing(
+    config: HyperJoinConfig, recipe: Mapping[str, Any], servers: Mapping[str, str]
+) -> str:
+    """Say where a run writes the joins, and what else it writes.
+
+    Args:
+        config: The recipe.
+        recipe: The whole recipe, with the values of variables.
+        servers: The owner of the token, by the address of each DataHub server.
+    """
+    return f"It writes {_and([_sink(recipe, servers), *_files(config)])}."
+
+
+def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:
+    sink: Mapping[str, Any] = recipe.get("sink") or {"type": "datahub-rest"}
+    kind, name = sink["type"], recipe.get("pipeline_name")
+    if kind == "file":
+        target = f"the file {sink['config']['filename']}"
+    elif kind == "datahub-rest":
+        target = f"DataHub at {in_short([*servers][-1])}"
+    else:
+        target = f"the sink `{kind}`"
+    return f"joins to {target}{f' as pipeline `{name}`' if name else ''}"
+
+
+def _files(config: HyperJoinConfig) -> Iterator[str]:
+    if config.page:
+        values = " with example values" if config.page_values else ""
+        yield f"the page {config.page}{values}"
+    if config.profile.store:
+        yield f"profiles to {config.profile.store}"
+    if config.model.path:
+        yield f"the network to {config.model.path}"
+
+
+def _place(config: HyperJoinConfig, key: str) -> str:
+    if key == FOLDER_KEY:
+        return f"the folder {config.catalog.folder}"
+    return f"`{key}`"
+
+
+def _count(tables: int) -> str:
+    return f"{tables} table{'' if tables == 1 else 's'}"
+
+
+def _and(parts: list[str]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,131 @@
+"""Check that servers, databases and output files of a recipe can be reached."""
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from datahub.configuration.common import ConfigurationError
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
+from requests import RequestException
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.config import obstacle_to_file
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.graphql.datasets import signed_in_user
+from datahub_hyperjoin.graphql.errors import DeniedError
+from datahub_hyperjoin.locations import Database
+from datahub_hyperjoin.recipe_check.errors import UnusableServerError
+from datahub_hyperjoin.redact import in_short
+
+_TIMEOUT = 3.0
+"""Seconds in which a server has to answer."""
+
+_PORTS: Mapping[str, int] = MappingProxyType(
+    {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}
+)
+"""The ports of databases whose URL names none."""
+
+
+def owner_of_token(config: DatahubClientConfig, key: str) -> str:
+    """Ask a DataHub server who the owner of the token is.
+
+    Args:
+        config: Address and token.
+        key: The section of the recipe that has them, such as `sink.config`.
+
+    Returns:
+        The URN of the owner.
+
+    Raises:
+        UnusableServerError: The server does not answer within a few seconds, or refuses the token.
+    """
+    own = {
+        "timeout_sec": _TIMEOUT,
+        "retry_max_times": 0,
+        "client_mode": ClientMode.CLI,
+    }
+    token = config.token
+    try:
+        with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
+            graph.test_connection()
+            return signed_in_user(graph)
+    except DeniedError as error:
+        reason = explain(error.__cause__, token) if isinstance(error.__cause__, Exception) else ""
+        has_token = bool(token or config.auth)
+        build = UnusableServerError.refusing if has_token else UnusableServerError.closed
+        raise build(key, reason) from error
+    except (ConfigurationError, HyperJoinError) as error:
+        raise UnusableServerError.unreached(key, in_short(str(error), token)) from error
+    except (RequestException, ValueError) as error:
+        raise UnusableServerError.unreached(key, explain(error, token)) from error
+
+
+def database_fault(database: Database, key: str) -> str:
+    """Check that something listens at the address of a database.
+
+    A driver alone may wait for minutes.
+
+    Args:
+        database: The database.
+        key: Its connection in the recipe, such as `connections[0]`.
+
+    Returns:
+        A sentence if nothing answers; else an empty text. It is also empty if the URL names no
+        port that can be tried; then the driver tells.
+    """
+    try:
+        url = make_url(database.url.get_secret_value())
+    except ArgumentError:
+        return ""
+    port = url.port or _PORTS.get(url.get_backend_name())
+    if not url.host or not port or url.query.get("host"):
+        return ""
+    try:
+        socket.create_connection((url.host, port), timeout=_TIMEOUT).close()
+    except (OSError, UnicodeError):
+        return (
+            f"`{key}.database.url`: nothing answers at {url.host}:{port}. Start the database, or "
+            "correct host and port"
+        )
+    return ""
+
+
+def file_fault(filename: str) -> str:
+    """Check that DataHub's file sink can write its file.
+
+    Args:
+        filename: The `filename` of the sink. Object stores are not checked.
+
+    Returns:
+        A sentence if the file cannot be written; else an empty text.
+    """
+    if "://" in filename:
+        return ""
+    path = Path(filename)
+    try:
+        obstacle = obstacle_to_file(path)
+    except OSError as error:
+        obstacle = f"the system reports: {error.strerror}"
+    if not obstacle and path.exists() and not os.access(path, os.W_OK):
+        obstacle = "it cannot be written to"
+    if not obstacle:
+        return ""
+    return f"`sink.config.filename` is {filename!r}: {obstacle}. Name another file"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence DataHub's client in the `with` block, since the fault says what it would log."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,87 @@
+"""Compare pairs by how their columns go together, whatever the columns hold.
+
+Signals that mislead the score for one pair, such as a shared range of numbers, mislead it for many
+pairs of the same lake. A decision is therefore evidence about all pairs with similar features.
+"""
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
+from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
+
+_COMPARED = PAIR_FEATURES.index("difference of rows") + 1
+"""Number of features that describe a pair; the others describe its columns one by one."""
+_LENGTH = 3.0
+"""Distance of features at which the similarity of two pairs has fallen to 0.61, in standard
+deviations."""
+_SAMPLE = 128
+"""Key columns whose candidates measure the standard deviations."""
+_FARTHEST = 4.0
+"""Standard deviations to which outliers are moved, or a single feature would decide."""
+
+
+class PairKinds:
+    """The similarity of pairs to decided pairs by their features, from 0 to 1.
+
+    The similarity is a squared exponential of the distance between standardised features
+    (Rasmussen and Williams, 2006, equation 4.9).
+
+    Args:
+        scorer: Computes the features. It must not know the decisions.
+        decided: The pairs to compare with, as column indices.
+        keys: The key columns.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+
+    def __init__(
+        self,
+        scorer: TreeScorer,
+        decided: Int[np.ndarray, "pair 2"],
+        keys: Int[np.ndarray, " key"],
+        candidates: Int[np.ndarray, "key candidate"],
+    ) -> None:
+        self._scorer = scorer
+        every = slice(None, None, len(keys) // _SAMPLE + 1)
+        sample = scorer.describe(keys[every, None], candidates[every])[:, 0, :, :_COMPARED]
+        sample = sample[candidates[every] != NO_CANDIDATE]
+        self._mean = sample.mean(axis=0)
+        self._deviation = np.maximum(sample.std(axis=0), 1e-6)
+        left, right = decided.T
+        # People decide on a pair, not on one of its orders, so the order that scores higher counts.
+        forth, back = ((left[:, None], right[:, None]), (right[:, None], left[:, None]))
+        is_forth = scorer.score(*forth)[:, 0] >= scorer.score(*back)[:, 0]
+        described = (self._describe(*order)[:, 0, 0] for order in (forth, back))
+        self._decided = np.where(is_forth, *described)
+
+    def of(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float32[np.ndarray, "query l r pair"]:
+        """Compute the similarity of every left and right column in a row to each decided pair.
+
+        Args:
+            left: Column indices.
+            right: Column indices.
+        """
+        return self._compare(self._describe(left, right))
+
+    def among(self) -> Float32[np.ndarray, "pair pair"]:
+        """Compute the similarity of the decided pairs to each other."""
+        return self._compare(self._decided)
+
+    def _describe(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float32[np.ndarray, "query l r feature"]:
+        features = self._scorer.describe(left, right)[..., :_COMPARED]
+        standardised = (features - self._mean) / self._deviation
+        return np.clip(standardised, -_FARTHEST, _FARTHEST)
+
+    def _compare(
+        self, features: Float32[np.ndarray, "*shape feature"]
+    ) -> Float32[np.ndarray, "*shape pair"]:
+        # |a - b|² = |a|² + |b|² - 2 a·b, which needs no array of all differences.
+        decided = self._decided
+        squares = (features**2).sum(axis=-1)[..., None] + (decided**2).sum(axis=-1)
+        distance = np.maximum(squares - 2 * features @ decided.T, 0.0)
+        return np.exp(distance / (-2 * _LENGTH**2))

@@ -1,0 +1,71 @@
+"""Test the lakes of `bench_lake`, and that each stage of a whole run is measured."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from benchmarks.area_lake import AREA, write_areas
+from benchmarks.bench_lake import exponent, measure
+
+_STAGES = {
+    "Reading the catalog",
+    "Profiling tables",
+    "Building the hypergraph",
+    "Ranking candidates",
+    "Verifying on the data",
+    "Deciding roles",
+    "Finding keys of several columns",
+    "Writing suggestions",
+}
+
+
+def read(folder: Path) -> dict[str, pa.Table]:
+    return {file.stem: parquet.read_table(file) for file in sorted(folder.rglob("*.parquet"))}
+
+
+def test_a_lake_has_keys_references_and_seven_columns_a_table(tmp_path: Path) -> None:
+    write_areas(tmp_path, 10 * AREA)
+    tables = read(tmp_path)
+    assert len(tables) == 10 * AREA
+    assert sum(table.num_columns for table in tables.values()) / len(tables) == pytest.approx(
+        7, abs=0.3
+    )
+    keys = {table.column_names[0]: table.column(0).to_pylist() for table in tables.values()}
+    assert all(len(set(values)) == len(values) for values in keys.values())
+    references = [
+        (name, table.column(name).to_pylist())
+        for table in tables.values()
+        for name in table.column_names[1:]
+        if name in keys
+    ]
+    assert len(references) > len(tables)
+    assert all(set(values) <= set(keys[name]) for name, values in references)
+
+
+def test_a_smaller_lake_is_the_start_of_a_larger_one(tmp_path: Path) -> None:
+    write_areas(tmp_path / "small", AREA + 5)
+    write_areas(tmp_path / "large", 2 * AREA)
+    small, large = read(tmp_path / "small"), read(tmp_path / "large")
+    assert len(small) == AREA + 5
+    assert all(table.equals(large[name]) for name, table in small.items())
+
+
+def test_every_stage_of_a_run_is_measured(tmp_path: Path) -> None:
+    write_areas(tmp_path / "lake", AREA)
+    cost = measure(tmp_path)
+    assert cost.tables == AREA
+    assert cost.relationships > 0
+    assert set(cost.driver) - {"all"} >= _STAGES
+    assert all(cost.seconds[stage] >= 0 for stage in _STAGES)
+    assert cost.seconds["all"] == pytest.approx(
+        sum(seconds for stage, seconds in cost.seconds.items() if stage != "all")
+    )
+    assert cost.driver["all"] == max(cost.driver.values()) > 50
+
+
+def test_the_exponent_of_a_noisy_power_is_its_slope() -> None:
+    assert exponent([1, 10, 100], [5, 5, 5]) == pytest.approx(0, abs=1e-9)
+    assert exponent([10, 20, 40], [100, 400, 1600]) == pytest.approx(2)
+    assert exponent([1, 10, 100], [1, 20, 100]) == pytest.approx(1)

@@ -1,0 +1,46 @@
+"""Test the storage of pairs against dicts."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
+
+COLUMNS = 7
+columns = st.integers(0, COLUMNS - 1)
+stored = st.sets(st.tuples(columns, columns), max_size=20)
+
+
+def store(pairs: set[tuple[int, int]]) -> SparsePairs:
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return SparsePairs(COLUMNS, ends[:, 0], ends[:, 1])
+
+
+@given(stored)
+def test_every_pair_is_found_at_its_position(pairs: set[tuple[int, int]]) -> None:
+    listed = sorted(pairs)
+    left, right = np.indices((COLUMNS, COLUMNS))
+    found = store(pairs).locate(left, right)
+    expected = [
+        [listed.index((a, b)) if (a, b) in pairs else -1 for b in range(COLUMNS)]
+        for a in range(COLUMNS)
+    ]
+    assert found.tolist() == expected
+
+
+@given(stored)
+def test_values_of_missing_pairs_are_zero(pairs: set[tuple[int, int]]) -> None:
+    whole = 1 + np.arange(len(pairs))
+    left, right = np.indices((COLUMNS, COLUMNS))
+    positions = store(pairs).locate(left, right)
+    values = values_at(whole, positions)
+    assert values.dtype == np.float64
+    assert values.tolist() == (positions + 1).tolist()
+
+
+@given(stored)
+def test_a_pair_knows_the_value_of_its_reverse(pairs: set[tuple[int, int]]) -> None:
+    both = pairs | {(b, a) for a, b in pairs}
+    of_pair = {pair: float(number) for number, pair in enumerate(sorted(both))}
+    reverse = store(both).of_reverse(np.array([*of_pair.values()]))
+    assert reverse.tolist() == [of_pair[b, a] for a, b in of_pair]
