@@ -102,7 +102,6 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     folder = config.catalog.folder
     # The run itself creates the demonstration lake, so its folder may not exist yet.
     is_pending = config.catalog.demo and folder and not folder.exists()
-    is_connect = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
     files = {"decisions": config.decisions} if config.decisions else {}
     with lazy_session(config.spark) as session:
@@ -114,7 +113,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
             lambda: _combine(_scan_folder(config, _ignore, count_nothing), listings, _ignore)
         ),
         capability_report={
-            "Spark": capable if is_connect else _attempt(find_java),
+            "Spark": capable if config.spark.is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
             **{key: _attempt(partial(read_decision_file, path)) for key, path in files.items()},
         },

@@ -1,4 +1,4 @@
-"""Shorten lists of names for messages."""
+"""Write numbers and lists of names in messages."""
 
 from collections.abc import Sequence
 
@@ -39,3 +39,31 @@ def count_others(count: int, most: int) -> list[str]:
         []
     """
     return [f"and {count - most} more"] if count > most else []
+
+
+def join_with_and(names: Sequence[str]) -> str:
+    """Return a text that lists all names, the last one after "and".
+
+    Args:
+        names: At least one name.
+
+    Examples:
+        >>> join_with_and(["orders"]), join_with_and(["orders", "planes", "routes"])
+        ('orders', 'orders, planes and routes')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def number_of(count: int, noun: str) -> str:
+    """Return a number with a noun, in the plural unless the number is 1.
+
+    Args:
+        count: The number.
+        noun: A noun whose plural ends in -s, in the singular.
+
+    Examples:
+        >>> number_of(1, "table"), number_of(0, "table")
+        ('1 table', '0 tables')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"

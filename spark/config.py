@@ -20,6 +20,11 @@ class SessionConfig:
     settings: dict[str, str] = field(default_factory=dict)
     """Further Spark settings, passed to Spark unchanged."""
 
+    @property
+    def is_connect(self) -> bool:
+        """Whether Spark runs elsewhere, behind a Spark Connect server, and needs no Java here."""
+        return self.master.startswith("sc://")
+
 
 def _check_pattern(name: str, pattern: str) -> None:
     try:

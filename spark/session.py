@@ -34,7 +34,6 @@ Session = Callable[[], SparkSession]
 OptionalSession = Callable[[], SparkSession | None]
 """Like `Session`, or returns None: all tables are then read by processes of this program."""
 
-_CONNECT = "sc://"
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
@@ -112,7 +111,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
         >>> settings_for(SessionConfig(master="local[2]"))["spark.sql.shuffle.partitions"]
         '8'
     """
-    if config.master.startswith(_CONNECT):
+    if config.is_connect:
         return dict(config.settings)
     local = _LOCAL if config.master.startswith("local") else {}
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
@@ -149,7 +148,7 @@ def _create(config: SessionConfig) -> SparkSession:
     builder = SparkSession.builder.appName("datahub-hyperjoin")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    if config.master.startswith(_CONNECT):
+    if config.is_connect:
         return builder.remote(config.master).getOrCreate()
     # Checked first, because PySpark reports missing Java only through a failed process.
     java = find_java()

@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog.files import split_name
 from datahub_hyperjoin.locations import ListedFile
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
-from datahub_hyperjoin.wording import name_some
+from datahub_hyperjoin.wording import name_some, number_of
 
 _ARCHIVES = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar"}
 _MOST = 9
@@ -44,8 +44,8 @@ def tell_archives(files: Sequence[ListedFile], warn: Warn) -> None:
     """
     lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]
     if rest := files[_MOST:]:
-        noun = "1 more archive" if len(rest) == 1 else f"{len(rest)} more archives"
-        lines.append(f"{noun}, for example {rest[0].path}: extract them in their folders")
+        others = number_of(len(rest), "more archive")
+        lines.append(f"{others}, for example {rest[0].path}: extract them in their folders")
     for line in lines:
         warn(
             "Archive not read",
@@ -62,8 +62,8 @@ def _describe(file: ListedFile) -> str:
         return "extract it in its folder"
     if not names:
         return "has no files of tables"
-    noun = "1 table" if len(names) == 1 else f"{len(names)} tables"
-    return f"has {noun}, {name_some(names, _NAMED)}; extract it in its folder"
+    tables = f"{number_of(len(names), 'table')}, {name_some(names, _NAMED)}"
+    return f"has {tables}; extract it in its folder"
 
 
 def _tables_in(path: Path) -> list[str] | None:

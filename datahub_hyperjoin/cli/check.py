@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from datahub_hyperjoin.cli.connect import read_settings
-
-_MAX_WARNINGS = 20
+from datahub_hyperjoin.cli.warnings import print_warnings
+from datahub_hyperjoin.wording import number_of
 
 
 @click.command("check")
@@ -25,13 +25,9 @@ def check_recipe_file(*, recipe: Path) -> None:
         from datahub_hyperjoin.recipe_check import check_recipe  # noqa: PLC0415
 
     check = check_recipe(recipe, read_settings)
-    for warning in check.warnings[:_MAX_WARNINGS]:
-        click.echo(warning, err=True)
-    if len(check.warnings) > _MAX_WARNINGS:
-        click.echo(f"... and {len(check.warnings) - _MAX_WARNINGS} more.", err=True)
+    print_warnings(check.warnings)
     if check.problems:
-        count = len(check.problems)
-        noun = "1 problem" if count == 1 else f"{count} problems"
-        click.echo("\n- ".join([f"{recipe} has {noun}:", *check.problems]), err=True)
+        heading = f"{recipe} has {number_of(len(check.problems), 'problem')}:"
+        click.echo("\n- ".join([heading, *check.problems]), err=True)
         raise SystemExit(1)
     click.echo("\n".join([f"{recipe} can run.", *check.outlook]))

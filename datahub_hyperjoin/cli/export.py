@@ -14,6 +14,7 @@ from datahub_hyperjoin.export import (
     write_export,
 )
 from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
+from datahub_hyperjoin.wording import number_of
 
 
 @click.command("export")
@@ -53,16 +54,13 @@ def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None
         text = sealed(exported, export_format)
         if out:
             write_export(out, text, export_format)
-            click.echo(f"Wrote {_count(exported.joins)} to {out}", err=True)
+            click.echo(f"Wrote {number_of(exported.joins, 'join')} to {out}", err=True)
         else:
             click.echo(text, nl=False)
     if exported.left_out:
         reasons = word_reasons(exported.left_out)
-        click.echo(f"Left out {_count(exported.left_out.total())}: {reasons}", err=True)
-
-
-def _count(joins: int) -> str:
-    return "1 join" if joins == 1 else f"{joins} joins"
+        left_out = number_of(exported.left_out.total(), "join")
+        click.echo(f"Left out {left_out}: {reasons}", err=True)
 
 
 def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.wording import number_of
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.discovery import FoundJoins
     from datahub_hyperjoin.discovery.progress import RunWarning
 
 _FORMATS = ("table", "json", "csv", "sql")
-_MAX_WARNINGS = 20
 
 
 @click.command("find")
@@ -114,13 +115,9 @@ def _format(found: "FoundJoins", output_format: str) -> str:
 
 def _tell_what_is_missing(found: "FoundJoins") -> None:
     """Print to standard error how many tables were read, and the first warnings."""
-    noun = "table" if len(found.tables) == 1 else "tables"
-    click.echo(f"Read {len(found.tables)} {noun}.", err=True)
+    click.echo(f"Read {number_of(len(found.tables), 'table')}.", err=True)
     _tell_warnings(found.warnings)
 
 
 def _tell_warnings(warnings: "Sequence[RunWarning]") -> None:
-    for warning in warnings[:_MAX_WARNINGS]:
-        click.echo(f"{warning.title}: {warning.context}", err=True)
-    if len(warnings) > _MAX_WARNINGS:
-        click.echo(f"... and {len(warnings) - _MAX_WARNINGS} more.", err=True)
+    print_warnings([f"{warning.title}: {warning.context}" for warning in warnings])

@@ -11,6 +11,7 @@ from datahub_hyperjoin.graphql.steps import JoinPath, Step
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.wording import number_of
 
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")
 
@@ -106,10 +107,9 @@ def path_as_table(path: JoinPath) -> str:
     The text lists the tables, the grain of the result, and the joins with the number of rows that
     each makes of one row.
     """
-    joins = "1 join" if len(path.steps) == 1 else f"{len(path.steps)} joins"
     lines = [
         _route(path),
-        f"{joins} with a combined joinability of {path.strength:.2f}",
+        f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
         path.grain_in_words,
         "",
         tabulate(

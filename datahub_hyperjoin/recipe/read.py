@@ -10,6 +10,7 @@ from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.recipe.keys import keys_of, name_key, nearest_key
+from datahub_hyperjoin.wording import join_with_and
 
 _UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
 """What pydantic calls keys that a model or a dataclass does not have."""
@@ -93,5 +94,5 @@ def _advice(path: tuple[str | int, ...], model: type[BaseModel], top: str) -> st
     if near := nearest_key(path, model):
         return f"Did you mean `{near}`?"
     section = path[:-1]
-    *names, last = (f"`{name}`" for name in keys_of(section, model))
-    return f"The keys of `{name_key(section) or top}` are {', '.join(names)} and {last}"
+    names = join_with_and([f"`{name}`" for name in keys_of(section, model)])
+    return f"The keys of `{name_key(section) or top}` are {names}"

@@ -33,7 +33,6 @@ from datahub_hyperjoin.spark.session import find_java, lazy_session
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
 _DEFAULT = "gms"
 """Where `~/.datahubenv` has the server that DataHub uses without a sink."""
-_REMOTE = "sc://"
 
 Settings = Callable[[], DatahubClientConfig]
 """Returns the server that DataHub uses for a recipe without a sink."""
@@ -179,7 +178,7 @@ def _check_tables(
         listings = list_by_key(config, check.warn, session, without=without)
     check.problems += [str(error) for _, error in listings.values() if error]
     tables = [table for listed, _ in listings.values() for table in listed]
-    if need_spark(tables, config.profile) and not config.spark.master.startswith(_REMOTE):
+    if need_spark(tables, config.profile) and not config.spark.is_connect:
         try:
             find_java()
         except HyperJoinError as error:

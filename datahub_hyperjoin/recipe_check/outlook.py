@@ -6,6 +6,7 @@ from typing import Any
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing
+from datahub_hyperjoin.wording import join_with_and, number_of
 
 
 def describe_reading(
@@ -19,13 +20,14 @@ def describe_reading(
         servers: The owner of the token, by the address of each DataHub server.
     """
     parts = [
-        f"{_count(len(tables))} of {_place(config, key)}" for key, (tables, _) in listings.items()
+        f"{number_of(len(tables), 'table')} of {_place(config, key)}"
+        for key, (tables, _) in listings.items()
     ]
     folder = config.catalog.folder
     if folder and FOLDER_KEY not in listings:
         parts = [f"the demonstration lake, which it writes to {folder}", *parts]
     parts += [f"the catalog of {in_short(url)} as {owner}" for url, owner in servers.items()]
-    return f"It reads {_and(parts)}."
+    return f"It reads {join_with_and(parts)}."
 
 
 def describe_writing(
@@ -38,7 +40,7 @@ def describe_writing(
         recipe: The whole recipe, with the values of variables.
         servers: The owner of the token, by the address of each DataHub server.
     """
-    return f"It writes {_and([_sink(recipe, servers), *_files(config)])}."
+    return f"It writes {join_with_and([_sink(recipe, servers), *_files(config)])}."
 
 
 def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:
@@ -67,12 +69,3 @@ def _place(config: HyperJoinConfig, key: str) -> str:
     if key == FOLDER_KEY:
         return f"the folder {config.catalog.folder}"
     return f"`{key}`"
-
-
-def _count(tables: int) -> str:
-    return f"{tables} table{'' if tables == 1 else 's'}"
-
-
-def _and(parts: list[str]) -> str:
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last

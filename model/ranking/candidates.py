@@ -59,8 +59,8 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
     """Return a list with one array, each key column's strongest partners; empty without pairs.
 
-    The array is no wider than needed, because the cost of
-    ranking grows with the square of the number of positions.
+    The array is no wider than needed, because the cost of ranking grows with the square of the
+    number of positions.
     """
     if not len(pairs):
         return []

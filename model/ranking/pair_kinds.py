@@ -5,7 +5,7 @@ pairs of the same lake. A decision is therefore evidence about all pairs with si
 """
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
@@ -29,7 +29,7 @@ class PairKinds:
     (Rasmussen and Williams, 2006, equation 4.9).
 
     Args:
-        scorer: Computes the features. It must not know the decisions.
+        scorer: Scores pairs and computes their features. It must not know the decisions.
         decided: The pairs to compare with, as column indices.
         keys: The key columns.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
@@ -44,41 +44,44 @@ class PairKinds:
     ) -> None:
         self._scorer = scorer
         every = slice(None, None, len(keys) // _SAMPLE + 1)
-        sample = scorer.describe(keys[every, None], candidates[every])[:, 0, :, :_COMPARED]
-        sample = sample[candidates[every] != NO_CANDIDATE]
+        _, features = scorer.score_and_describe(keys[every, None], candidates[every])
+        sample = features[:, 0, :, :_COMPARED][candidates[every] != NO_CANDIDATE]
         self._mean = sample.mean(axis=0)
         self._deviation = np.maximum(sample.std(axis=0), 1e-6)
         left, right = decided.T
+        forth, one_way = scorer.score_and_describe(left[:, None], right[:, None])
+        back, other_way = scorer.score_and_describe(right[:, None], left[:, None])
         # People decide on a pair, not on one of its orders, so the order that scores higher counts.
-        forth, back = ((left[:, None], right[:, None]), (right[:, None], left[:, None]))
-        is_forth = scorer.score(*forth)[:, 0] >= scorer.score(*back)[:, 0]
-        described = (self._describe(*order)[:, 0, 0] for order in (forth, back))
-        self._decided = np.where(is_forth, *described)
+        better = np.where((forth >= back)[..., None], one_way, other_way)
+        self._decided = self._standardise(better[:, 0, 0])
 
-    def of(
+    def score_and_compare(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float32[np.ndarray, "query l r pair"]:
-        """Compute the similarity of every left and right column in a row to each decided pair.
+    ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r pair"]]:
+        """Score every left and right column in a row, and compare the pair with the decided pairs.
 
         Args:
             left: Column indices.
             right: Column indices.
+
+        Returns:
+            The scores by the scorer, and the similarity to each decided pair.
         """
-        return self._compare(self._describe(left, right))
+        scores, features = self._scorer.score_and_describe(left, right)
+        return scores, self._compare(self._standardise(features))
 
     def among(self) -> Float32[np.ndarray, "pair pair"]:
         """Compute the similarity of the decided pairs to each other."""
         return self._compare(self._decided)
 
-    def _describe(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float32[np.ndarray, "query l r feature"]:
-        features = self._scorer.describe(left, right)[..., :_COMPARED]
-        standardised = (features - self._mean) / self._deviation
+    def _standardise(
+        self, features: Float32[np.ndarray, "*shape feature"]
+    ) -> Float32[np.ndarray, "*shape compared"]:
+        standardised = (features[..., :_COMPARED] - self._mean) / self._deviation
         return np.clip(standardised, -_FARTHEST, _FARTHEST)
 
     def _compare(
-        self, features: Float32[np.ndarray, "*shape feature"]
+        self, features: Float32[np.ndarray, "*shape compared"]
     ) -> Float32[np.ndarray, "*shape pair"]:
         # |a - b|² = |a|² + |b|² - 2 a·b, which needs no array of all differences.
         decided = self._decided

@@ -57,9 +57,11 @@ class TaughtScorer(PairScorer):
         # A pair has no order, so its columns are compared with those of a decided pair both ways.
         straight = (first[..., one] * self._weights) @ second[..., other].swapaxes(1, 2)
         crossed = (first[..., other] * self._weights) @ second[..., one].swapaxes(1, 2)
-        by_kind = 0.0 if self._kinds is None else self._kinds.of(left, right) @ self._kind_weights
-        own = bounded_logit(self._scorer.score(left, right))
-        return expit(own + straight + crossed + by_kind)
+        by_columns = straight + crossed
+        if self._kinds is None:
+            return expit(bounded_logit(self._scorer.score(left, right)) + by_columns)
+        own, similar = self._kinds.score_and_compare(left, right)
+        return expit(bounded_logit(own) + by_columns + similar @ self._kind_weights)
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to probabilities in the same way as the wrapped scorer."""

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
-from datahub_hyperjoin.model.ranking.noisy_or import PairSignals, combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
@@ -120,35 +120,32 @@ class TreeScorer(PairScorer):
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
         """Score pairs by all signals, and correct the scores with the trees."""
+        return self.score_and_describe(left, right)[0]
+
+    def score_and_describe(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r feature"]]:
+        """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too.
+
+        Args:
+            left: Column indices.
+            right: Column indices.
+
+        Returns:
+            Scores in [0, 1], and the features that the trees read.
+        """
+        strengths = self._noisy_or.strengths
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        signals, by_evidence = self._weigh_evidence(left, right)
+        signals = self._noisy_or.measure(left, right).flatten()
+        by_evidence = combine(signals.without_knowledge(), strengths)
         rows = self._features.of(first.ravel(), second.ravel(), signals, by_evidence)
         correction = self._trees(rows)
         if self._network is not None:
             correction = self._network.blend(correction, first.ravel(), second.ravel())
         corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
-        known = combine_knowledge(signals, self._noisy_or.strengths)
-        return (1 - (1 - corrected) * (1 - known)).reshape(first.shape)
-
-    def describe(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float32[np.ndarray, "query l r feature"]:
-        """Compute the features in `PAIR_FEATURES` for the pairs that `score` scores.
-
-        Args:
-            left: Column indices.
-            right: Column indices.
-        """
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        rows = self._features.of(first.ravel(), second.ravel(), *self._weigh_evidence(left, right))
-        return rows.reshape(*first.shape, -1)
-
-    def _weigh_evidence(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> tuple[PairSignals, Float[np.ndarray, " pair"]]:
-        """Return the signals of each pair, and its score by those that the trees judge."""
-        signals = self._noisy_or.measure(left, right).flatten()
-        return signals, combine(signals.without_knowledge(), self._noisy_or.strengths)
+        known = combine_knowledge(signals, strengths)
+        scores = (1 - (1 - corrected) * (1 - known)).reshape(first.shape)
+        return scores, rows.reshape(*first.shape, -1)
 
 
 def correct(

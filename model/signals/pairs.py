@@ -92,6 +92,8 @@ class SparsePairs:
     def of_reverse(self, values: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
         """For each stored pair, return the value of the same pair in the other order.
 
+        All pairs must be stored in both orders.
+
         Args:
             values: One value for each stored pair.
 

@@ -46,18 +46,22 @@ def test_similarity_falls_with_the_distance_of_standardised_features(
 ) -> None:
     kinds = PairKinds(scorer, DECIDED, index.keys, candidates)
     of_pairs = len(COLUMN_FEATURES) * -2  # the features of the two columns stand last
-    sample = scorer.describe(index.keys[:, None], candidates)[:, 0][candidates != NO_CANDIDATE]
+    sample = scorer.score_and_describe(index.keys[:, None], candidates)[1][:, 0][
+        candidates != NO_CANDIDATE
+    ]
     mean, deviation = (f(sample[:, :of_pairs], axis=0) for f in (np.mean, np.std))
 
     def standardised(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        features = scorer.describe(left[:, None], right[:, None])[:, 0, 0, :of_pairs]
+        features = scorer.score_and_describe(left[:, None], right[:, None])[1][:, 0, 0, :of_pairs]
         return np.clip((features - mean) / np.maximum(deviation, 1e-6), -4, 4)
 
     orders = [(left, right) for left, right in DECIDED] + [(b, a) for a, b in DECIDED]
     scores = [scorer.score(np.array([[a]]), np.array([[b]]))[0, 0, 0] for a, b in orders]
     better = [orders[at if scores[at] >= scores[at + 3] else at + 3] for at in range(3)]
     distances = cdist(standardised(DECIDED[:, 0], DECIDED[:, 1]), standardised(*np.array(better).T))
-    similarity = kinds.of(DECIDED[:, :1], DECIDED[:, 1:])[:, 0, 0]
+    scored, similar = kinds.score_and_compare(DECIDED[:, :1], DECIDED[:, 1:])
+    assert np.array_equal(scored, scorer.score(DECIDED[:, :1], DECIDED[:, 1:]))
+    similarity = similar[:, 0, 0]
     np.testing.assert_allclose(similarity, np.exp(-(distances**2) / 18), atol=1e-4)
 
 
