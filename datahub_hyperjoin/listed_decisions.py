@@ -12,7 +12,7 @@ from datahub_hyperjoin.emit.deletions import emit_deletions
 from datahub_hyperjoin.relationship_aspect import columns_urn
 
 
-def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
+def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
     """Yield the metadata that lists the suggestions which people deleted, hid or rejected.
 
     Each pair is stored at one of its two columns.

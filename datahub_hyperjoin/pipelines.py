@@ -164,7 +164,7 @@ def shared_joins(
     ]
 
 
-def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
+def protected(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
     """Return the URNs of the entities that this run must not hide (soft-delete).
 
     Args:

@@ -102,7 +102,7 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             continue
         progress.count("tables_profiled", 1)
         progress.count("columns_profiled", len(profile.columns))
-        for note in _limits(profile):
+        for note in _unread_notes(profile):
             progress.warn(
                 "Table partly read",
                 "Its suggestions are based on the part that could be read",
@@ -110,7 +110,7 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             )
 
 
-def _limits(profile: TableProfile) -> list[str]:
+def _unread_notes(profile: TableProfile) -> list[str]:
     """List the notes about what was not read of a table."""
     return [note for note in profile.notes if not note.endswith(ROWS_NAMED)]
 

@@ -35,7 +35,7 @@ from datahub_hyperjoin.kept_metadata import (
     read_listed,
     untested_queries,
 )
-from datahub_hyperjoin.listed_decisions import list_rejected
+from datahub_hyperjoin.listed_decisions import emit_rejected
 from datahub_hyperjoin.model.domains import without_cliques
 from datahub_hyperjoin.older_pipelines import read_foreign_metadata
 from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
@@ -222,7 +222,7 @@ def publish(
         units, foreign.changed_entities(publication, last)
     )
     if config.properties:
-        yield from list_rejected(catalog, config.namespace)
+        yield from emit_rejected(catalog, config.namespace)
     left_alone = existing.closed_queries | existing.edited_terms
     managed = last.without_queries(left_alone).without_embeds(existing.foreign_embeds)
     managed = managed.without_contexts(existing.foreign_contexts)

@@ -50,7 +50,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protect, read_other_pipelines
+from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protected, read_other_pipelines
 from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
@@ -300,7 +300,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 self._others, self._written_state.last(), self.ctx.pipeline_name
             ),
         )
-        self._protected.update(protect(catalog, self._others))
+        self._protected.update(protected(catalog, self._others))
         with self.report.stage("Writing suggestions"):
             publication = prepare(findings, catalog, self._others)
             yield from publish(publication, catalog, context)

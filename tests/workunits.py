@@ -21,9 +21,9 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
+    change_tags,
     edge_path,
     set_properties,
-    swap_tags,
 )
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
@@ -83,7 +83,7 @@ def hide_by_patch(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
 def everything() -> list[MetadataWorkUnit]:
     return [
         relationship(),
-        swap_tags(JOIN, {HIGH: "0.93"}, stale=[LOW]),
+        change_tags(JOIN, {HIGH: "0.93"}, stale=[LOW]),
         set_properties(COLUMN, {SCORE: [0.93]}),
         query(),
         edge(0.9312),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.agents.statement import write_path
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.safety import doubts
+from datahub_hyperjoin.graphql.safety import reasons_unsafe
 from datahub_hyperjoin.graphql.words import Phrases, describe_join, summarize_join
 from datahub_hyperjoin.tables import TableId
 
@@ -60,7 +60,7 @@ def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phras
         joins: The joins.
         min_score: Lowest joinability of a safe join that nobody confirmed.
     """
-    return [_listed(join, doubts(join, min_score=min_score)) for join in joins]
+    return [_listed(join, reasons_unsafe(join, min_score=min_score)) for join in joins]
 
 
 def _listed(join: CatalogJoin, reasons: Sequence[str]) -> Phrases:
@@ -138,7 +138,7 @@ def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) 
         statements: Tested SQL of joins.
         min_score: Lowest joinability of a safe join that nobody confirmed.
     """
-    reasons = doubts(join, min_score=min_score)
+    reasons = reasons_unsafe(join, min_score=min_score)
     if reasons:
         verdict = {"answer": "not safe", "unsafe": "; ".join(reasons), "next": ASK}
         return {**verdict, **describe_join(join), "urn": join.urn}

@@ -15,8 +15,8 @@ from datahub_hyperjoin.agents.answers import (
 from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
 from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.safety import doubts, mistrust
-from datahub_hyperjoin.graphql.steps import climbs, leads_from_key
+from datahub_hyperjoin.graphql.safety import reasons_unsafe, reasons_unsafe_in_path
+from datahub_hyperjoin.graphql.steps import leads_from_key, leads_to_key
 from datahub_hyperjoin.graphql.words import describe_join, grain_in_words, summarize_join
 from datahub_hyperjoin.tables import TableId
 
@@ -46,7 +46,7 @@ def find_safe_path(
     Returns:
         None if there is no such path.
     """
-    trusted = [join for join in joins if not mistrust(join, min_score=min_score)]
+    trusted = [join for join in joins if not reasons_unsafe_in_path(join, min_score=min_score)]
     try:
         path = find_path(trusted, *ends, most=most)
     except NoPathError:
@@ -126,7 +126,7 @@ def _doubtful_rivals(
         for join in joins
         if frozenset(join.tables) in tables and join.open and join.likely_role.is_directed
     )
-    return [join for join in rivals if doubts(join, min_score=min_score)][:_MOST_RIVALS]
+    return [join for join in rivals if reasons_unsafe(join, min_score=min_score)][:_MOST_RIVALS]
 
 
 def explain_no_path(
@@ -147,7 +147,7 @@ def explain_no_path(
     except NoPathError:
         limit = f" of at most {most} joins" if most else ""
         return {**answer, "why": f"no path{limit} connects these datasets"}
-    unsafe = [join for join in path.joins if doubts(join, min_score=min_score)]
+    unsafe = [join for join in path.joins if reasons_unsafe(join, min_score=min_score)]
     if unsafe:
         answer |= {"why": "the best path needs joins that are not safe", "next": ASK}
         return add_entries(answer, "unsafe", list_doubts(unsafe, min_score=min_score))
@@ -169,10 +169,10 @@ def _improbable(path: JoinPath) -> Answer:
 
 def _repeating(path: JoinPath) -> Answer:
     """Explain why a path repeats rows, although each single join is safe."""
-    climbed = list(accumulate(map(climbs, path.joins), or_))
+    led_to_key = list(accumulate(map(leads_to_key, path.joins), or_))
     shared = [
         join.left.table
-        for join, after in zip(path.joins[1:], climbed, strict=False)
+        for join, after in zip(path.joins[1:], led_to_key, strict=False)
         if after and leads_from_key(join)
     ]
     via = ", ".join(table.name for table in shared)

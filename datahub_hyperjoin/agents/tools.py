@@ -30,7 +30,7 @@ from datahub_hyperjoin.graphql import (
     reject,
 )
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
 from datahub_hyperjoin.graphql.words import shorten
 from datahub_hyperjoin.urns import table_id
 from datahub_hyperjoin.wording import name_some
@@ -80,7 +80,7 @@ class JoinTools:
         name, joins = self._joins(dataset, column, other)
         if not joins:
             return _nothing(name)
-        safe = [join for join in joins if not doubts(join, min_score=self._min_score)]
+        safe = [join for join in joins if not reasons_unsafe(join, min_score=self._min_score)]
         if not safe:
             return none_is_safe(name, joins, min_score=self._min_score)
         statements = sql_of_joins(self._graph, safe[skip : skip + _MOST_WITH_SQL])
@@ -115,7 +115,7 @@ class JoinTools:
         if ends[0] == ends[1]:
             return {"answer": NO_SAFE_JOIN, "why": f"both are {ends[0]}. {_ITSELF}"}
         chosen = [find_join(self._graph, name) for name in using]
-        unsafe = [join for join in chosen if doubts(join, min_score=self._min_score)]
+        unsafe = [join for join in chosen if reasons_unsafe(join, min_score=self._min_score)]
         if unsafe:
             return none_is_safe("the joins in `using`", unsafe, min_score=self._min_score)
         joins = choose_among(all_joins(self._graph), chosen)

@@ -24,7 +24,7 @@ def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
     return ((join.left, join.right),) if isinstance(join, CrosswalkJoin) else join.pairs
 
 
-def write_about(
+def build_written_decision(
     columns: JoinedColumns,
     tables: Sequence[TableId],
     verdict: Verdict,
@@ -63,7 +63,7 @@ def write_about(
     )
 
 
-def resolve(
+def find_decided_tables(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
     """Find the tables of the run that decisions name; ignore unknown tables silently.

@@ -118,7 +118,7 @@ class NoSqlError(HyperJoinError, LookupError):
         return cls(f"{join} is not among these joins. Pass one of `.joins`")
 
     @classmethod
-    def without_running(cls) -> Self:
+    def disabled(cls) -> Self:
         """Report that joins have no SQL, because `find_joins` was called with `sql=False`."""
         return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")
 

@@ -15,11 +15,11 @@ from datahub_hyperjoin.decision_file import (
     write_decision_file,
 )
 from datahub_hyperjoin.discovery.decided import (
+    build_written_decision,
     decided_columns,
-    resolve,
+    find_decided_tables,
     with_decision,
     without_decision,
-    write_about,
 )
 from datahub_hyperjoin.discovery.errors import (
     ForbiddenValuesError,
@@ -111,7 +111,7 @@ class FoundJoins:
                 run.
         """
         if self and not self.findings.statements:
-            raise NoSqlError.without_running()
+            raise NoSqlError.disabled()
         name = " and ".join(f"{left} = {right}" for left, right in join.pairs)
         statement = self.findings.statements.get(join.pairs)
         if statement is None:
@@ -192,9 +192,9 @@ class FoundJoins:
         written = (
             decided
             if isinstance(decided, WrittenDecision)
-            else write_about(decided_columns(decided), self._tables, Verdict.REJECTED)
+            else build_written_decision(decided_columns(decided), self._tables, Verdict.REJECTED)
         )
-        self._keep(without_decision(self._newest(), *resolve([written], self._tables)))
+        self._keep(without_decision(self._newest(), *find_decided_tables([written], self._tables)))
 
     def records(self) -> list[JoinRecord]:
         """Return each join as a dictionary of plain values, for data frames and JSON."""
@@ -255,12 +255,18 @@ class FoundJoins:
     def _decide(
         self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str
     ) -> None:
-        written = write_about(decided_columns(join), self._tables, verdict, by=by, reason=reason)
-        self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
+        written = build_written_decision(
+            decided_columns(join), self._tables, verdict, by=by, reason=reason
+        )
+        self._keep(with_decision(self._newest(), *find_decided_tables([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
         """Return the current decisions, read from the decision file if there is one."""
-        return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
+        return (
+            find_decided_tables(read_decision_file(self.file), self._tables)
+            if self.file
+            else self.filed
+        )
 
     def _keep(self, filed: Sequence[FiledDecision]) -> None:
         if self.file:

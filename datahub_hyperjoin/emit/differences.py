@@ -27,11 +27,11 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
-from datahub_hyperjoin.emit.in_place import (
+from datahub_hyperjoin.emit.patch_effects import (
     drop_foreign,
-    in_place,
     is_comparable,
     is_patchable,
+    leaves_unchanged,
     timeless,
 )
 from datahub_hyperjoin.emit.patches import Change, hides, read_changes, with_changes
@@ -75,7 +75,7 @@ def keep_changes(
             yield from _without_ghosts(chain(chunk, source), graph)
             return
         for unit in chunk:
-            kept = snapshot.admit(unit)
+            kept = snapshot.drop_unchanged(unit)
             if kept:
                 yield kept
             else:
@@ -103,7 +103,9 @@ def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list
         snapshot, chunk = _ServerSnapshot(), units[start : start + _CHUNK]
         snapshot.read(chunk, graph)
         found += [
-            one for one in chunk if snapshot.admit(one) or one.get_urn() in snapshot.unpatchable
+            one
+            for one in chunk
+            if snapshot.drop_unchanged(one) or one.get_urn() in snapshot.unpatchable
         ]
     return found
 
@@ -172,7 +174,7 @@ class _ServerSnapshot:
         hidden = {target[0] for unit in units if (target := _target(unit)) and hides(unit)}
         self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
-    def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
+    def drop_unchanged(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
         """Return the workunit to send, or None if sending it would change nothing.
 
         A lineage patch may be returned with other operations. Comparable workunits are recorded as
@@ -190,7 +192,7 @@ class _ServerSnapshot:
         written = timeless(aspect)
         create = proposal.changeType == ChangeTypeClass.CREATE
         same = present is not None and (create or timeless(present) == written)
-        if not self._is_news(target, written, in_place=same):
+        if not self._record_if_changed(target, written, unchanged=same):
             return None
         if isinstance(aspect, _DATED) and isinstance(present, _DATED):
             # A query or document that changes keeps the time of its creation.
@@ -213,18 +215,18 @@ class _ServerSnapshot:
             # removes the lowest has to set the others again, so it repeats the earlier changes.
             self._lineage[target] |= {change["path"]: change for change in changes}
             wanted = drop_foreign(present, self._lineage[target].values())
-        if not self._is_news(target, wanted, in_place=in_place(present, wanted)):
+        if not self._record_if_changed(target, wanted, unchanged=leaves_unchanged(present, wanted)):
             return None
         return unit if wanted == changes else with_changes(unit, wanted)
 
-    def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
+    def _record_if_changed(self, target: _Target, written: object, *, unchanged: bool) -> bool:
         """Return False if a write changes nothing; otherwise record it as sent, and return True.
 
-        `in_place` says whether the server's aspect has the written content. After a write the
+        `unchanged` says whether the server's aspect has the written content. After a write the
         snapshot is out of date. From then on, a write is compared with the last one sent.
         """
-        news = self._sent[target] != written if target in self._sent else not in_place
-        if news:
+        changed = self._sent[target] != written if target in self._sent else not unchanged
+        if changed:
             self._sent[target] = written
             self._entities.add(target[0])
-        return news
+        return changed

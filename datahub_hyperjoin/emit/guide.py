@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, alone, doubts
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
 from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -56,7 +56,7 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
         is left out is counted.
     """
     turned = _by_partner([from_table(join, table) for join in best_first(joins)])
-    reasons = {join.urn: doubts(join, min_score=MIN_SCORE) for join in turned}
+    reasons = {join.urn: reasons_unsafe(join, min_score=MIN_SCORE) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
     rivals = Counter(join.right.table for join in safe)
     page = _Page(f"# How to join {table}\n\n{_INTRODUCTION}")
@@ -81,7 +81,7 @@ def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[Co
         Texts by column, of the columns with safe joins. What is left out is counted.
     """
     turned = [from_table(join, table) for join in best_first(joins)]
-    safe = [join for join in turned if not doubts(join, min_score=MIN_SCORE)]
+    safe = [join for join in turned if not reasons_unsafe(join, min_score=MIN_SCORE)]
     rivals = Counter(join.right.table for join in safe)
     lines: dict[ColumnId, list[str]] = defaultdict(list)
     for join in safe:
@@ -146,7 +146,7 @@ def _safe_line(join: CatalogJoin, rivals: int) -> str:
 
 def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
     yield join.cardinality.words
-    grain = alone(join).grain
+    grain = single_join_path(join).grain
     yield f"grain: {'this table' if grain == join.left.table else grain}"
     if join.left_fan_out is not None:
         yield (

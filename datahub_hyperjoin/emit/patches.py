@@ -188,7 +188,7 @@ def edge_path(upstream: str, downstream: str) -> str:
     return f"/fineGrainedLineages/{JOINABLE}/{_quote(downstream)}/NONE/{_quote(upstream)}"
 
 
-def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
+def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
     """Add tags to an entity and remove outdated tags, in one patch.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.patches import swap_tags
+from datahub_hyperjoin.emit.patches import change_tags
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.relationship_aspect import BAND_NAMES, band_of, join_urn, to_aspect
 from datahub_hyperjoin.role_context import RoleContext
@@ -39,4 +39,4 @@ def emit_relationship(
         band_urn(band_of(join)): f"{join.joinability:.4f}",
         role_urn(join.role): RoleContext.of(join).text,
     }
-    yield swap_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
+    yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])

@@ -115,7 +115,7 @@ def export_joins(
     primary_keys = {table: keys[0] for table, keys in rank_keys(safe, declared).items()}
     held = []
     for join in safe:
-        reason = refusal(join, export_format, primary_keys)
+        reason = reason_left_out(join, export_format, primary_keys)
         if reason:
             left_out[reason] += 1
         else:
@@ -126,7 +126,7 @@ def export_joins(
     return Exported(text=text, joins=len(held), left_out=left_out)
 
 
-def refusal(
+def reason_left_out(
     join: SafeJoin, export_format: ExportFormat, primary_keys: Mapping[TableId, KeyColumns]
 ) -> LeftOut | None:
     """Return why a format cannot express a safe join; None if it can.

@@ -22,7 +22,7 @@ class DatasetSummary:
     """Number of its columns; None if DataHub does not know them."""
 
 
-def describe_datasets(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
+def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
     """Read the title and the number of columns of each dataset.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.steps import STRENGTH_DIGITS, climbs, loses_grain
+from datahub_hyperjoin.graphql.steps import STRENGTH_DIGITS, leads_to_key, loses_grain
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
@@ -27,7 +27,7 @@ class _Link:
     """A join followed in one direction, with what it adds to the cost of a chain of joins."""
 
     join: CatalogJoin
-    climbs: bool
+    leads_to_key: bool
     loses_grain: tuple[bool, bool]
     """Whether the rows of every table may repeat after it: in a chain that has not led from a row
     to a key, and in one that has."""
@@ -36,8 +36,8 @@ class _Link:
     @classmethod
     def of(cls, join: CatalogJoin) -> "_Link":
         distance = 0 if join.is_confirmed else _DISTANCES[join.likely_role]
-        losses = loses_grain(join, climbed=False), loses_grain(join, climbed=True)
-        return cls(join, climbs(join), losses, distance)
+        losses = loses_grain(join, led_to_key=False), loses_grain(join, led_to_key=True)
+        return cls(join, leads_to_key(join), losses, distance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Chain:
     """A chain of joins; each join starts at the table where the previous join ends."""
 
     joins: tuple[CatalogJoin, ...] = ()
-    climbed: bool = False
+    led_to_key: bool = False
     """Whether the chain led from a row to a key, which decides which joins may follow."""
     counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     """Losses of the grain, distance from references, joins that multiply rows, joins that nobody
@@ -62,9 +62,9 @@ class _Chain:
         losses, distance, multiplied, unconfirmed, length = self.counts
         return _Chain(
             (*self.joins, join),
-            self.climbed or link.climbs,
+            self.led_to_key or link.leads_to_key,
             (
-                losses + link.loses_grain[self.climbed],
+                losses + link.loses_grain[self.led_to_key],
                 distance + link.distance,
                 multiplied + join.multiplies,
                 unconfirmed + (not join.is_confirmed),
@@ -143,13 +143,13 @@ def _extend(
     table may repeat.
     """
     reached: dict[_State, _Chain] = {}
-    for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
+    for (table, led_to_key), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for link in links.get(table, ()):
             # The chain itself has lost nothing, so only the further join can.
-            if not many_to_many and link.loses_grain[climbed]:
+            if not many_to_many and link.loses_grain[led_to_key]:
                 continue
             longer = chain.extended(link)
-            state = (link.join.right.table, longer.climbed)
+            state = (link.join.right.table, longer.led_to_key)
             known = reached.get(state, best.get(state))
             if known is None or longer.cost < known.cost:
                 reached[state] = longer

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
 from datahub_hyperjoin.graphql.path_search import search_chain
-from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_losses
+from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_grain_losses
 from datahub_hyperjoin.tables import TableId
 
 _Chain = tuple[CatalogJoin, ...]
@@ -88,7 +88,7 @@ def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId)
     return tuple(
         join
         for join in neighbours.get(start, ())
-        if join.right.table == end and join.is_reference and count_losses([join])
+        if join.right.table == end and join.is_reference and count_grain_losses([join])
     )
 
 

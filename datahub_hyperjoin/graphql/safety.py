@@ -16,7 +16,7 @@ MIN_SCORE = BANDS["medium"]
 """Lowest joinability of a safe join that nobody confirmed, unless the user sets another."""
 
 
-def alone(join: CatalogJoin) -> JoinPath:
+def single_join_path(join: CatalogJoin) -> JoinPath:
     """Return a path that consists of the given join alone.
 
     Args:
@@ -25,7 +25,7 @@ def alone(join: CatalogJoin) -> JoinPath:
     return JoinPath(steps=(Step(join=join),))
 
 
-def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
+def reasons_unsafe(join: CatalogJoin, *, min_score: float) -> list[str]:
     """List the reasons why an AI agent must not use a join.
 
     Args:
@@ -35,10 +35,10 @@ def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
     Returns:
         Phrases in English; none for a safe join.
     """
-    return mistrust(join, min_score=min_score) or [*_repeats(join)]
+    return reasons_unsafe_in_path(join, min_score=min_score) or [*_repeats(join)]
 
 
-def mistrust(join: CatalogJoin, *, min_score: float) -> list[str]:
+def reasons_unsafe_in_path(join: CatalogJoin, *, min_score: float) -> list[str]:
     """List the reasons to doubt a join, other than repeated rows in its result.
 
     Args:
@@ -81,7 +81,7 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
     """Yield a reason to doubt a join if its result may repeat rows of both tables."""
-    path = alone(join)
+    path = single_join_path(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"
     elif not path.is_safe:

@@ -21,7 +21,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
     return round(prod(join.strength for join in joins), STRENGTH_DIGITS)
 
 
-def count_losses(joins: Iterable[CatalogJoin]) -> int:
+def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
     """Count the joins in a chain after which no table is sure to have unique rows in the result.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
@@ -31,26 +31,26 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
     Args:
         joins: The joins in order, each with the table that it starts from on the left.
     """
-    climbed, losses = False, 0
+    led_to_key, losses = False, 0
     for join in joins:
-        losses += loses_grain(join, climbed=climbed)
-        climbed = climbed or climbs(join)
+        losses += loses_grain(join, led_to_key=led_to_key)
+        led_to_key = led_to_key or leads_to_key(join)
     return losses
 
 
-def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
+def loses_grain(join: CatalogJoin, *, led_to_key: bool) -> bool:
     """Return whether, once `join` is added to a chain, the rows of every table may repeat.
 
-    A chain has `climbed` if one of its joins led from rows to the key that they refer to.
+    A chain has led to a key if one of its joins led from rows to the key that they refer to.
 
     Args:
         join: The further join, with the last table of the chain on the left.
-        climbed: Whether the chain already led from a row to a key.
+        led_to_key: Whether the chain already led from a row to a key.
     """
-    return not join.is_reference or (leads_from_key(join) and (climbed or climbs(join)))
+    return not join.is_reference or (leads_from_key(join) and (led_to_key or leads_to_key(join)))
 
 
-def climbs(join: CatalogJoin) -> bool:
+def leads_to_key(join: CatalogJoin) -> bool:
     """Return whether a join leads from rows to the key that they refer to.
 
     Args:
@@ -160,7 +160,7 @@ class JoinPath:
         return f"One row for each row of {self.grain} that matches{few}"
 
     def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
-        if count_losses(self.joins):
+        if count_grain_losses(self.joins):
             return None
         last = [at for at, join in enumerate(self.joins) if not leads_to_one(join)][-1:]
         # Only the table behind the last join that repeats rows can be the grain.

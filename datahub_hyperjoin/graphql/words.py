@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.safety import alone
+from datahub_hyperjoin.graphql.safety import single_join_path
 from datahub_hyperjoin.graphql.steps import JoinPath
 from datahub_hyperjoin.tables import ColumnId
 
@@ -27,7 +27,7 @@ def describe_join(join: CatalogJoin) -> Phrases:
         "join": join.arrows,
         "role": _role(join),
         "cardinality": _cardinality(join),
-        "grain": grain_in_words(alone(join)),
+        "grain": grain_in_words(single_join_path(join)),
         "rows": _rows(join),
         "values": _values(join),
         "compare": comparison_in_words(join),

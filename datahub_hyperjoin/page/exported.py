@@ -9,7 +9,7 @@ left out, is decided here, by the rules of `datahub_hyperjoin.export`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from datahub_hyperjoin.export.formats import ExportFormat, refusal
+from datahub_hyperjoin.export.formats import ExportFormat, reason_left_out
 from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Verdict
@@ -83,7 +83,9 @@ def _without_rejection(join: CatalogJoin) -> CatalogJoin:
 
 def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
     """Return the index of the reason why an export omits a join; -1 if it contains the join."""
-    reason = examined if isinstance(examined, LeftOut) else refusal(examined, export_format, {})
+    reason = (
+        examined if isinstance(examined, LeftOut) else reason_left_out(examined, export_format, {})
+    )
     return _REASONS.index(reason) if reason else _SAFE
 
 

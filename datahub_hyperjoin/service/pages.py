@@ -6,7 +6,7 @@ from itertools import islice
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
-from datahub_hyperjoin.graphql.datasets import describe_datasets
+from datahub_hyperjoin.graphql.datasets import read_dataset_summaries
 from datahub_hyperjoin.graphql.join_sql import statements_of_joins
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.page.contents import MOST_JOINS
@@ -48,7 +48,7 @@ def render_joins(
     vias = {join.via[0].table for join in joins if join.via}
     contents = list_catalog_contents(
         joins,
-        summaries=describe_datasets(graph, sorted(map(dataset_urn, tables.keys() | vias))),
+        summaries=read_dataset_summaries(graph, sorted(map(dataset_urn, tables.keys() | vias))),
         statements=_read_statements(graph, joins[:MOST_JOINS]),
         about=about,
     )

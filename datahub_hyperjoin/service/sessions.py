@@ -59,10 +59,10 @@ class Sessions:
             The secret name of the session.
         """
         name = secrets.token_urlsafe(_BYTES)
-        self.share(name, person, graph)
+        self.find_or_open(name, person, graph)
         return name
 
-    def share(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
+    def find_or_open(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
         """Return the session with a secret name, or start it if it does not exist.
 
         If two requests start it at the same time, both get the session of the first. The client of

@@ -86,4 +86,4 @@ class SharedSessions:
                 raise
             self._sessions.close(name)
             return None
-        return session or self._sessions.share(name, person, graph)
+        return session or self._sessions.find_or_open(name, person, graph)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
-from datahub_hyperjoin.model.hypergraph.column_groups import ColumnGroups, Groups
+from datahub_hyperjoin.model.hypergraph.hyperedge_groups import Groups, HyperedgeGroups
 from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 
@@ -68,7 +68,7 @@ class Hypergraph:
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 
-def build_hypergraph(groups: ColumnGroups, columns: int) -> Hypergraph:
+def build_hypergraph(groups: HyperedgeGroups, columns: int) -> Hypergraph:
     """Build a hypergraph over all columns, with one hyperedge for each group.
 
     It is the one for inference, and has a hyperedge for each table and for each value domain.

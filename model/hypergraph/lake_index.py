@@ -10,7 +10,10 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
-from datahub_hyperjoin.model.hypergraph.column_groups import ColumnGroups, group_columns
+from datahub_hyperjoin.model.hypergraph.hyperedge_groups import (
+    HyperedgeGroups,
+    build_hyperedge_groups,
+)
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
@@ -46,7 +49,7 @@ class LakeIndex:
     """The overlap of values, for all pairs that share any as written or in another form."""
 
     joins: JoinGraph
-    groups: ColumnGroups
+    groups: HyperedgeGroups
     """The columns of each hyperedge for inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
@@ -198,7 +201,7 @@ def build_lake_index(
         keys=keys,
         overlap=overlap,
         joins=joins,
-        groups=group_columns(lake, joins, config.setting),
+        groups=build_hyperedge_groups(lake, joins, config.setting),
         features=config.features,
         entity_kinds=config.setting.entity_kinds,
         roles=config.setting.roles,

@@ -124,13 +124,13 @@ class PairSignals:
         arrays = {name: array.ravel() for name, array in vars(self).items() if array is not None}
         return replace(self, **arrays)
 
-    def without_knowledge(self) -> "PairSignals":
+    def without_background_knowledge(self) -> "PairSignals":
         """Return a copy in which the signals `entities`, `crosswalk` and `catalog` are 0."""
         none = np.zeros_like(self.names)
         return replace(self, entities=none, crosswalk=none, catalog=none)
 
 
-def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+def combine_background_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     """Compute the probability of a join from three signals: entities, crosswalks and catalog.
 
     Args:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
 
@@ -95,8 +95,8 @@ def _describe(
     rows, scores = [np.zeros((0, len(PAIR_FEATURES)), np.float32)], [np.zeros((2, 0))]
     for some in _slices(len(left)):
         signals = noisy_or.measure(left[some, None], right[some, None]).flatten()
-        evidence = combine(signals.without_knowledge(), strengths)
+        evidence = combine(signals.without_background_knowledge(), strengths)
         rows.append(features.of(left[some], right[some], signals, evidence))
-        scores.append(np.stack([evidence, combine_knowledge(signals, strengths)]))
+        scores.append(np.stack([evidence, combine_background_knowledge(signals, strengths)]))
     by_evidence, known = np.concatenate(scores, axis=1)
     return PairGraph(left, right, np.concatenate(rows), by_evidence, known, index.lake.table_of)

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
-from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
@@ -137,13 +137,13 @@ class TreeScorer(PairScorer):
         strengths = self._noisy_or.strengths
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         signals = self._noisy_or.measure(left, right).flatten()
-        by_evidence = combine(signals.without_knowledge(), strengths)
+        by_evidence = combine(signals.without_background_knowledge(), strengths)
         rows = self._features.of(first.ravel(), second.ravel(), signals, by_evidence)
         correction = self._trees(rows)
         if self._network is not None:
             correction = self._network.blend(correction, first.ravel(), second.ravel())
         corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
-        known = combine_knowledge(signals, strengths)
+        known = combine_background_knowledge(signals, strengths)
         scores = (1 - (1 - corrected) * (1 - known)).reshape(first.shape)
         return scores, rows.reshape(*first.shape, -1)
 

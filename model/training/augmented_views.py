@@ -30,7 +30,7 @@ from datahub_hyperjoin.model.training.pair_sampling import (
     sample_rejected,
     sample_targets,
 )
-from datahub_hyperjoin.model.training.table_split import split_columns, split_values, swap_tables
+from datahub_hyperjoin.model.training.table_split import move_columns, split_columns, split_values
 
 ValueSplit = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
 """For each column, masks of the sampled values in the first view and in the second view."""
@@ -315,7 +315,7 @@ def sample_pairs(
     left = _left_view(data, left_columns, held, random)
     # In practice, joinable columns are seldom in the same table; other columns stay.
     movable = np.isin(columns, targets)
-    tables = swap_tables(lake.table_of[columns], movable, method.table_swap_rate, random)
+    tables = move_columns(lake.table_of[columns], movable, method.table_swap_rate, random)
     right = _right_view(data, columns, tables, held, random)
     negative = find_negatives(
         keys,

@@ -71,7 +71,7 @@ def split_values(
     return left, kept if kept.any() else right
 
 
-def swap_tables(
+def move_columns(
     tables: Int[np.ndarray, " column"],
     movable: Bool[np.ndarray, " column"],
     share: float,

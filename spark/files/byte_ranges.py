@@ -42,7 +42,7 @@ class ByteRange:
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteCount:
+class QuoteScan:
     """The result of counting the quotes in a byte range, to find where rows begin."""
 
     is_odd: bool = False
@@ -134,7 +134,7 @@ def divide_lines(path: Path, count: int) -> list[ByteRange]:
     return _ranges([*starts, size])
 
 
-def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
+def scan_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteScan:
     """Count the quotes in a byte range, and check whether all belong to quoted fields.
 
     The check is made for a range that begins outside quotes and for one that begins inside.
@@ -145,14 +145,14 @@ def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
         dialect: The dialect of the file, with its delimiter.
 
     Returns:
-        The count.
+        The result of the scan.
     """
     quote, before_fields = dialect.quote.encode(), f"{dialect.delimiter}{dialect.quote}\r\n"
     decoder = codecs.getincrementaldecoder("utf-8")()
     quotes, fits, last = 0, [True, True], b"\n"
     for block in _blocks(path, part):
         if b"\0" in block or not _is_utf8(block, decoder):
-            return QuoteCount()
+            return QuoteScan()
         if quote and quote in block:
             preceding = _before_each(quote, last + block)
             can_open = np.isin(preceding, np.frombuffer(before_fields.encode(), np.uint8))
@@ -162,30 +162,30 @@ def count_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteCount:
             quotes += len(preceding)
         last = block[-1:]
     if decoder.getstate()[0]:
-        return QuoteCount()
-    return QuoteCount(quotes % 2 == 1, *fits)
+        return QuoteScan()
+    return QuoteScan(quotes % 2 == 1, *fits)
 
 
-def divide_rows(
-    path: Path, ranges: Sequence[ByteRange], counts: Sequence[QuoteCount], dialect: Dialect
+def align_to_rows(
+    path: Path, ranges: Sequence[ByteRange], scans: Sequence[QuoteScan], dialect: Dialect
 ) -> list[ByteRange]:
     """Move the start of each range that begins inside quotes to the start of the next row.
 
     Args:
         path: Path of the file.
         ranges: Ranges that begin after line ends, in order.
-        counts: The count of each.
+        scans: The scan of each.
         dialect: The dialect of the file.
 
     Returns:
         Ranges of whole rows, in order; empty if the text cannot be divided.
     """
     starts, is_inside = list[int](), False
-    for part, count in zip(ranges, counts, strict=True):
-        if not (count.fits_inside if is_inside else count.fits_outside):
+    for part, scan in zip(ranges, scans, strict=True):
+        if not (scan.fits_inside if is_inside else scan.fits_outside):
             return []
         starts.append(_end_of_quotes(path, part.begin, dialect) if is_inside else part.begin)
-        is_inside ^= count.is_odd
+        is_inside ^= scan.is_odd
     # A quote that is never closed makes one row of all that follows.
     return [] if is_inside else _ranges([*starts, ranges[-1].end])
 

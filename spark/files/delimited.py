@@ -28,11 +28,11 @@ from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.header import (
     DELIMITERS,
-    cut_titles,
     first_rows,
-    name_rows,
+    name_first_column,
     note_row_names,
     parse_rows,
+    title_lines,
 )
 from datahub_hyperjoin.spark.files.stored import DataPath
 
@@ -117,7 +117,7 @@ def read_delimited_range(
 ) -> TableStream:
     """Open one byte range of a delimited text file, to read all columns or those in `paths`.
 
-    The file must be one that `divide_rows` can divide.
+    The file must be one that `align_to_rows` can divide.
 
     Args:
         path: Path of the file.
@@ -168,12 +168,12 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
     """
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
-    if titles := cut_titles(head, dialect):
+    if titles := title_lines(head, dialect):
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
         stream.skip(titles)
         head = stream.head()
     header = _header(head, dialect)
-    names = name_rows(header, first_rows(head, dialect)[1:])
+    names = name_first_column(header, first_rows(head, dialect)[1:])
     notes += note_row_names(names, header)
     columns = [Column(name, position) for position, name in enumerate(names)]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
@@ -208,7 +208,7 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
     splitting = [char for char, tried in dialects.items() if len(_header(head, tried)) > 1]
     if len(splitting) > 1:
         return max(splitting, key=lambda char: _score(head, dialects[char]))
-    below = [char for char, tried in dialects.items() if not splitting and cut_titles(head, tried)]
+    below = [char for char, tried in dialects.items() if not splitting and title_lines(head, tried)]
     return [*splitting, *below, *candidates][0]
 
 

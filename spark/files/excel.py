@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.errors import (
     MissingExcelError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.files.header import find_header, name_rows, note_row_names
+from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_row_names
 from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 
@@ -99,7 +99,7 @@ def read_sheet(
         raise EmptyTableError.without_cells()
     texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
     start = find_header(texts, in_cells=True)
-    names = name_rows(texts[start], texts[start + 1 :])
+    names = name_first_column(texts[start], texts[start + 1 :])
     columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
     if not columns:
         raise UnreadableTableError.without_names()

@@ -107,7 +107,7 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
 
 
-def cut_titles(head: str, dialect: Dialect) -> str:
+def title_lines(head: str, dialect: Dialect) -> str:
     r"""Return the title lines above the header of delimited text.
 
     Args:
@@ -118,7 +118,7 @@ def cut_titles(head: str, dialect: Dialect) -> str:
         The lines, with the blank lines below them; empty if there are none.
 
     >>> text = "Cities; 2024\n\nname,land,people\nOslo,Norway,7\nBergen,Norway,3\n"
-    >>> cut_titles(text, Dialect(delimiter=","))
+    >>> title_lines(text, Dialect(delimiter=","))
     'Cities; 2024\n\n'
     """
     lines = [line.group() for line in islice(_LINE.finditer(head), _ROWS_EXAMINED)]
@@ -133,7 +133,7 @@ def cut_titles(head: str, dialect: Dialect) -> str:
     return "".join(lines[: starts[header]]) if header else ""
 
 
-def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the column names; name the first column `row_name` if it holds names of rows.
 
     Only a first column without a name is renamed.
@@ -148,11 +148,11 @@ def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         The names of all columns.
 
     Examples:
-        >>> name_rows(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+        >>> name_first_column(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
         ['row_name', 'mpg']
-        >>> name_rows(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+        >>> name_first_column(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
         ['row_name', 'mpg']
-        >>> name_rows(["", "mpg"], [["1", "21"], ["2", "32"]])
+        >>> name_first_column(["", "mpg"], [["1", "21"], ["2", "32"]])
         ['', 'mpg']
     """
     longer = sum(len(row) == len(names) + 1 for row in rows)
@@ -168,7 +168,7 @@ def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def note_row_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
-    """Return a note if the first column got its name from `name_rows`, and none otherwise.
+    """Return a note if the first column got its name from `name_first_column`, and none otherwise.
 
     Args:
         names: The names of all columns.

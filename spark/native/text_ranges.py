@@ -18,10 +18,10 @@ from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import Dialect, File, FileFormat, is_remote
 from datahub_hyperjoin.spark.files.byte_ranges import (
     ByteRange,
-    QuoteCount,
-    count_quotes,
+    QuoteScan,
+    align_to_rows,
     divide_lines,
-    divide_rows,
+    scan_quotes,
 )
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
@@ -80,9 +80,9 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
     found = ((index, _divide_lines(table)) for index, table in enumerate(tables))
     divided = {index: file for index, file in found if file}
     ranges = {}
-    for index, counts in _count_quotes(session, divided).items():
+    for index, scans in _scan_quotes(session, divided).items():
         file = divided[index]
-        if rows := divide_rows(file.path, file.ranges, counts, file.dialect):
+        if rows := align_to_rows(file.path, file.ranges, scans, file.dialect):
             ranges[index] = [FileRange(file.file, part) for part in rows]
         else:
             _log_whole(tables[index], "its quotes or its encoding hide where rows begin")
@@ -119,16 +119,16 @@ def _obstacle(path: Path, layout: DelimitedLayout) -> str:
     return next((reason for reason, is_met in obstacles.items() if is_met), "")
 
 
-def _count_quotes(
+def _scan_quotes(
     session: SparkSession, files: Mapping[int, _DividedFile]
-) -> dict[int, list[QuoteCount]]:
-    """Count the quotes in each range of all files, and return the counts by table index."""
+) -> dict[int, list[QuoteScan]]:
+    """Count the quotes in each range of all files, and return the results by table index."""
     parts = [(index, file, part) for index, file in files.items() for part in file.ranges]
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (each for batch in batches for each in batch.column("id").to_pylist()):
             _, file, part = parts[number]
-            yield _count_in(number, file, part)
+            yield _scan_range(number, file, part)
 
     if not parts:
         return {}
@@ -138,22 +138,22 @@ def _count_quotes(
     except SPARK_ERRORS as error:
         logger.debug("Quotes were not counted: %s", error)
         return {}
-    counts = defaultdict[int, list[QuoteCount]](list)
+    scans = defaultdict[int, list[QuoteScan]](list)
     for row in sorted(rows, key=lambda row: row["range"]):
-        counts[parts[row.pop("range")][0]].append(QuoteCount(**row))
-    return counts
+        scans[parts[row.pop("range")][0]].append(QuoteScan(**row))
+    return scans
 
 
-def _count_in(number: int, file: _DividedFile, part: ByteRange) -> pa.RecordBatch:
+def _scan_range(number: int, file: _DividedFile, part: ByteRange) -> pa.RecordBatch:
     try:
-        count = count_quotes(file.path, part, file.dialect)
+        scan = scan_quotes(file.path, part, file.dialect)
     except OSError:
-        count = QuoteCount()
+        scan = QuoteScan()
     row = {
         "range": number,
-        "is_odd": count.is_odd,
-        "fits_outside": count.fits_outside,
-        "fits_inside": count.fits_inside,
+        "is_odd": scan.is_odd,
+        "fits_outside": scan.fits_outside,
+        "fits_inside": scan.fits_inside,
     }
     return pa.RecordBatch.from_pylist([row], schema=_COUNT_ROW)
 

@@ -19,7 +19,7 @@ from datahub_hyperjoin.agents.route import (
     find_safe_path,
 )
 from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.tables import TableId
@@ -196,7 +196,7 @@ def test_every_offered_join_is_safe_and_every_refusal_has_a_reason(
         directed.arrows
         for one in joins
         for directed in (one, one.reversed)
-        if not doubts(directed, min_score=MIN_SCORE)
+        if not reasons_unsafe(directed, min_score=MIN_SCORE)
     }
     for ends in itertools.permutations(TABLES, 2):
         found = ask(*joins, ends="".join(ends))

@@ -30,9 +30,9 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
+    change_tags,
     edge_path,
     set_properties,
-    swap_tags,
     upstream_path,
 )
 from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
@@ -252,8 +252,8 @@ def test_what_is_there_is_not_created(gms: Gms) -> None:
 
 
 def test_units_of_one_aspect_are_compared_with_those_before(gms: Gms) -> None:
-    up = swap_tags(JOIN, {HIGH: ""}, stale=[LOW])
-    down = swap_tags(JOIN, {LOW: ""}, stale=[HIGH])
+    up = change_tags(JOIN, {HIGH: ""}, stale=[LOW])
+    down = change_tags(JOIN, {LOW: ""}, stale=[HIGH])
     assert len(write(gms, [up, up, down, down, up])) == 3
     found = gms.get(JOIN, GlobalTagsClass)
     assert found is not None
@@ -262,7 +262,7 @@ def test_units_of_one_aspect_are_compared_with_those_before(gms: Gms) -> None:
 
 def test_what_cannot_be_compared_passes(gms: Gms) -> None:
     snapshot = DatasetSnapshotClass(urn=DATASET, aspects=[DatasetPropertiesClass()])
-    foreign = swap_tags(JOIN, {HIGH: ""}, stale=[])
+    foreign = change_tags(JOIN, {HIGH: ""}, stale=[])
     assert isinstance(foreign.metadata, MetadataChangeProposalClass)
     assert foreign.metadata.aspect
     foreign.metadata.aspect.value = b'[{"op": "add", "path": "/tags/x", "value": {}}]'

@@ -5,10 +5,10 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
+    change_tags,
     edge_path,
     remove_properties,
     set_properties,
-    swap_tags,
     upstream_path,
 )
 
@@ -45,7 +45,7 @@ def applied(present: Elements, value: dict[str, Any]) -> Elements:
 def test_tags_of_people_and_of_other_programs_stay(describe: Describe) -> None:
     attributed = {"tag": ACCEPTED, "attribution": {"source": "urn:li:dataHubAction:review"}}
     present: Elements = [{"tag": ACCEPTED}, attributed, {"tag": LOW}]
-    patch = describe(swap_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]))["value"]
+    patch = describe(change_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]))["value"]
     assert applied(present, patch) == [
         {"tag": ACCEPTED},
         attributed,
@@ -54,7 +54,7 @@ def test_tags_of_people_and_of_other_programs_stay(describe: Describe) -> None:
 
 
 def test_a_tag_set_twice_is_there_once(describe: Describe) -> None:
-    patch = describe(swap_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]))["value"]
+    patch = describe(change_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]))["value"]
     assert applied(applied([], patch), patch) == [{"tag": HIGH, "context": "0.93"}]
 
 
@@ -85,7 +85,7 @@ def test_lineage_is_changed_in_the_form_of_the_server(describe: Describe) -> Non
 def test_no_path_ends_in_nothing(describe: Describe) -> None:
     # Older servers refuse such a path on an entity that has no such aspect yet.
     units = [
-        swap_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]),
+        change_tags(RELATIONSHIP, {HIGH: "0.93"}, stale=[LOW]),
         set_properties(COLUMN, {SCORE: [0.9]}),
         remove_properties(COLUMN, [SCORE]),
     ]

@@ -40,9 +40,9 @@ from datahub_hyperjoin.emit.definitions import define_properties
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
+    change_tags,
     edge_path,
     set_properties,
-    swap_tags,
     upstream_path,
 )
 from datahub_hyperjoin.emit.stale_removal import stale_removal
@@ -193,7 +193,7 @@ class Source(StatefulIngestionSourceBase):
                 name=join, source=DATASET, destination=OTHER, relationshipFieldMappings=[]
             )
             yield MetadataChangeProposalWrapper(entityUrn=join, aspect=aspect).as_workunit()
-            yield swap_tags(join, {TAG: ""}, stale=[])
+            yield change_tags(join, {TAG: ""}, stale=[])
 
 
 def run(gms: Gms, joins: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from datahub_hyperjoin.graphql.datasets import (
     DatasetSummary,
-    describe_datasets,
+    read_dataset_summaries,
     signed_in_user,
 )
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
@@ -17,7 +17,7 @@ ORDERS, REGIONS = dataset_urn(table("orders")), dataset_urn(table("regions"))
 
 def test_a_dataset_has_a_title_and_a_number_of_columns(shop: Shop) -> None:
     describe(shop.gms, "shop.public.orders", ["id", "customer"], platform="postgres")
-    assert describe_datasets(shop.graph, [ORDERS, REGIONS]) == {
+    assert read_dataset_summaries(shop.graph, [ORDERS, REGIONS]) == {
         ORDERS: DatasetSummary(title="Orders", columns=2),
         REGIONS: DatasetSummary(title="Regions"),
     }
@@ -26,13 +26,13 @@ def test_a_dataset_has_a_title_and_a_number_of_columns(shop: Shop) -> None:
 def test_many_datasets_are_read_in_parts(shop: Shop) -> None:
     urns = [dataset_urn(table(f"t{number}")) for number in range(201)]
     shop.gms.requests.clear()
-    assert describe_datasets(shop.graph, urns).keys() == {*urns}
+    assert read_dataset_summaries(shop.graph, urns).keys() == {*urns}
     assert len(shop.gms.requests) == 2
 
 
 def test_no_datasets_need_no_request(shop: Shop) -> None:
     shop.gms.requests.clear()
-    assert describe_datasets(shop.graph, []) == {}
+    assert read_dataset_summaries(shop.graph, []) == {}
     assert shop.gms.requests == []
 
 

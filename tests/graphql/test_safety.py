@@ -6,7 +6,7 @@ import pytest
 from chains import N_1, N_N, ONE_1, ONE_N, domain, join
 
 from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts, mistrust
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, reasons_unsafe_in_path
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 
@@ -34,7 +34,7 @@ ONE_KIND = "the columns hold values of one kind, but neither is a key of the oth
     join("employees", "employees", 0.9, key="manager"),
 ])  # fmt: skip
 def test_a_join_is_safe_if_a_person_or_the_data_confirms_it(safe: CatalogJoin) -> None:
-    assert doubts(safe, min_score=MIN_SCORE) == []
+    assert reasons_unsafe(safe, min_score=MIN_SCORE) == []
 
 
 @pytest.mark.parametrize(("unsafe", "reasons"), [
@@ -52,18 +52,20 @@ def test_a_join_is_safe_if_a_person_or_the_data_confirms_it(safe: CatalogJoin) -
     (join("a", "b", 0.9, removed=True), ["it is hidden in DataHub"]),
 ])  # fmt: skip
 def test_every_doubt_is_named_in_both_directions(unsafe: CatalogJoin, reasons: list[str]) -> None:
-    assert doubts(unsafe, min_score=MIN_SCORE) == reasons
-    assert doubts(unsafe.reversed, min_score=MIN_SCORE) == reasons
+    assert reasons_unsafe(unsafe, min_score=MIN_SCORE) == reasons
+    assert reasons_unsafe(unsafe.reversed, min_score=MIN_SCORE) == reasons
 
 
 def test_the_user_sets_the_lowest_joinability() -> None:
-    assert doubts(join("a", "b", 0.6), min_score=0.6) == []
-    assert doubts(GOOD, min_score=0.95) == [
+    assert reasons_unsafe(join("a", "b", 0.6), min_score=0.6) == []
+    assert reasons_unsafe(GOOD, min_score=0.95) == [
         "nobody confirmed it, and its joinability 0.90 is below 0.95"
     ]
 
 
 def test_a_join_that_repeats_rows_may_be_right_all_the_same() -> None:
-    assert mistrust(DIRTY, min_score=MIN_SCORE) == []
-    assert mistrust(join("a", "b", 0.9, cardinality=ONE_N), min_score=MIN_SCORE) == []
-    assert mistrust(join("a", "b", 0.6, cardinality=N_1), min_score=MIN_SCORE) == [LOW]
+    assert reasons_unsafe_in_path(DIRTY, min_score=MIN_SCORE) == []
+    assert reasons_unsafe_in_path(join("a", "b", 0.9, cardinality=ONE_N), min_score=MIN_SCORE) == []
+    assert reasons_unsafe_in_path(join("a", "b", 0.6, cardinality=N_1), min_score=MIN_SCORE) == [
+        LOW
+    ]

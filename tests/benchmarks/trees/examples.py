@@ -15,7 +15,11 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import (
+    STRENGTHS,
+    combine,
+    combine_background_knowledge,
+)
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
 
@@ -124,10 +128,10 @@ def _measure(
     for start in range(0, len(left), _CHUNK * 256):
         some = slice(start, start + _CHUNK * 256)
         signals = scorer.measure(left[some, None], right[some, None]).flatten()
-        score = combine(signals.without_knowledge(), STRENGTHS)
+        score = combine(signals.without_background_knowledge(), STRENGTHS)
         rows.append(features.of(left[some], right[some], signals, score))
         by_evidence.append(score)
-        known.append(combine_knowledge(signals, STRENGTHS))
+        known.append(combine_background_knowledge(signals, STRENGTHS))
     return np.vstack(rows), np.concatenate(by_evidence), np.concatenate(known)
 
 

@@ -6,7 +6,7 @@ import torch
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, HypergraphConfig, ModelConfig
-from datahub_hyperjoin.model.hypergraph.column_groups import group_columns
+from datahub_hyperjoin.model.hypergraph.hyperedge_groups import build_hyperedge_groups
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
@@ -53,7 +53,7 @@ def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> 
         {"flights.tailnum", "planes.tailnum"},
         {"trees.genus", "herbarium.genus"},
     ]
-    graph = build_hypergraph(group_columns(lake, joins, OURS), len(lake))
+    graph = build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake))
     assert int(graph.across.sum()) == 3
     assert int((~graph.across).sum()) == 5
 
@@ -80,7 +80,8 @@ def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     joins = connect(lake, np.arange(2), ModelConfig())
     assert joins.components == ()
     assert (
-        build_hypergraph(group_columns(lake, joins, OURS), len(lake)).incidence.dtype == torch.int64
+        build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake)).incidence.dtype
+        == torch.int64
     )
 
 
@@ -95,7 +96,7 @@ def test_a_connected_pair_shares_a_hyperedge_whatever_its_values(
     declared = {("planes.seats", "trees.family"): CatalogEvidence(declared="fk")}
     joins = connect(lake, np.arange(len(lake)), ModelConfig(), know(declared))
     assert {"planes.seats", "trees.family"} in groups(lake, joins)
-    graph = build_hypergraph(group_columns(lake, joins, OURS), len(lake))
+    graph = build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake))
     column, edge = graph.incidence.numpy()
     held = {frozenset(column[edge == e].tolist()) for e in np.flatnonzero(graph.across.numpy())}
     assert held == {frozenset(part.tolist()) for part in joins.components}

@@ -11,7 +11,7 @@ from datahub_hyperjoin.model.config import (
     Edges,
     ModelConfig,
 )
-from datahub_hyperjoin.model.hypergraph.column_groups import ColumnGroups
+from datahub_hyperjoin.model.hypergraph.hyperedge_groups import HyperedgeGroups
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
@@ -56,7 +56,7 @@ def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_pat
     other, none = run(lake, bare)
     assert (len(epochs), none) == (3, [])
     assert not np.allclose(one, other, atol=1e-3)
-    assert build(lake, bare).groups == ColumnGroups([], [])
+    assert build(lake, bare).groups == HyperedgeGroups([], [])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_knowledge
+from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
     RISING_FEATURES,
@@ -88,7 +88,7 @@ def test_what_is_known_of_a_pair_stands_whatever_the_trees_say(index: LakeIndex)
     noisy_or = NoisyOrScorer(index, None, STRENGTHS)
     left = np.array([[number_of(index, "geo/places.country")]])
     right = np.array([[number_of(index, "crm/customers.name")]])
-    known = combine_knowledge(noisy_or.measure(left, right), STRENGTHS)
+    known = combine_background_knowledge(noisy_or.measure(left, right), STRENGTHS)
     score = TreeScorer(index, noisy_or, constant(-20)).score(left, right)
     assert known.item() > 0.8
     assert score.item() == pytest.approx(known.item(), abs=1e-3)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.training.table_split import split_columns, split_values, swap_tables
+from datahub_hyperjoin.model.training.table_split import move_columns, split_columns, split_values
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -43,10 +43,10 @@ def test_both_halves_hold_what_is_needed_and_overlap_in_the_rest(make_lake: Make
 def test_a_column_moves_only_if_it_may_and_only_into_a_table_that_is_there() -> None:
     tables, random = np.repeat(np.arange(10), 10), np.random.default_rng(0)
     movable = np.arange(100) % 2 == 0
-    moved = swap_tables(tables, movable, 1.0, random)
+    moved = move_columns(tables, movable, 1.0, random)
     assert (moved[~movable] == tables[~movable]).all()
     assert 0.7 < (moved[movable] != tables[movable]).mean() <= 1
     assert np.isin(moved, tables).all()
-    assert (swap_tables(tables, movable, 0.0, random) == tables).all()
-    half = swap_tables(tables, movable, 0.5, random)
+    assert (move_columns(tables, movable, 0.0, random) == tables).all()
+    half = move_columns(tables, movable, 0.5, random)
     assert 0.25 < (half[movable] != tables[movable]).mean() < 0.65

@@ -14,9 +14,9 @@ from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.files import delimited
 from datahub_hyperjoin.spark.files.byte_ranges import (
     ByteRange,
-    count_quotes,
+    align_to_rows,
     divide_lines,
-    divide_rows,
+    scan_quotes,
 )
 from datahub_hyperjoin.spark.files.delimited import (
     find_layout,
@@ -41,8 +41,8 @@ def divide(path: Path, count: int, dialect: Dialect) -> list[ByteRange]:
     """Divide a file as the driver and its tasks do together."""
     known = find_layout(path, None, dialect).dialect
     ranges = divide_lines(path, count)
-    counts = [count_quotes(path, part, known) for part in ranges]
-    return divide_rows(path, ranges, counts, known)
+    scans = [scan_quotes(path, part, known) for part in ranges]
+    return align_to_rows(path, ranges, scans, known)
 
 
 def rows(stream: TableStream) -> list[Row]:

@@ -1,7 +1,7 @@
 """Decide whether a patch would change an aspect.
 
 The values that our patches name are read from the typed aspect, each under the path that a patch
-gives it. A patch is in place if its operations leave these values as they are.
+gives it. A patch leaves an aspect unchanged if its operations leave these values as they are.
 """
 
 import re
@@ -60,14 +60,14 @@ def timeless(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether the function `in_place` can decide if a patch would change an aspect.
+    """Return whether the function `leaves_unchanged` can decide if a patch would change an aspect.
 
     It can if it knows every path in the patch.
     """
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 
-def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
+def leaves_unchanged(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
     """Return whether a patch would leave an aspect unchanged.
 
     Args:

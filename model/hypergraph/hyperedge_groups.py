@@ -17,7 +17,7 @@ Groups = Sequence[Int[np.ndarray, " _"]]
 
 
 @dataclass(frozen=True)
-class ColumnGroups:
+class HyperedgeGroups:
     """The groups of columns that become hyperedges.
 
     Each table has a group, and so does each value domain.
@@ -30,7 +30,7 @@ class ColumnGroups:
     """The columns of each value domain."""
 
 
-def group_columns(lake: Lake, joins: JoinGraph, method: Method) -> ColumnGroups:
+def build_hyperedge_groups(lake: Lake, joins: JoinGraph, method: Method) -> HyperedgeGroups:
     """Group the columns of a lake by table and by value domain.
 
     The groups are the network's hyperedges at inference.
@@ -45,7 +45,7 @@ def group_columns(lake: Lake, joins: JoinGraph, method: Method) -> ColumnGroups:
     """
     at_inference = method.hyperedges_at_inference
     tables = [columns for columns in lake.columns_of if len(columns)]
-    return ColumnGroups(
+    return HyperedgeGroups(
         within=tables if at_inference and method.within_tables else [],
         across=joins.components if at_inference and method.across_tables else [],
     )

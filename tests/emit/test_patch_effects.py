@@ -20,20 +20,20 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.emit.in_place import (
+from datahub_hyperjoin.emit.patch_effects import (
     drop_foreign,
-    in_place,
     is_comparable,
     is_patchable,
+    leaves_unchanged,
 )
 from datahub_hyperjoin.emit.patches import (
     Change,
     change_lineage,
+    change_tags,
     edge_path,
     read_changes,
     remove_properties,
     set_properties,
-    swap_tags,
     upstream_path,
 )
 from gms.patch import apply_patch
@@ -77,7 +77,7 @@ def sorted_parts(element: dict[str, Any]) -> list[tuple[str, Any]]:
 def check(name: str, aspect: _Aspect, patch: Patch, keys: dict[str, list[str]]) -> None:
     assert is_comparable(patch)
     unchanged = after(name, aspect, patch, keys) == after(name, aspect, [], keys)
-    assert in_place(aspect, patch) == unchanged
+    assert leaves_unchanged(aspect, patch) == unchanged
 
 
 def attribution(source: str | None) -> MetadataAttributionClass | None:
@@ -98,7 +98,7 @@ def tag_key(tag: TagAssociationClass) -> tuple[str, bool]:
 
 @given(st.lists(tags, unique_by=tag_key), st.lists(_NAMES, min_size=1, unique=True), _CONTEXTS)
 def test_tags(present: list[TagAssociationClass], names: list[str], context: str) -> None:
-    unit = swap_tags("urn:li:erModelRelationship:1", {names[0]: context}, stale=names[1:])
+    unit = change_tags("urn:li:erModelRelationship:1", {names[0]: context}, stale=names[1:])
     check("globalTags", GlobalTagsClass(present), changes_of(unit), TAGS)
 
 
@@ -188,7 +188,7 @@ def test_foreign_edges_between_datasets_survive(
 
 
 @given(lineages, patches)
-def test_a_patch_of_lineage_is_in_place_the_second_time(
+def test_a_patch_of_lineage_leaves_it_unchanged_the_second_time(
     lineage: UpstreamLineageClass, patch: Patch
 ) -> None:
     kept = drop_foreign(lineage, patch)
@@ -196,7 +196,7 @@ def test_a_patch_of_lineage_is_in_place_the_second_time(
     for edge in done["upstreams"]:
         edge.setdefault("type", "COPY")
     written = UpstreamLineageClass.from_obj(done)
-    assert in_place(written, drop_foreign(written, patch))
+    assert leaves_unchanged(written, drop_foreign(written, patch))
 
 
 def test_single_precision_is_no_difference() -> None:
@@ -210,7 +210,7 @@ def test_single_precision_is_no_difference() -> None:
     )
     path = edge_path("a.id", "b.id")
     change = {"op": "add", "path": path, "value": {"confidenceScore": 0.9312}}
-    assert in_place(UpstreamLineageClass([], [edge]), [change])
+    assert leaves_unchanged(UpstreamLineageClass([], [edge]), [change])
 
 
 def test_a_stamp_of_the_server_is_no_difference() -> None:
@@ -221,19 +221,19 @@ def test_a_stamp_of_the_server_is_no_difference() -> None:
     same, other = (
         changes_of(set_properties(DATASET, {assigned.propertyUrn: [score]})) for score in (0.9, 0.8)
     )
-    assert in_place(present, same)
-    assert not in_place(present, other)
+    assert leaves_unchanged(present, same)
+    assert not leaves_unchanged(present, other)
 
 
 def test_an_absent_aspect_lacks_every_value() -> None:
-    assert not in_place(None, changes_of(set_properties(DATASET, {"urn:li:tag:a": [1.0]})))
-    assert in_place(None, changes_of(remove_properties(DATASET, ["urn:li:tag:a"])))
+    assert not leaves_unchanged(None, changes_of(set_properties(DATASET, {"urn:li:tag:a": [1.0]})))
+    assert leaves_unchanged(None, changes_of(remove_properties(DATASET, ["urn:li:tag:a"])))
 
 
-def test_a_status_is_in_place_if_it_is_the_same() -> None:
+def test_a_status_is_unchanged_if_it_is_the_same() -> None:
     change = {"op": "add", "path": "/removed", "value": True}
-    assert in_place(StatusClass(removed=True), [change])
-    assert not in_place(StatusClass(removed=False), [change])
+    assert leaves_unchanged(StatusClass(removed=True), [change])
+    assert not leaves_unchanged(StatusClass(removed=False), [change])
 
 
 def test_lineage_with_an_edge_to_several_columns_cannot_be_patched() -> None:
