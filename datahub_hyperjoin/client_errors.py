@@ -18,7 +18,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from requests import JSONDecodeError, RequestException, Response, exceptions
 
 from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 
 UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
 """Errors that the client raises for an answer that fails, or is none."""
@@ -72,7 +72,7 @@ def explain(error: Exception, token: str | None) -> str:
     >>> explain(JSONDecodeError("Expecting value", "<html>", 0), None)
     "the response is not from DataHub's metadata service"
     """
-    return in_short(_reason(error), token)
+    return redact(_reason(error), token)
 
 
 def _reason(error: Exception) -> str:

@@ -34,7 +34,7 @@ from datahub_hyperjoin.long_texts import refuse_long_texts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
 from datahub_hyperjoin.model.config.retired import refuse_retired_keys
-from datahub_hyperjoin.model.saved.description import against_replacing
+from datahub_hyperjoin.model.saved.description import obstacle_to_saving
 from datahub_hyperjoin.model.saved.files import FILES, holds_model
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.storage import is_leftover
@@ -278,7 +278,7 @@ def _against_model(folder: Path) -> str:
     others = {name for name in names - FILES if not is_leftover(name)}
     if others:
         return f"it holds {min(others)!r}, which is not part of a saved model"
-    return against_replacing(folder)
+    return obstacle_to_saving(folder)
 
 
 def _against_keeping(folder: Path) -> str:

@@ -24,7 +24,7 @@ def host_names(host: str) -> Sequence[str]:
     >>> host_names("127.0.0.1"), host_names("0.0.0.0"), host_names("joins.example")
     (('127.0.0.1', 'localhost', '[::1]'), (), ('joins.example',))
     """
-    if is_own(host):
+    if is_loopback(host):
         return _OWN_NAMES
     try:
         address = ip_address(host)
@@ -35,13 +35,13 @@ def host_names(host: str) -> Sequence[str]:
     return (f"[{host}]" if address.version == _IPV6 else host,)
 
 
-def is_own(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Return whether an address can be reached from this machine only.
 
     Args:
         host: Address or name.
 
-    >>> is_own("127.0.0.1"), is_own("localhost"), is_own("10.0.0.1")
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("10.0.0.1")
     (True, True, False)
     """
     try:

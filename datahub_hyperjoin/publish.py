@@ -15,7 +15,6 @@ from datahub_hyperjoin.catalog import (
     read_published_entities,
     read_upstreams,
 )
-from datahub_hyperjoin.claimed_parts import read_claims
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -27,6 +26,7 @@ from datahub_hyperjoin.emit import (
     withdraw,
     without_ours,
 )
+from datahub_hyperjoin.foreign_parts import read_foreign_parts
 from datahub_hyperjoin.glossary import read_glossary
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.kept_metadata import (
@@ -36,13 +36,13 @@ from datahub_hyperjoin.kept_metadata import (
     untested_queries,
 )
 from datahub_hyperjoin.listed_decisions import emit_rejected
-from datahub_hyperjoin.model.domains import without_cliques
+from datahub_hyperjoin.model.domains import drop_redundant_joins
 from datahub_hyperjoin.older_pipelines import read_foreign_metadata
 from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.renamed_columns import rename_columns, rename_steps
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.settled_scores import scores_to_remember, settle
+from datahub_hyperjoin.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
@@ -53,7 +53,7 @@ _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
 
 
-def prepare(
+def build_publication(
     findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
 ) -> Publication:
     """Collect the joins that a run writes to the catalog.
@@ -79,7 +79,7 @@ def prepare(
         for join in shared_joins(catalog, {*map(join_urn, joins)}, others)
     ]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
-    kept = {join.pairs for join in without_cliques(findings.joins, large)}
+    kept = {join.pairs for join in drop_redundant_joins(findings.joins, large)}
     implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
         joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
@@ -110,7 +110,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
     return titles | {table.id: table.title for table in catalog.tables}
 
 
-def recall(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
+def load_history(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
     """Load what earlier runs wrote and what people rejected.
 
     Args:
@@ -194,7 +194,7 @@ def publish(
     """
     last, written = context.handler.last() or WrittenState(), WrittenState()
     config, existing = context.config, ExistingState()
-    publication = settle(publication, catalog, last.scores)
+    publication = keep_written_scores(publication, catalog, last.scores)
     foreign = read_foreign_metadata(publication, catalog, context.older, context.others)
     publication, written.since = foreign.adopt(publication), last.since or publication.now
     written.scores = scores_to_remember(publication)
@@ -336,4 +336,4 @@ def _read_existing(
         edited_terms=queries.edited_terms,
         upstreams=upstreams,
     )
-    return read_claims(existing, publication, last, config=config, graph=graph)
+    return read_foreign_parts(existing, publication, last, config=config, graph=graph)

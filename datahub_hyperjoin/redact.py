@@ -7,16 +7,16 @@ _PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|token|secret)=)[^&;\s'\"]
 """A secret among the parameters of a URL, as JDBC and Spark Connect write it."""
 
 
-def in_short(text: str, token: str | None = None) -> str:
+def redact(text: str, token: str | None = None) -> str:
     r"""Shorten an error's text to one line, and mask passwords and tokens.
 
     Args:
         text: The text.
         token: A token to mask.
 
-    >>> in_short("no driver for jdbc:postgresql://shop/?password=hush&user=me")
+    >>> redact("no driver for jdbc:postgresql://shop/?password=hush&user=me")
     'no driver for jdbc:postgresql://shop/?password=***&user=me'
-    >>> in_short("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")
+    >>> redact("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")
     "no answer from http://***@gms:8080 with 'Bearer ***'"
     """
     if token:

@@ -17,7 +17,7 @@ DEAD_BAND = 0.05
 decisions that calibrate the scores move them by up to 0.03."""
 
 
-def settle(
+def keep_written_scores(
     publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
 ) -> Publication:
     """For each join whose score has changed little, keep the score that was written before.

@@ -29,7 +29,7 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import (
     Catalog,
-    describe_without_server,
+    build_catalog_without_server,
     read_catalog,
     read_database_keys,
     warn_of_unknown_columns,
@@ -52,14 +52,14 @@ from datahub_hyperjoin.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protected, read_other_pipelines
 from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
-from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
+from datahub_hyperjoin.publish import PublishContext, build_publication, load_history, publish
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
 from datahub_hyperjoin.recipe_secrets import refuse_literal_secrets
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.sql import LakeInSql, state_joins
-from datahub_hyperjoin.storage import using
+from datahub_hyperjoin.sql import LakeInSql, find_join_sql
+from datahub_hyperjoin.storage import locking
 from datahub_hyperjoin.suggest import Findings, LakeComparison, compare_values, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
@@ -164,7 +164,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         """
         self._warn_of_unused_keys()
         try:
-            with using(self.config.kept_folders), lazy_session(self.config.spark) as session:
+            with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
                 catalog = self._read(session)
                 findings = self._find(catalog, session)
             yield from self._write(catalog, findings)
@@ -185,7 +185,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         Raises:
             HyperJoinError: The run cannot continue.
         """
-        with using(self.config.kept_folders), lazy_session(self.config.spark) as session:
+        with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
             catalog = self._read(session)
             config, facts = self.config, catalog.facts
             with self.report.stage("Profiling tables"):
@@ -218,14 +218,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             decisions = self._read_decisions()
             tables = scan(self.config, self.report.warn, session, count=self.report.count)
             if not graph:
-                catalog = describe_without_server(tables, decisions, self.report.warn)
+                catalog = build_catalog_without_server(tables, decisions, self.report.warn)
             else:
                 self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
                 catalog = read_catalog(
                     graph,
                     tables,
                     scope=replace(self.config.scope, decisions=decisions),
-                    history=recall(self._written_state, self._others),
+                    history=load_history(self._written_state, self._others),
                     warn=self.report.warn,
                 )
             keys = read_database_keys(catalog.tables, self.report.warn)
@@ -274,7 +274,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
         """Run the SQL of all joins, and add the SQL that works to the findings."""
         lake = LakeInSql.of(catalog.tables, findings.profiles)
-        statements = state_joins(
+        statements = find_join_sql(
             [*findings.joins, *findings.crosswalks],
             lake,
             store=open_store(self.config.profile, self.report),
@@ -302,7 +302,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
         self._protected.update(protected(catalog, self._others))
         with self.report.stage("Writing suggestions"):
-            publication = prepare(findings, catalog, self._others)
+            publication = build_publication(findings, catalog, self._others)
             yield from publish(publication, catalog, context)
             if self.config.page and not self.ctx.dry_run_mode:
                 self._write_page(self.config.page, findings, catalog)

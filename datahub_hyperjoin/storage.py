@@ -68,7 +68,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def using(folders: Mapping[str, Path | None]) -> Iterator[None]:
+def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
     """Lock folders against other runs in a `with` block, and delete leftovers of killed runs.
 
     Args:

@@ -67,7 +67,7 @@ def find_domains(
     return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
 
 
-def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
+def drop_redundant_joins(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
     """Drop the joins of each value domain that are not needed to connect its columns.
 
     What is left of a domain is a star around its representative. A member that does not join the

@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.saved.checkpoint import Model, save
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint_architecture
 from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.saved.reuse import begin, find_trained
+from datahub_hyperjoin.model.saved.reuse import build_initial_model, find_trained
 from datahub_hyperjoin.model.training.augmented_views import ViewSource
 from datahub_hyperjoin.model.training.train import fit, repeatable
 from datahub_hyperjoin.temporary import temporary_folder
@@ -111,7 +111,7 @@ def encode_by_network(
     with temporary_folder() as folder, repeatable(config.seed):
         if trained is None:
             _check_learnable(index)
-        model = trained or begin(index, config, folder)
+        model = trained or build_initial_model(index, config, folder)
         data = _prepare_data(index, model.featurizer, config)
         if trained is None:
             _train(model, data, watch)

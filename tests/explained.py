@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.explain import ColumnAccount, PairAccount, explain_column, explain_pair
+from datahub_hyperjoin.explain import (
+    ColumnExplanation,
+    PairExplanation,
+    explain_column,
+    explain_pair,
+)
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding
 from datahub_hyperjoin.model.ranking.rank import rank
@@ -42,10 +47,10 @@ class Run:
         tables = self.comparison.findings.profiles
         return next(one for table in tables for one in table.columns if str(one.id) == name)
 
-    def column(self, name: str) -> ColumnAccount:
+    def column(self, name: str) -> ColumnExplanation:
         return explain_column(self.profile(name), self.comparison, self.config)
 
-    def pair(self, left: str, right: str) -> PairAccount:
+    def pair(self, left: str, right: str) -> PairExplanation:
         ends = self.profile(left), self.profile(right)
         return explain_pair(*ends, self.comparison, self.facts, self.config)
 

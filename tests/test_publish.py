@@ -20,7 +20,7 @@ from datahub_hyperjoin.joins import (
 from datahub_hyperjoin.kept_metadata import carry_over
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.domains import find_domains
-from datahub_hyperjoin.publish import prepare
+from datahub_hyperjoin.publish import build_publication
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
@@ -127,7 +127,7 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
         model_version="1",
     )
     known = replace(catalog(recorded(AIRPORTS), said=ACCEPTED), datasets={own.table: own})
-    written = prepare(found, known)
+    written = build_publication(found, known)
     airline = replace(AIRLINE, path=path)
     assert [join.left for join in written.joins] == [airline, FAA]
     assert written.titles[own.table] == "Airlines"
@@ -144,7 +144,7 @@ def test_joins_of_a_domain_are_implied_by_those_of_one_member() -> None:
         for left, right in combinations(columns, 2)
     )
     found = replace(NOTHING, joins=joins, domains=find_domains(joins))
-    publication = prepare(found, catalog())
+    publication = build_publication(found, catalog())
     assert list(publication.joins) == list(joins)
     assert len(publication.linking) == 3
     assert len(publication.implied) == 3
@@ -162,6 +162,6 @@ def test_joins_in_two_steps_have_the_field_paths_of_the_catalog() -> None:
     path = "[version=2.0].[type=string].name"
     own = Dataset(table=table("codes.csv"), title="codes", columns=(("name", path),))
     known = replace(catalog(), datasets={own.table: own})
-    (written,) = prepare(replace(NOTHING, crosswalks=(crosswalk,)), known).crosswalks
+    (written,) = build_publication(replace(NOTHING, crosswalks=(crosswalk,)), known).crosswalks
     assert written.bridge.right_via.path == path
     assert written.pairs[0] == (AIRLINE, codes[0])

@@ -11,7 +11,7 @@ from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import Publication
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
-from datahub_hyperjoin.settled_scores import DEAD_BAND, scores_to_remember, settle
+from datahub_hyperjoin.settled_scores import DEAD_BAND, keep_written_scores, scores_to_remember
 from lake import EVIDENCE, column
 
 JOIN = Join(
@@ -48,7 +48,7 @@ def catalog(join: Join, *, removed: bool = False) -> Catalog:
 
 def settled(now: float, before: float, **rest: bool) -> float:
     shown = catalog(replace(JOIN, joinability=before), **rest)
-    [join] = settle(published(replace(JOIN, joinability=now)), shown, {}).joins
+    [join] = keep_written_scores(published(replace(JOIN, joinability=now)), shown, {}).joins
     return join.joinability
 
 
@@ -81,10 +81,13 @@ def test_what_is_written_is_near(now: float, before: float) -> None:
 def test_joins_that_only_columns_list_are_remembered() -> None:
     implied = replace(OTHER, joinability=0.71234)
     publication = published(JOIN, implied, implied=(implied,))
-    remembered = scores_to_remember(settle(publication, Catalog(tables=()), {}))
+    remembered = scores_to_remember(keep_written_scores(publication, Catalog(tables=()), {}))
     assert remembered == {join_urn(OTHER): 0.7123}
     moved = published(JOIN, replace(OTHER, joinability=0.73), implied=(implied,))
-    assert [join.joinability for join in settle(moved, Catalog(tables=()), remembered).joins] == [
+    assert [
+        join.joinability
+        for join in keep_written_scores(moved, Catalog(tables=()), remembered).joins
+    ] == [
         0.9,
         0.7123,
     ]
@@ -92,14 +95,14 @@ def test_joins_that_only_columns_list_are_remembered() -> None:
 
 def test_what_nobody_verified_does_not_settle_what_somebody_did() -> None:
     named = replace(JOIN, evidence=None, joinability=0.89)
-    [join] = settle(published(JOIN), catalog(named), {}).joins
+    [join] = keep_written_scores(published(JOIN), catalog(named), {}).joins
     assert join.joinability == 0.9
 
 
 def test_joins_stay_best_first() -> None:
     shown = catalog(replace(JOIN, joinability=0.88))
     higher, lower = replace(OTHER, joinability=0.895), replace(JOIN, joinability=0.9)
-    assert [*settle(published(lower, higher), shown, {}).joins] == [
+    assert [*keep_written_scores(published(lower, higher), shown, {}).joins] == [
         higher,
         replace(JOIN, joinability=0.88),
     ]

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
-from datahub_hyperjoin.storage import using
+from datahub_hyperjoin.storage import locking
 
 pytestmark = [
     pytest.mark.usefixtures("spark_for_all"),
@@ -305,7 +305,7 @@ def test_a_second_run_on_one_folder_is_refused(tmp_path: Path, key: str) -> None
     section, _, name = key.partition(".")
     kept = tmp_path / "kept"
     config: dict[str, Any] = {section: {**(NETWORK if section == "model" else {}), name: str(kept)}}
-    with using({key: kept}):
+    with locking({key: kept}):
         refused = run(tmp_path / "lake", tmp_path / "a.json", **config)
         with pytest.raises(PipelineExecutionError, match=r"another run uses it now"):
             refused.raise_from_status()

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
-from datahub_hyperjoin.storage import checksum, read_sealed, replacing, replacing_sealed, using
+from datahub_hyperjoin.storage import (
+    checksum,
+    locking,
+    read_sealed,
+    replacing,
+    replacing_sealed,
+)
 
 SIZE = 1 << 20
 WRITER = """
@@ -25,10 +31,10 @@ for _ in range(40):
 HOLDER = """
 import sys
 from pathlib import Path
-from datahub_hyperjoin.storage import replacing, using
+from datahub_hyperjoin.storage import replacing, locking
 
 folder = Path(sys.argv[1])
-with using({"profile.store": folder}), replacing(folder / "data") as unfinished:
+with locking({"profile.store": folder}), replacing(folder / "data") as unfinished:
     unfinished.write_bytes(b"half")
     print("held", flush=True)
     sys.stdin.read()
@@ -66,15 +72,15 @@ def test_a_folder_is_used_by_one_run_and_freed_by_its_death(tmp_path: Path) -> N
     with start(HOLDER, folder) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(FolderInUseError, match=message), using({"profile.store": folder}):
+        with pytest.raises(FolderInUseError, match=message), locking({"profile.store": folder}):
             pass
         holder.kill()
     assert len([*folder.iterdir()]) == 2
     folder.joinpath(".tmpA1b2C3").write_bytes(b"of safetensors")
     folder.joinpath("mine.csv").write_bytes(b"of the user")
-    with using({"profile.store": folder}):
+    with locking({"profile.store": folder}):
         assert {path.name for path in folder.iterdir()} == {".lock", "mine.csv"}
-    with using({"profile.store": folder}):
+    with locking({"profile.store": folder}):
         pass
 
 
@@ -82,7 +88,7 @@ def test_a_file_system_without_locks_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tmp_path.joinpath(".lock").mkdir()
-    with using({"model.path": tmp_path}):
+    with locking({"model.path": tmp_path}):
         assert "Cannot lock `model.path`" in caplog.text
 
 
@@ -91,7 +97,7 @@ def test_files_and_new_folders_are_private(tmp_path: Path) -> None:
     try:
         with replacing(tmp_path / "new" / "data") as unfinished:
             unfinished.touch()
-        with using({"profile.store": tmp_path / "used"}):
+        with locking({"profile.store": tmp_path / "used"}):
             pass
     finally:
         os.umask(before)

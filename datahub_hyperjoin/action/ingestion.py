@@ -18,7 +18,7 @@ from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.recipe import read_recipe
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.report import HyperJoinReport
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class QuickIngestion:
         try:
             failed = self._ingest()
         except Exception as error:  # noqa: BLE001 - whatever ends a run, the action goes on
-            failed = in_short(f"{type(error).__name__}: {error}", self._token)
+            failed = redact(f"{type(error).__name__}: {error}", self._token)
         if failed:
             logger.error("The joins were not updated: %s", failed)
         return not failed
@@ -97,7 +97,7 @@ class QuickIngestion:
         pipeline.run()
         report = pipeline.source.get_report()
         if failures := [*report.failures, *pipeline.sink.get_report().failures]:
-            return in_short("; ".join(map(str, failures)), self._token)
+            return redact("; ".join(map(str, failures)), self._token)
         if isinstance(report, HyperJoinReport):
             logger.info(
                 "The joins were updated in %.1f seconds; %d tables were read again, %d were not",
@@ -118,5 +118,5 @@ def _load(path: Path) -> dict[str, Any]:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise RefusedActionError.unreadable_recipe(str(path), f"no YAML{line}") from None
     except (ConfigurationError, OSError, ValueError) as error:
-        reason = in_short(str(error))
+        reason = redact(str(error))
         raise RefusedActionError.unreadable_recipe(str(path), reason) from error

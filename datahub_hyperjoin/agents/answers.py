@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from datahub_hyperjoin.agents.limit import Answer, add_entries
-from datahub_hyperjoin.agents.statement import write_path
+from datahub_hyperjoin.agents.statement import write_path_sql
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.safety import reasons_unsafe
 from datahub_hyperjoin.graphql.words import Phrases, describe_join, summarize_join
@@ -39,7 +39,9 @@ def list_joins_of(
         min_score: Lowest joinability of a safe join that nobody confirmed.
         skip: Number of joins that an earlier answer showed.
     """
-    ordered = sorted(list_doubts(joins, min_score=min_score), key=lambda words: "unsafe" in words)
+    ordered = sorted(
+        list_with_reasons(joins, min_score=min_score), key=lambda words: "unsafe" in words
+    )
     safe = sum("unsafe" not in words for words in ordered)
     answer: Answer = {
         "answer": _count(safe),
@@ -53,7 +55,7 @@ def _count(safe: int) -> str:
     return {0: NO_SAFE_JOIN, 1: "1 safe join"}.get(safe, f"{safe} safe joins")
 
 
-def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
+def list_with_reasons(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
     """Summarise each join, with any reasons why it is not safe.
 
     Args:
@@ -114,11 +116,11 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
     tested = [statements[join.urn] for join in joins if join.urn in statements]
     if len(tested) == len(joins):
         return {"sql": tested, "sql_is": _SQL_IS_TESTED}
-    written = write_path(joins)
+    written = write_path_sql(joins)
     return {"sql": written, "sql_is": _SQL_IS_WRITTEN} if written else {"sql_is": _NO_SQL}
 
 
-def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
+def answer_none_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
     """Build the answer that none of the joins is safe, with the reasons.
 
     Args:
@@ -127,7 +129,7 @@ def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -
         min_score: Lowest joinability of a safe join that nobody confirmed.
     """
     answer: Answer = {"answer": NO_SAFE_JOIN, "of": name, "next": ASK}
-    return add_entries(answer, "unsafe", list_doubts(joins, min_score=min_score))
+    return add_entries(answer, "unsafe", list_with_reasons(joins, min_score=min_score))
 
 
 def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:

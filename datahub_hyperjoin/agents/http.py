@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datahub_hyperjoin.agents.errors import UnguardedServerError
-from datahub_hyperjoin.hosts import host_names, is_own
+from datahub_hyperjoin.hosts import host_names, is_loopback
 
 TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
 """The environment variable with the token of clients. Options stand in the list of processes."""
@@ -83,7 +83,7 @@ def _check(host: str, allowed: Sequence[str], token: str) -> None:
     """
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
-    if not token and not is_own(host):
+    if not token and not is_loopback(host):
         raise UnguardedServerError.without_token(host, TOKEN_VARIABLE)
     if not allowed:
         raise UnguardedServerError.without_names(host)

@@ -9,7 +9,7 @@ from datahub_hyperjoin.agents.answers import (
     CHOOSE,
     NO_SAFE_JOIN,
     Statements,
-    list_doubts,
+    list_with_reasons,
     sql_of,
 )
 from datahub_hyperjoin.agents.limit import Answer, add_entries
@@ -94,8 +94,8 @@ def answer_path(
             "why": "several joins of the same datasets give other rows than each other",
             "next": "Ask the user which one is meant; then repeat with `using`",
         }
-        return add_entries(answer, "choices", list_doubts(choices, min_score=min_score))
-    rivals = list_doubts(_doubtful_rivals(path, joins, min_score), min_score=min_score)
+        return add_entries(answer, "choices", list_with_reasons(choices, min_score=min_score))
+    rivals = list_with_reasons(_doubtful_rivals(path, joins, min_score), min_score=min_score)
     return {
         "answer": "safe path",
         "datasets": [table.name for table in path.tables],
@@ -150,7 +150,7 @@ def explain_no_path(
     unsafe = [join for join in path.joins if reasons_unsafe(join, min_score=min_score)]
     if unsafe:
         answer |= {"why": "the best path needs joins that are not safe", "next": ASK}
-        return add_entries(answer, "unsafe", list_doubts(unsafe, min_score=min_score))
+        return add_entries(answer, "unsafe", list_with_reasons(unsafe, min_score=min_score))
     return {**answer, **(_improbable(path) if path.is_safe else _repeating(path))}
 
 

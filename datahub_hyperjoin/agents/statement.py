@@ -24,7 +24,7 @@ finds these only without quotes."""
 _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 
 
-def write_path(joins: Sequence[CatalogJoin]) -> str:
+def write_path_sql(joins: Sequence[CatalogJoin]) -> str:
     """Write SQL for a path of joins, with the table and column names from the catalog.
 
     Args:

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from datahub_hyperjoin.agents.answers import (
     NO_SAFE_JOIN,
+    answer_none_safe,
     assess_join,
     list_joins_of,
-    none_is_safe,
     suggest_safe_joins,
 )
 from datahub_hyperjoin.agents.columns import joins_of_named
@@ -82,7 +82,7 @@ class JoinTools:
             return _nothing(name)
         safe = [join for join in joins if not reasons_unsafe(join, min_score=self._min_score)]
         if not safe:
-            return none_is_safe(name, joins, min_score=self._min_score)
+            return answer_none_safe(name, joins, min_score=self._min_score)
         statements = sql_of_joins(self._graph, safe[skip : skip + _MOST_WITH_SQL])
         return suggest_safe_joins(name, safe, statements, skip=skip)
 
@@ -117,7 +117,7 @@ class JoinTools:
         chosen = [find_join(self._graph, name) for name in using]
         unsafe = [join for join in chosen if reasons_unsafe(join, min_score=self._min_score)]
         if unsafe:
-            return none_is_safe("the joins in `using`", unsafe, min_score=self._min_score)
+            return answer_none_safe("the joins in `using`", unsafe, min_score=self._min_score)
         joins = choose_among(all_joins(self._graph), chosen)
         path = find_safe_path(joins, ends, min_score=self._min_score, most=max_joins)
         if path is None:

@@ -19,7 +19,7 @@ from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.catalog.without_server import describe_without_server
+from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 
 __all__ = [
     "Catalog",
@@ -31,8 +31,8 @@ __all__ = [
     "PublishedEntities",
     "Scope",
     "TableSelection",
+    "build_catalog_without_server",
     "check_folder",
-    "describe_without_server",
     "read_catalog",
     "read_column_properties",
     "read_contexts",

@@ -33,7 +33,7 @@ def is_archive(path: PurePosixPath) -> bool:
     return suffix in _ARCHIVES or (suffix in COMPRESSIONS and inner == ".tar")
 
 
-def tell_archives(files: Sequence[ListedFile], warn: Warn) -> None:
+def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
     """Warn about archives, each with the tables in it, as far as a ZIP archive lists them.
 
     Nothing is extracted: the files in an archive may be of any size.

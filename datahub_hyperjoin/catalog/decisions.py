@@ -152,7 +152,7 @@ def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[Joine
     return merged
 
 
-def follow(
+def copy_to_new_names(
     decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
 ) -> dict[JoinedColumns, Decision]:
     """Copy decisions about joins of renamed tables to the new table names.

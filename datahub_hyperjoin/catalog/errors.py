@@ -3,7 +3,7 @@
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 
 _STORE_HINTS = {
     ("NO_SUCH_BUCKET", "NoSuchBucket", "not found"): (
@@ -154,4 +154,4 @@ class UnreachableStoreError(CatalogError, OSError):
             hint for parts, hint in _STORE_HINTS.items() if any(part in reason for part in parts)
         )
         hint = next(hints, "it cannot be listed. Check its URI and the store")
-        return cls(f"the folder of `{folder}`: {hint}. The store's answer: {in_short(reason)}")
+        return cls(f"the folder of `{folder}`: {hint}. The store's answer: {redact(reason)}")

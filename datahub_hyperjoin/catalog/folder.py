@@ -7,7 +7,7 @@ from datahub_hyperjoin.catalog.database_files import is_database_file, tables_of
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.catalog.unread_files import tell_unread_files
+from datahub_hyperjoin.catalog.unread_files import warn_of_unread_files
 from datahub_hyperjoin.catalog.workbooks import is_workbook, tables_of_workbooks
 from datahub_hyperjoin.locations import ListedFile
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
@@ -62,7 +62,7 @@ def scan_folder(
         *tables_of_database_files([*databases], selection, warn=warn, count=count),
     ]
     tables = sorted([*tables_of(others, selection), *inner], key=lambda table: table.id)
-    tell_unread_files(others, selection, warn=warn, count=count)
+    warn_of_unread_files(others, selection, warn=warn, count=count)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))
     return tables

@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
 from datahub_hyperjoin.catalog.files import tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.catalog.unread_files import tell_unread_files
+from datahub_hyperjoin.catalog.unread_files import warn_of_unread_files
 from datahub_hyperjoin.locations import RemoteFolder
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
@@ -50,7 +50,7 @@ def scan_remote_folder(
         raise UnreachableSourceError.of_folder(connection, spark_error_text(error)) from error
     name = folder.uri.partition("://")[2].strip("/")
     tables = tables_of([*files, *logs], selection, folder=name)
-    tell_unread_files([*files, *logs], selection, warn=warn, count=count)
+    warn_of_unread_files([*files, *logs], selection, warn=warn, count=count)
     if not tables:
         raise NoRemoteTablesError.in_folder_of(connection, seen=len(files))
     return tables

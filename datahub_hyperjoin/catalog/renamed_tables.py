@@ -21,7 +21,7 @@ from datahub.metadata.urns import DataPlatformInstanceUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
-from datahub_hyperjoin.catalog.decisions import Decision, follow
+from datahub_hyperjoin.catalog.decisions import Decision, copy_to_new_names
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
@@ -92,7 +92,9 @@ def follow_renamed(
     for column in (column for columns in decisions for pair in columns for column in pair):
         if column.table not in covered:
             decided.setdefault(column.table, set()).add(column.path)
-    return follow(decisions, _find_new_names(graph, decided, datasets, scope=scope, warn=warn))
+    return copy_to_new_names(
+        decisions, _find_new_names(graph, decided, datasets, scope=scope, warn=warn)
+    )
 
 
 def _find_new_names(

@@ -8,7 +8,7 @@ from pyarrow import fs
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError, UnreachableStoreError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.catalog.unread_files import tell_unread_files
+from datahub_hyperjoin.catalog.unread_files import warn_of_unread_files
 from datahub_hyperjoin.catalog.workbooks import is_workbook, tables_of_workbooks
 from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile
 from datahub_hyperjoin.object_stores import ObjectStore
@@ -55,7 +55,7 @@ def scan_stored_folder(
         *tables_of_workbooks(files, selection, folder=name, store=store, warn=warn, count=count),
     ]
     tables = _without_lakehouse_tables(found, warn)
-    tell_unread_files(others, selection, warn=warn, count=count)
+    warn_of_unread_files(others, selection, warn=warn, count=count)
     if not tables:
         raise NoRemoteTablesError.in_folder_of(connection, seen=len(files))
     return sorted(tables, key=lambda table: table.id)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from datahub_hyperjoin.catalog.archives import is_archive, tell_archives
+from datahub_hyperjoin.catalog.archives import is_archive, warn_of_archives
 from datahub_hyperjoin.catalog.files import files_of_no_table
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import ListedFile
@@ -22,7 +22,7 @@ _BESIDE_DATA = {
 """Endings and names of files that describe data or check it."""
 
 
-def tell_unread_files(
+def warn_of_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
     """Warn about the files that belong to no table: each archive, and the others by extension.
@@ -45,7 +45,7 @@ def tell_unread_files(
         else:
             kinds[_kind(path)].append(str(path))
     count("files_not_read", len(archives) + sum(map(len, kinds.values())))
-    tell_archives([file for file in files if file.path in archives], warn)
+    warn_of_archives([file for file in files if file.path in archives], warn)
     listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
     for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:

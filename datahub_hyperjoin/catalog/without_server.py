@@ -11,7 +11,7 @@ from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import Table
 
 
-def describe_without_server(
+def build_catalog_without_server(
     tables: Sequence[Table], decisions: Sequence[WrittenDecision], warn: Warn
 ) -> Catalog:
     """Build a `Catalog` from the tables of a run and the recipe's file of decisions.

@@ -16,7 +16,7 @@ from requests import RequestException
 from datahub_hyperjoin.client_errors import MALFORMED, explain
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.errors import NoServerError
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.service.errors import SharedSignInError
 
 _RETRIES = 2
@@ -161,7 +161,7 @@ def _open(config: DatahubClientConfig) -> DataHubGraph:
     try:
         graph.test_connection()
     except ConfigurationError as error:
-        raise NoServerError.because(in_short(str(error), config.token)) from error
+        raise NoServerError.because(redact(str(error), config.token)) from error
     except RequestException as error:
         raise NoServerError.because(explain(error, config.token)) from error
     return graph

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
-from datahub_hyperjoin.catalog.without_server import describe_without_server
+from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
@@ -20,7 +20,7 @@ from datahub_hyperjoin.profiling import open_store
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.sql import LakeInSql, state_joins
+from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.suggest import Findings, suggest
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
@@ -98,7 +98,7 @@ def run_discovery(
     with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         with progress.stage("Listing tables"):
             tables = list_sources(sources, Path(copies), progress)
-            catalog = describe_without_server(tables, written, progress.warn)
+            catalog = build_catalog_without_server(tables, written, progress.warn)
             keys = read_database_keys(tables, progress.warn)
         findings = suggest(
             tables,
@@ -138,7 +138,7 @@ def _with_sql(
     session: Session,
     progress: RunProgress,
 ) -> Findings:
-    statements = state_joins(
+    statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
         LakeInSql.of(tables, findings.profiles),
         store=open_store(profile, progress),

@@ -13,7 +13,7 @@ from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.emit.errors import RefusedError
 
 
-def define(
+def create_missing_definitions(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
 ) -> Iterator[MetadataWorkUnit]:
     """Create the structured properties and tags that do not exist yet.

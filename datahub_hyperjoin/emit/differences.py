@@ -32,7 +32,7 @@ from datahub_hyperjoin.emit.patch_effects import (
     is_comparable,
     is_patchable,
     leaves_unchanged,
-    timeless,
+    without_timestamps,
 )
 from datahub_hyperjoin.emit.patches import Change, hides, read_changes, with_changes
 from datahub_hyperjoin.progress import Count, Warn
@@ -189,9 +189,9 @@ class _ServerSnapshot:
             return self._patch(unit, target, changes) if is_comparable(changes) else unit
         if not isinstance(aspect, _Aspect):
             return unit
-        written = timeless(aspect)
+        written = without_timestamps(aspect)
         create = proposal.changeType == ChangeTypeClass.CREATE
-        same = present is not None and (create or timeless(present) == written)
+        same = present is not None and (create or without_timestamps(present) == written)
         if not self._record_if_changed(target, written, unchanged=same):
             return None
         if isinstance(aspect, _DATED) and isinstance(present, _DATED):

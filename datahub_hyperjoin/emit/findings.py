@@ -15,13 +15,13 @@ from datahub.metadata.schema_classes import StatusClass
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.contexts import emit_contexts
-from datahub_hyperjoin.emit.define import define
+from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
 from datahub_hyperjoin.emit.embeds import embed_url, emit_embed
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.guide import write_guide
-from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
+from datahub_hyperjoin.emit.lineage import build_lineage, emit_lineage
 from datahub_hyperjoin.emit.patches import add_terms
 from datahub_hyperjoin.emit.properties import (
     emit_column,
@@ -137,10 +137,10 @@ def emit_findings(
         RefusedError: The server rejects a definition.
     """
     if config.relationships:
-        yield from define(define_tags(), graph)
+        yield from create_missing_definitions(define_tags(), graph)
         yield from _relationships(publication, existing, written)
     if config.properties:
-        yield from define(define_properties(config.namespace), graph)
+        yield from create_missing_definitions(define_properties(config.namespace), graph)
         yield from _properties(publication, existing, config.namespace, written)
     if config.queries:
         yield from _queries(publication, existing, written, count)
@@ -320,7 +320,7 @@ def _lineage(
     count: Count,
 ) -> Iterator[MetadataWorkUnit]:
     queries = frozenset(written.queries)
-    lineage = direct_joins(publication.linking, existing.upstreams, form=form, queries=queries)
+    lineage = build_lineage(publication.linking, existing.upstreams, form=form, queries=queries)
     count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
     yield from emit_lineage(lineage.edges)
     for edge in lineage.edges:

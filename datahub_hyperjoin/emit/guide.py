@@ -7,7 +7,7 @@ about its join. The whole text has at most 1,500 tokens.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
 from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -55,7 +55,7 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
         First the safe joins, then some that are not safe, then SQL, as far as there is room. What
         is left out is counted.
     """
-    turned = _by_partner([from_table(join, table) for join in best_first(joins)])
+    turned = _by_partner([with_left_table(join, table) for join in best_first(joins)])
     reasons = {join.urn: reasons_unsafe(join, min_score=MIN_SCORE) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
     rivals = Counter(join.right.table for join in safe)
@@ -80,7 +80,7 @@ def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[Co
     Returns:
         Texts by column, of the columns with safe joins. What is left out is counted.
     """
-    turned = [from_table(join, table) for join in best_first(joins)]
+    turned = [with_left_table(join, table) for join in best_first(joins)]
     safe = [join for join in turned if not reasons_unsafe(join, min_score=MIN_SCORE)]
     rivals = Counter(join.right.table for join in safe)
     lines: dict[ColumnId, list[str]] = defaultdict(list)

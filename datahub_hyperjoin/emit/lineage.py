@@ -95,7 +95,7 @@ def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
     return [(left, right) if to_right else (right, left) for left, right in join.pairs]
 
 
-def direct_joins(
+def build_lineage(
     joins: Iterable[Join],
     upstreams: Mapping[str, UpstreamLineageClass],
     *,
@@ -182,7 +182,7 @@ def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     """Yield patches that add lineage edges and keep all other lineage.
 
     Args:
-        edges: The edges of `direct_joins`.
+        edges: The edges of `build_lineage`.
 
     Yields:
         One patch for each downstream table.

@@ -46,7 +46,7 @@ _PATH = re.compile(
 _STAMPS = ("created", "lastModified")
 
 
-def timeless(part: DictWrapper) -> dict[str, Any]:
+def without_timestamps(part: DictWrapper) -> dict[str, Any]:
     """Convert an aspect to JSON without its timestamps.
 
     The version of the model is left out, too: the aspect keeps that of the run which changed it.
@@ -97,13 +97,14 @@ def _values(aspect: _Aspect | None) -> _Values:
             return {"/removed": aspect.removed}
         case GlobalTagsClass():
             tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
-            return {tag_path(tag.tag): timeless(tag) for tag in tags}
+            return {tag_path(tag.tag): without_timestamps(tag) for tag in tags}
         case GlossaryTermsClass():
             terms = (it for it in aspect.terms if not (it.attribution and it.attribution.source))
-            return {term_path(term.urn): timeless(term) for term in terms}
+            return {term_path(term.urn): without_timestamps(term) for term in terms}
         case StructuredPropertiesClass():
             return {
-                property_path(value.propertyUrn): timeless(value) for value in aspect.properties
+                property_path(value.propertyUrn): without_timestamps(value)
+                for value in aspect.properties
             }
         case UpstreamLineageClass():
             tables = {upstream_path(edge.dataset): None for edge in aspect.upstreams}

@@ -1,12 +1,12 @@
 """Explain why a pair of columns is suggested as a join, or why not."""
 
-from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column, find_profile
-from datahub_hyperjoin.explain.pairs import PairAccount, explain_pair
+from datahub_hyperjoin.explain.columns import ColumnExplanation, explain_column, find_profile
+from datahub_hyperjoin.explain.pairs import PairExplanation, explain_pair
 from datahub_hyperjoin.explain.words import as_record, describe_column, describe_pair
 
 __all__ = [
-    "ColumnAccount",
-    "PairAccount",
+    "ColumnExplanation",
+    "PairExplanation",
     "as_record",
     "describe_column",
     "describe_pair",

@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnAccount:
+class ColumnExplanation:
     """The facts that a run found out about a column."""
 
     column: ColumnId
@@ -88,7 +88,7 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
 
 def explain_column(
     profile: ColumnProfile, comparison: LakeComparison, config: ModelConfig
-) -> ColumnAccount:
+) -> ColumnExplanation:
     """Explain whether a column is a key column, and list its suggestions.
 
     Args:
@@ -108,7 +108,7 @@ def explain_column(
         obstacle = find_obstacle(
             profile, config.keys, uniqueness=uniqueness, completeness=completeness
         )
-    return ColumnAccount(
+    return ColumnExplanation(
         column=profile.id,
         type=profile.type_in_words,
         rows=profile.rows,

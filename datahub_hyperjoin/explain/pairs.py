@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column
+from datahub_hyperjoin.explain.columns import ColumnExplanation, explain_column
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.explain.ranking import (
-    RankAccount,
-    SignalAccount,
+    RankExplanation,
+    SignalExplanation,
     explain_rank,
     explain_signals,
 )
@@ -24,7 +24,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceAccount:
+class ReferenceExplanation:
     """A column's probable reference to a key, and the probability of that reference.
 
     The probability takes the evidence of verified pairs into account.
@@ -41,25 +41,25 @@ class ReferenceAccount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairAccount:
+class PairExplanation:
     """The facts that decide whether a pair of columns is suggested as a join."""
 
-    columns: tuple[ColumnAccount, ColumnAccount]
+    columns: tuple[ColumnExplanation, ColumnExplanation]
     """Both columns, in the order of the question."""
 
     catalog: CatalogEvidence
     """What the catalog and people say."""
 
-    signals: tuple[SignalAccount, ...] = ()
+    signals: tuple[SignalExplanation, ...] = ()
     """The signals from the first column to the second."""
 
-    ranks: tuple[RankAccount, ...] = ()
+    ranks: tuple[RankExplanation, ...] = ()
     """How each column was ranked for the other one."""
 
     evidence: Evidence | None = None
     """Measures of the data, the first column's side left; None if the pair was not verified."""
 
-    references: tuple[ReferenceAccount, ...] = ()
+    references: tuple[ReferenceExplanation, ...] = ()
     """The key that each column refers to."""
 
     join: Join | None = None
@@ -75,7 +75,7 @@ def explain_pair(
     comparison: LakeComparison,
     facts: CatalogFacts,
     config: ModelConfig,
-) -> PairAccount:
+) -> PairExplanation:
     """Explain why a pair of columns is suggested as a join, or why not.
 
     Args:
@@ -99,7 +99,7 @@ def explain_pair(
     if left.id not in number or right.id not in number:
         opaque = next(each for each in columns if each.column not in number)
         objection = f"{opaque.column} cannot be joined: {opaque.obstacle}"
-        return PairAccount(columns=columns, catalog=catalog, objection=objection)
+        return PairExplanation(columns=columns, catalog=catalog, objection=objection)
     one, other = number[left.id], number[right.id]
     ranker = Ranker.of(comparison.index, comparison.encoding.embeddings, config)
     ranks = tuple(explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
@@ -119,7 +119,7 @@ def explain_pair(
                 comparison.index, comparison.ranked, confirmed, facts, config.ranking, pair
             )
         )
-    return PairAccount(
+    return PairExplanation(
         columns=columns,
         catalog=catalog,
         signals=explain_signals(ranker, one, other),
@@ -133,7 +133,7 @@ def explain_pair(
 
 def _explain_references(
     index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
-) -> tuple[ReferenceAccount, ...]:
+) -> tuple[ReferenceExplanation, ...]:
     """Describe which key each of two columns refers to.
 
     A column that refers to no key is left out.
@@ -141,7 +141,7 @@ def _explain_references(
     relations = decide_relations(index, confirmed)
     numbers = [index.lake.number_of[column] for column in columns]
     return tuple(
-        ReferenceAccount(
+        ReferenceExplanation(
             column=index.lake.ids[number],
             key=index.lake.ids[relations.key[number]],
             probability=float(relations.probability[number]),
@@ -161,9 +161,9 @@ def _name_crosswalk(pair: Pair, crosswalks: Iterable[CrosswalkJoin]) -> str:
 
 
 def _early_objections(
-    columns: tuple[ColumnAccount, ColumnAccount],
+    columns: tuple[ColumnExplanation, ColumnExplanation],
     catalog: CatalogEvidence,
-    ranks: tuple[RankAccount, ...],
+    ranks: tuple[RankExplanation, ...],
     evidence: Evidence | None,
     config: ModelConfig,
 ) -> Iterator[str]:
@@ -188,8 +188,8 @@ def _early_objections(
 
 
 def _misses(
-    columns: tuple[ColumnAccount, ColumnAccount],
-    ranks: tuple[RankAccount, ...],
+    columns: tuple[ColumnExplanation, ColumnExplanation],
+    ranks: tuple[RankExplanation, ...],
     config: ModelConfig,
 ) -> Iterator[str]:
     """For each column of a pair, yield why its ranking does not suggest the other column."""

@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.model.ranking.candidates import candidate_sources
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import PairSignals, weigh
+from datahub_hyperjoin.model.ranking.noisy_or import PairSignals, probabilities_by_signal
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, PairScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.suggest import LakeComparison
@@ -29,7 +29,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignalAccount:
+class SignalExplanation:
     """A signal of a pair, with its value and its source."""
 
     name: str
@@ -46,7 +46,7 @@ class SignalAccount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankAccount:
+class RankExplanation:
     """The scores and the rank of a candidate for a query column."""
 
     query: ColumnId
@@ -80,7 +80,7 @@ class RankAccount:
     """The joinability that follows from this score."""
 
 
-def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalAccount, ...]:
+def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
     """List the signals of a pair, strongest first.
 
     Args:
@@ -94,9 +94,9 @@ def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalAccoun
     if not isinstance(ranker.signals, NoisyOrScorer):
         return ()
     signals = ranker.signals.measure(np.array([[left]]), np.array([[right]]))
-    alone = weigh(signals, ranker.signals.strengths)
+    alone = probabilities_by_signal(signals, ranker.signals.strengths)
     listed = [
-        SignalAccount(
+        SignalExplanation(
             name=name,
             measured=_measure(name, signals),
             alone=float(probability.item()),
@@ -120,7 +120,7 @@ def _measure(name: str, signals: PairSignals) -> float:
 
 def explain_rank(
     ranker: Ranker, comparison: LakeComparison, query: int, candidate: int
-) -> RankAccount:
+) -> RankExplanation:
     """Explain the scores and the rank of a candidate for a query column.
 
     Args:
@@ -140,7 +140,7 @@ def explain_rank(
         for each in comparison.ranked
         if (each.query, each.candidate) == (ids[query], ids[candidate])
     ]
-    return RankAccount(
+    return RankExplanation(
         query=ids[query],
         candidate=ids[candidate],
         found_by=_found_by(ranker, comparison, row, candidate),

@@ -7,15 +7,15 @@ from typing import Any
 
 from tabulate import tabulate
 
-from datahub_hyperjoin.explain.columns import ColumnAccount
-from datahub_hyperjoin.explain.pairs import PairAccount
-from datahub_hyperjoin.explain.ranking import RankAccount
+from datahub_hyperjoin.explain.columns import ColumnExplanation
+from datahub_hyperjoin.explain.pairs import PairExplanation
+from datahub_hyperjoin.explain.ranking import RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
 
 
-def describe_pair(pair: PairAccount) -> str:
+def describe_pair(pair: PairExplanation) -> str:
     """Explain why a pair is suggested or not, as text that starts with the answer."""
     left, right = pair.columns
     blocks = [
@@ -28,7 +28,7 @@ def describe_pair(pair: PairAccount) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def describe_column(column: ColumnAccount) -> str:
+def describe_column(column: ColumnExplanation) -> str:
     """Describe a column and its suggestions in text."""
     if not column.suggestions:
         none = "No suggestions." if column.is_key else "No suggestions, since it is no key column."
@@ -40,7 +40,7 @@ def describe_column(column: ColumnAccount) -> str:
     return "\n".join([_column_line(column), "", table])
 
 
-def _answer(pair: PairAccount) -> Iterator[str]:
+def _answer(pair: PairExplanation) -> Iterator[str]:
     if pair.join is None:
         yield f"Not suggested: {pair.objection}"
         return
@@ -53,7 +53,7 @@ def _answer(pair: PairAccount) -> Iterator[str]:
         yield f"For {column.column}, it is {rank} of {len(column.suggestions)}"
 
 
-def _decisive(pair: PairAccount) -> str:
+def _decisive(pair: PairExplanation) -> str:
     """Name the fact that determined a join's joinability."""
     join, probabilities = pair.join, [each.probability for each in pair.references]
     if join and join.further:
@@ -71,7 +71,7 @@ def _role(join: Join) -> str:
     return f"{join.role.value}{referred}{further}"
 
 
-def _column_line(column: ColumnAccount) -> str:
+def _column_line(column: ColumnExplanation) -> str:
     kind = "a key column" if column.is_key else f"no key column: {column.obstacle}"
     return (
         f"{column.column} is {kind} ({column.type}, {column.distinct:,} distinct values in "
@@ -80,7 +80,7 @@ def _column_line(column: ColumnAccount) -> str:
     )
 
 
-def _facts(pair: PairAccount) -> Iterator[str]:
+def _facts(pair: PairExplanation) -> Iterator[str]:
     if said := pair.catalog.descriptions:
         yield f"Catalog and people: {', '.join(said)}"
     for reference in pair.references:
@@ -102,7 +102,7 @@ def _verification(evidence: Evidence | None) -> str:
     )
 
 
-def _signals(pair: PairAccount) -> str:
+def _signals(pair: PairExplanation) -> str:
     rows = [
         (each.name, f"{each.measured:.2f}", f"{each.alone:.2f}", each.source)
         for each in pair.signals
@@ -113,7 +113,7 @@ def _signals(pair: PairAccount) -> str:
     return tabulate(rows, headers=headers, disable_numparse=True)
 
 
-def _rank_line(each: RankAccount) -> str:
+def _rank_line(each: RankExplanation) -> str:
     by = f"found by {', '.join(each.found_by)}" if each.found_by else "not found"
     # Of what was found, only rejected pairs are removed.
     none = "removed from the candidates as rejected" if each.found_by else "no candidate"
@@ -126,7 +126,7 @@ def _rank_line(each: RankAccount) -> str:
     )
 
 
-def as_record(account: PairAccount | ColumnAccount) -> dict[str, Any]:
+def as_record(account: PairExplanation | ColumnExplanation) -> dict[str, Any]:
     """Convert an explanation to a dictionary that can be written as JSON.
 
     Columns are represented by their names.

@@ -92,7 +92,7 @@ def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 
 
-def own(graph: DataHubGraph, urn: str, *, owner: str) -> None:
+def assign_owner(graph: DataHubGraph, urn: str, *, owner: str) -> None:
     """Make a person the technical owner of a join.
 
     Args:

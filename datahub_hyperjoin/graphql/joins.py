@@ -229,7 +229,7 @@ class CatalogJoin:
         )
 
 
-def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
+def with_left_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
     """Return a join with the given table on the left.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_joins
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -37,7 +37,7 @@ def joins_of_dataset(
     """
     joins = read_joins(search(graph, "joins_of_dataset", dataset=dataset, hidden=hidden))
     table = table_id(dataset)
-    return best_first(from_table(join, table) for join in joins if join.strength >= min_score)
+    return best_first(with_left_table(join, table) for join in joins if join.strength >= min_score)
 
 
 def joins_of_column(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
-from datahub_hyperjoin.graphql.joins import from_table
+from datahub_hyperjoin.graphql.joins import with_left_table
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.domains import Domain, find_domains
@@ -216,7 +216,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         ),
         translations=_translations(shown, statements),
         exports=choose_exports(
-            [from_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
+            [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
         ),
         examples=list_examples(joins, column_profiles, columns) if values else {},
         compared=_compared(shown),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing
 from datahub_hyperjoin.wording import join_with_and, number_of
 
@@ -26,7 +26,7 @@ def describe_reading(
     folder = config.catalog.folder
     if folder and FOLDER_KEY not in listings:
         parts = [f"the demonstration lake, which it writes to {folder}", *parts]
-    parts += [f"the catalog of {in_short(url)} as {owner}" for url, owner in servers.items()]
+    parts += [f"the catalog of {redact(url)} as {owner}" for url, owner in servers.items()]
     return f"It reads {join_with_and(parts)}."
 
 
@@ -49,7 +49,7 @@ def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:
     if kind == "file":
         target = f"the file {sink['config']['filename']}"
     elif kind == "datahub-rest":
-        target = f"DataHub at {in_short([*servers][-1])}"
+        target = f"DataHub at {redact([*servers][-1])}"
     else:
         target = f"the sink `{kind}`"
     return f"joins to {target}{f' as pipeline `{name}`' if name else ''}"

@@ -22,7 +22,7 @@ from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 
 _TIMEOUT = 3.0
 """Seconds in which a server has to answer."""
@@ -62,7 +62,7 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
         build = UnusableServerError.refusing if has_token else UnusableServerError.closed
         raise build(key, reason) from error
     except (ConfigurationError, HyperJoinError) as error:
-        raise UnusableServerError.unreached(key, in_short(str(error), token)) from error
+        raise UnusableServerError.unreached(key, redact(str(error), token)) from error
     except (RequestException, ValueError) as error:
         raise UnusableServerError.unreached(key, explain(error, token)) from error
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from datahub_hyperjoin.hosts import host_names, is_own
+from datahub_hyperjoin.hosts import host_names, is_loopback
 from datahub_hyperjoin.service.errors import ExposedServiceError, SharedSignInError
 
 _PORTS = {"http": 80, "https": 443}
@@ -40,7 +40,7 @@ class Address:
         own = [f"http://{name}:{port}" for name in host_names(host)]
         origin, path = site_of("--url", url) if url else ("", "")
         address = cls(origins=(*([origin] if url else []), *own), path=path)
-        is_private = is_own(urlsplit(url).hostname or "") if url else is_own(host)
+        is_private = is_loopback(urlsplit(url).hostname or "") if url else is_loopback(host)
         if not (is_private or address.is_encrypted):
             raise ExposedServiceError.without_tls(host)
         return address

@@ -33,14 +33,14 @@ _HEADERS = {
 }
 
 
-def policy(nonce: str, frames: str) -> str:
+def content_security_policy(nonce: str, frames: str) -> str:
     """Return the Content-Security-Policy header of a response.
 
     Args:
         nonce: The secret that marks the answer's own scripts and styles.
         frames: The origin that may show the answer in a frame, or `'none'`.
 
-    >>> policy("n", "http://localhost:9002").split("; ")[-1]
+    >>> content_security_policy("n", "http://localhost:9002").split("; ")[-1]
     'frame-ancestors http://localhost:9002'
     """
     return "; ".join(
@@ -75,7 +75,7 @@ class SecureHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                headers["Content-Security-Policy"] = policy(nonce, self._frames)
+                headers["Content-Security-Policy"] = content_security_policy(nonce, self._frames)
             await send(message)
 
         if scope["type"] == "http":

@@ -2,6 +2,6 @@
 
 from datahub_hyperjoin.sql.find import LakeInSql
 from datahub_hyperjoin.sql.run import run_joins
-from datahub_hyperjoin.sql.stage import state_joins
+from datahub_hyperjoin.sql.stage import find_join_sql
 
-__all__ = ["LakeInSql", "run_joins", "state_joins"]
+__all__ = ["LakeInSql", "find_join_sql", "run_joins"]

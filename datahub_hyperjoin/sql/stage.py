@@ -19,7 +19,7 @@ from datahub_hyperjoin.statements import JoinedColumns, Statement
 _RESULTS = "statements"
 
 
-def state_joins(
+def find_join_sql(
     joins: Sequence[Join | CrosswalkJoin],
     lake: LakeInSql,
     *,

@@ -91,7 +91,7 @@ def _smallest(
     return 1 - values[order], vectors[:, order]
 
 
-def pin_basis(
+def canonical_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
     """From any basis of an eigenspace, compute a basis that is the same in every run.
@@ -143,7 +143,7 @@ def laplacian_eigenvectors(
         values, vectors = _smallest(linked[named][:, named], count + 1)
         cuts = np.flatnonzero(np.diff(values[1:]) > _EQUAL) + 1
         spaces = np.split(vectors[:, 1:], cuts, axis=1)
-        pinned = [vector for space in spaces for vector in pin_basis(space)][:count]
+        pinned = [vector for space in spaces for vector in canonical_basis(space)][:count]
         positions[members[named], : len(pinned)] = np.stack(pinned, axis=1)
     return positions
 

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
 from datahub_hyperjoin.model.llm.reply import FailureKind, Reply
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 
 _MAX_BYTES = 1 << 20
 """Maximum size of an answer."""
@@ -58,7 +58,7 @@ class Client:
                 max_retries=0,
             )
         except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-            raise NoReplyError.misconfigured(in_short(str(error))) from error
+            raise NoReplyError.misconfigured(redact(str(error))) from error
 
     def close(self) -> None:
         """Close all connections."""

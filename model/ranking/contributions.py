@@ -8,7 +8,7 @@ from jaxtyping import Float32
 
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.ranking.noisy_or import combine, weigh
+from datahub_hyperjoin.model.ranking.noisy_or import combine, probabilities_by_signal
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, build_scorer
 from datahub_hyperjoin.tables import Pair
 
@@ -51,7 +51,7 @@ def list_contributions(
     both = (ends, ends[:, ::-1])
     ways = [scorer.measure(way[:, :1], way[:, 1:]) for way in both]
     together = np.maximum(*(combine(way, scorer.strengths)[:, 0, 0] for way in ways))
-    there, back = (weigh(way, scorer.strengths) for way in ways)
+    there, back = (probabilities_by_signal(way, scorer.strengths) for way in ways)
     alone = {name: np.maximum(there[name], back[name])[:, 0, 0] for name in there}
     return {
         pair: Contributions(

@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.roles.name_clues import (
     NameClues,
     Words,
     compare_names,
-    meaning,
+    meaningful_words,
     stems,
 )
 from datahub_hyperjoin.model.roles.row_products import row_products
@@ -88,7 +88,7 @@ class NameFeatures:
         self._types = np.array([profile.type.value for profile in lake.profiles], dtype=object)
         words = [stems(profile.id.path) for profile in lake.profiles]
         self._words = np.array([len(name) for name in words], dtype=np.float64)
-        self._marked = self._words > [len(meaning(name)) for name in words]
+        self._marked = self._words > [len(meaningful_words(name)) for name in words]
         self._schemas = _Schemas(lake, words)
 
     def of(

@@ -155,7 +155,7 @@ def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure
     return np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
 
 
-def weigh(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
+def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
     """For each signal alone, compute how probable a join is.
 
     Args:
@@ -200,7 +200,7 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     Returns:
         Scores in [0, 1].
     """
-    by = weigh(signals, strengths)
+    by = probabilities_by_signal(signals, strengths)
     not_by_values = (1 - by["containment"]) * (1 - by["ochiai"]) * (1 - by["cells"])
     # Equal names support texts, but for numbers they only decide how far values are believed.
     not_by_text = not_by_values * (1 - by["names"])

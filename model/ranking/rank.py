@@ -14,6 +14,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.calibration import Calibration
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
+from datahub_hyperjoin.model.ranking.decision_scoring import correct_with_decisions
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
@@ -22,8 +23,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
     score_pairs,
 )
 from datahub_hyperjoin.model.ranking.rerank import select_coherent
-from datahub_hyperjoin.model.ranking.taught_scoring import teach
-from datahub_hyperjoin.model.ranking.tree_scoring import correct
+from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
 
 _CHUNK = 128
 """Queries ranked at once; memory grows with the number of their candidates."""
@@ -79,7 +79,9 @@ def _build_scorers(
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
         return signals, signals
-    return signals, correct(signals, index, candidates, by_network=method.network_correction)
+    return signals, correct_with_trees(
+        signals, index, candidates, by_network=method.network_correction
+    )
 
 
 def _score_among(
@@ -172,7 +174,7 @@ class Ranker:
             decided = DecidedPairs.from_priors(priors, corrected)
             calibration = decided.calibration
             if config.setting.decision_effects:
-                scorer = teach(corrected, decided, unaware, candidates)
+                scorer = correct_with_decisions(corrected, decided, unaware, candidates)
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:

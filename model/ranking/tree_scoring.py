@@ -148,7 +148,7 @@ class TreeScorer(PairScorer):
         return scores, rows.reshape(*first.shape, -1)
 
 
-def correct(
+def correct_with_trees(
     scorer: PairScorer,
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import meaning, stems
+from datahub_hyperjoin.model.roles.name_clues import meaningful_words, stems
 
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
@@ -28,7 +28,7 @@ class KeyClues:
 
 def _is_own(title: str, name: str) -> bool:
     words = stems(name)
-    return bool(words) and {*meaning(words)} <= {*stems(title)}
+    return bool(words) and {*meaningful_words(words)} <= {*stems(title)}
 
 
 def find_key_clues(

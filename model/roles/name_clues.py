@@ -105,7 +105,7 @@ def stems(name: str) -> Words:
     return tuple(noun_stem(word) for word in tokens(name))
 
 
-def meaning(words: Words) -> Words:
+def meaningful_words(words: Words) -> Words:
     """Drop the words of a name that carry no meaning, such as `id` and `code`.
 
     Args:
@@ -182,7 +182,7 @@ def compare_names(
     """
     tables = [stems(title) for title in lake.titles]
     columns = [stems(profile.id.path) for profile in lake.profiles]
-    meanings = [meaning(words) for words in columns]
+    meanings = [meaningful_words(words) for words in columns]
     weigher = _Trigrams(tables, meanings)
     of_tables, of_columns = weigher.incidence(tables), weigher.incidence(meanings)
     of_both = (of_columns + of_tables[lake.table_of]).sign().tocsr()
@@ -229,7 +229,7 @@ class _Spellings:
         common = table_prefixes(tables)
         full, short = map(_joined, tables), (_joined(_without(common, name)) for name in tables)
         titles, briefs = list(full), list(short)
-        meanings = [meaning(words) for words in columns]
+        meanings = [meaningful_words(words) for words in columns]
         names = [_joined(words) for words in meanings]
         pairs = list(zip(lake.table_of.tolist(), names, strict=True))
         self._table_of, self._numbers = lake.table_of, dict[str, int]()

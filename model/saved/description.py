@@ -69,7 +69,7 @@ def find_damage(folder: Path) -> str:
     return next(damaged, "")
 
 
-def against_replacing(folder: Path) -> str:
+def obstacle_to_saving(folder: Path) -> str:
     """Return the reason why a model must not overwrite a folder's files; empty if it may.
 
     Args:

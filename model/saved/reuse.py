@@ -85,7 +85,7 @@ def _start_of(config: ModelConfig) -> str:
     return str(describe_model(config.start).get("start" if same else "fingerprint", ""))
 
 
-def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
+def build_initial_model(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
     """Create a new model for training, or adapt a saved model to the lake.
 
     Args:

@@ -67,7 +67,7 @@ def _abbreviate(token: str, random: np.random.Generator) -> str:
     return token[0] + "".join(letter for letter in token[1:] if letter not in "aeiou")
 
 
-def rename(name: str, random: np.random.Generator) -> str:
+def vary_name(name: str, random: np.random.Generator) -> str:
     """Change a column's name at random, but keep its meaning.
 
     Args:

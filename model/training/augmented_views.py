@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Features, Featurizer, pool
 from datahub_hyperjoin.model.network.hin import UNSEEN, Batch
-from datahub_hyperjoin.model.signals.variants import rename
+from datahub_hyperjoin.model.signals.variants import vary_name
 from datahub_hyperjoin.model.training.corruption import corrupt
 from datahub_hyperjoin.model.training.pair_sampling import (
     find_negatives,
@@ -160,7 +160,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
     variant = index.naming.variants.get(column)
     if variant is not None and random.random() < _FROM_LLM:
         return variant
-    return rename(index.lake.profiles[column].id.path, random)
+    return vary_name(index.lake.profiles[column].id.path, random)
 
 
 def _rename_tables(
@@ -175,7 +175,7 @@ def _rename_tables(
     def rewrite(title: str) -> str:
         if random.random() < _OPAQUE * method.corruption:
             return f"t{random.integers(10**5)}"
-        return rename(title, random) if method.name_variants else title
+        return vary_name(title, random) if method.name_variants else title
 
     return {table: rewrite(titles[table]) for table in np.unique(tables).tolist()}
 

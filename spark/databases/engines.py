@@ -14,7 +14,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from typing_extensions import Self
 
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _MILLISECONDS = 1000
@@ -48,7 +48,7 @@ def database_error_text(error: SQLAlchemyError) -> str:
     lines = str(getattr(error, "orig", None) or error).splitlines()
     # PostgreSQL's driver asks whether the server is running; the caller says what to check.
     said = [line.strip() for line in lines if not line.endswith("?")]
-    return in_short("; ".join(filter(None, said or lines)))
+    return redact("; ".join(filter(None, said or lines)))
 
 
 def system_of(engine: Engine) -> str:
@@ -94,7 +94,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> En
             url = url.set(password=database.password.get_secret_value())
         engine = create_engine(url, pool_size=connections, max_overflow=0, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, TypeError) as error:
-        raise UnreachableDatabaseError.because(connection, in_short(str(error))) from None
+        raise UnreachableDatabaseError.because(connection, redact(str(error))) from None
     except ModuleNotFoundError as error:
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None
 

@@ -26,7 +26,7 @@ from datahub_hyperjoin.locations import (
     WorkbookSheet,
     is_remote,
 )
-from datahub_hyperjoin.redact import in_short
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
 from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
@@ -158,7 +158,7 @@ def spark_error_text(error: Exception) -> str:
     """
     lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(_PY4J_PREFIX)]
-    return in_short(lines[0] if lines else type(error).__name__)
+    return redact(lines[0] if lines else type(error).__name__)
 
 
 def is_lost_worker(error: Exception) -> bool:

@@ -3,9 +3,9 @@
 from chains import N_N, domain, join
 
 from datahub_hyperjoin.agents.answers import (
+    answer_none_safe,
     assess_join,
     list_joins_of,
-    none_is_safe,
     sql_of,
     suggest_safe_joins,
 )
@@ -80,7 +80,7 @@ def test_several_joins_of_the_same_datasets_are_a_choice() -> None:
 
 
 def test_without_a_safe_join_the_answer_says_why() -> None:
-    assert none_is_safe("orders", [NOTES], min_score=MIN_SCORE) == {
+    assert answer_none_safe("orders", [NOTES], min_score=MIN_SCORE) == {
         "answer": "no safe join known",
         "of": "orders",
         "next": "Do not join them on a guess: ask the user, or a person who may accept a join",

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from chains import join
 
-from datahub_hyperjoin.agents.statement import write_path
+from datahub_hyperjoin.agents.statement import write_path_sql
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -41,7 +41,7 @@ def test_a_path_runs_with_names_that_need_quotes(database: duckdb.DuckDBPyConnec
     to_country = replace(
         joined((end("order", "Country Code"), end("countries", "label"))), via=codes
     )
-    statement = write_path([to_order, to_country])
+    statement = write_path_sql([to_order, to_country])
     assert statement == (
         'SELECT * FROM refunds AS t1 JOIN "order" AS t2 ON t1."order" = t2.id '
         'JOIN codes AS t3 ON t2."Country Code" = t3.code '
@@ -57,14 +57,14 @@ def test_all_columns_of_a_composite_key_are_compared(
         (end("order", "customer"), end("countries", "customer")),
         (end("order", "Country Code"), end("countries", "label")),
     )
-    assert database.sql(write_path([key])).fetchall() == []
-    assert 't1.customer = t2.customer AND t1."Country Code" = t2.label' in write_path([key])
+    assert database.sql(write_path_sql([key])).fetchall() == []
+    assert 't1.customer = t2.customer AND t1."Country Code" = t2.label' in write_path_sql([key])
 
 
 def test_a_table_may_join_with_itself(database: duckdb.DuckDBPyConnection) -> None:
     own = joined((end("order", "id"), end("order", "customer")))
-    assert "t1.id = t2.customer" in write_path([own])
-    assert database.sql(write_path([own])).fetchall() == []
+    assert "t1.id = t2.customer" in write_path_sql([own])
+    assert database.sql(write_path_sql([own])).fetchall() == []
 
 
 @pytest.mark.parametrize(("platform", "table", "written"), [
@@ -75,7 +75,7 @@ def test_a_table_may_join_with_itself(database: duckdb.DuckDBPyConnection) -> No
 ])  # fmt: skip
 def test_names_are_written_as_the_platform_does(platform: str, table: str, written: str) -> None:
     pair = (end(table, "id", platform), end("b", "id", platform))
-    assert written in write_path([joined(pair)])
+    assert written in write_path_sql([joined(pair)])
 
 
 @pytest.mark.parametrize("impossible", [
@@ -85,5 +85,5 @@ def test_names_are_written_as_the_platform_does(platform: str, table: str, writt
 ])  # fmt: skip
 def test_there_is_no_statement_that_would_return_other_rows(impossible: CatalogJoin) -> None:
     good = joined((end("b", "id"), end("c", "id")))
-    assert write_path([impossible]) == write_path([impossible, good]) == ""
-    assert write_path([good]) != ""
+    assert write_path_sql([impossible]) == write_path_sql([impossible, good]) == ""
+    assert write_path_sql([good]) != ""

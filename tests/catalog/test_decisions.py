@@ -16,10 +16,10 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.decisions import (
     Decision,
+    copy_to_new_names,
     decisions_of_column,
     decisions_on,
     deleted_composites,
-    follow,
     merge_decisions,
     read_decisions,
 )
@@ -112,7 +112,7 @@ def test_a_decision_about_several_columns_follows_a_renamed_table() -> None:
     moved = tuple(
         pair_of(replace(one, table=new), other) for one, other in ((CODE, ORIGIN), (NAME, CARRIER))
     )
-    assert follow({(PAIR, OTHER): NO}, {AIRPORTS: new}) == {(PAIR, OTHER): NO, moved: NO}
+    assert copy_to_new_names({(PAIR, OTHER): NO}, {AIRPORTS: new}) == {(PAIR, OTHER): NO, moved: NO}
 
 
 def test_a_decision_names_the_tagger_or_else_the_first_owner() -> None:

@@ -12,7 +12,7 @@ from datahub_hyperjoin.catalog.filed_decisions import (
     joins_decided,
     warn_of_unknown_columns,
 )
-from datahub_hyperjoin.catalog.without_server import describe_without_server
+from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.relationship_aspect import columns_urn
@@ -169,7 +169,7 @@ def test_without_a_server_the_file_is_all_that_is_known(warn: Warn, warnings: Wa
         right_columns=("org", "y"),
         verdict=Verdict.REJECTED,
     )
-    catalog = describe_without_server(tables, [written(), both, written("gone.csv")], warn)
+    catalog = build_catalog_without_server(tables, [written(), both, written("gone.csv")], warn)
     assert catalog.facts.accepted == {PAIR}
     assert catalog.facts.of(PAIR).descriptions == ("accepted by people",)
     pairs = [

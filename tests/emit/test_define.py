@@ -7,7 +7,7 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.emit.define import define
+from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.urns import ACCEPTED, CONFIRMED_JOINS, REJECTED_JOINS, property_urn
@@ -25,7 +25,7 @@ def gms(request: pytest.FixtureRequest) -> Iterator[Gms]:
 
 def write(gms: Gms) -> None:
     for proposals in (define_tags(), define_properties(NAMESPACE)):
-        assert list(define(proposals, gms.graph())) == []
+        assert list(create_missing_definitions(proposals, gms.graph())) == []
 
 
 def test_definitions_are_committed_at_once_and_once(gms: Gms) -> None:
@@ -70,7 +70,7 @@ def test_people_can_see_and_fill_their_properties_on_columns(gms: Gms, urn: str)
 def test_a_server_that_does_not_tell_what_it_has_keeps_it(gms: Gms) -> None:
     gms.put(ACCEPTED, TagPropertiesClass(name="yes"))
     gms.fail("batchGet", status=400, times=99)
-    assert list(define(define_tags(), gms.graph(openapi_ingestion=False))) == []
+    assert list(create_missing_definitions(define_tags(), gms.graph(openapi_ingestion=False))) == []
     tag = gms.get(ACCEPTED, TagPropertiesClass)
     assert tag
     assert tag.name == "yes"
@@ -79,4 +79,4 @@ def test_a_server_that_does_not_tell_what_it_has_keeps_it(gms: Gms) -> None:
 def test_a_server_that_refuses_is_quoted(gms: Gms) -> None:
     gms.fail("POST /aspects|POST /openapi/v3/entity/tag$", status=401, times=99, message="Not you")
     with pytest.raises(RefusedError, match=r"-high: .*Not you\. Grant the owner of the sink"):
-        list(define(define_tags(), gms.graph()))
+        list(create_missing_definitions(define_tags(), gms.graph()))

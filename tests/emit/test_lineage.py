@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.config import LineageForm
-from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct_joins, emit_lineage
+from datahub_hyperjoin.emit.lineage import Edge, Lineage, build_lineage, emit_lineage
 from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -107,14 +107,14 @@ def test_lineage_leads_from_the_referenced_column(
     role: Role, referenced: ColumnId, make_join: MakeJoin
 ) -> None:
     join = replace(make_join(A, B, 0.9), role=role, referenced=referenced)
-    (edge,) = direct_joins([join], {}).edges
+    (edge,) = build_lineage([join], {}).edges
     assert (edge.upstream, edge.downstream) == (referenced, join.referring)
 
 
 def test_each_pair_of_a_composite_key_is_an_edge(make_join: MakeJoin) -> None:
     season, year = ColumnId(A.table, "season"), ColumnId(B.table, "year")
     join = replace(oriented(make_join(A, B, 0.9), UNIQUE_RIGHT), further=((season, year),))
-    edges = direct_joins([join], {}).edges
+    edges = build_lineage([join], {}).edges
     assert [(edge.upstream, edge.downstream) for edge in edges] == [(B, A), (year, season)]
 
 
@@ -124,17 +124,17 @@ def test_siblings_and_columns_of_one_domain_are_no_lineage(
     role: Role, cardinality: Cardinality, make_join: MakeJoin
 ) -> None:
     join = replace(oriented(make_join(A, B, 0.9), cardinality), role=role, referenced=None)
-    assert direct_joins([join], {}) == Lineage()
+    assert build_lineage([join], {}) == Lineage()
 
 
 def test_joins_without_a_direction_are_no_lineage(make_join: MakeJoin) -> None:
     many = oriented(make_join(A, B, 0.9), Cardinality.MANY_MANY)
     itself = oriented(make_join(A, ColumnId(A.table, "parent"), 0.9), UNIQUE_LEFT)
-    assert direct_joins([many, itself], {}) == Lineage()
+    assert build_lineage([many, itself], {}) == Lineage()
 
 
 def test_the_worst_join_of_a_circle_is_left_out(chain: list[Join]) -> None:
-    found = direct_joins(chain, {})
+    found = build_lineage(chain, {})
     assert [(edge.upstream, edge.downstream) for edge in found.edges] == [(A, B), (B, C)]
     assert [edge.confidence for edge in found.edges] == [0.9124, 0.8]
     assert found.skipped_cycles == 1
@@ -149,19 +149,19 @@ def test_the_worst_join_of_a_circle_is_left_out(chain: list[Join]) -> None:
     ],
 )
 def test_what_flows_already_flows_no_other_way(existing: Existing, make_join: MakeJoin) -> None:
-    found = direct_joins([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing)
+    found = build_lineage([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing)
     assert found == Lineage(skipped_cycles=1)
 
 
 def test_lineage_that_starts_from_no_column_is_no_obstacle(make_join: MakeJoin) -> None:
     existing = column_flow([dataset_urn(B.table), "urn:li:tag:odd", "odd"], A)
-    assert direct_joins([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing).edges
+    assert build_lineage([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing).edges
 
 
 def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin) -> None:
     other = ColumnId(B.table, "code")
     joins = [oriented(make_join(A, column, 0.9), UNIQUE_LEFT) for column in (B, other, C)]
-    found = direct_joins(joins, flow((A.table, C.table)))
+    found = build_lineage(joins, flow((A.table, C.table)))
     assert {(edge.downstream, edge.adds_table) for edge in found.edges} == {
         (B, True),
         (other, True),
@@ -173,8 +173,8 @@ def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin
 
 
 def test_lineage_of_columns_only_has_no_edge_between_tables(chain: list[Join]) -> None:
-    columns_only = direct_joins(chain, {}, form=LineageForm.COLUMNS)
-    both = direct_joins(chain, {})
+    columns_only = build_lineage(chain, {}, form=LineageForm.COLUMNS)
+    both = build_lineage(chain, {})
     assert columns_only.skipped_cycles == both.skipped_cycles
     assert [replace(edge, adds_table=True) for edge in columns_only.edges] == list(both.edges)
     for unit in emit_lineage(columns_only.edges):
@@ -189,7 +189,7 @@ def test_the_query_of_the_best_join_is_on_the_edge_between_tables(
     worse = oriented(make_join(A, B, 0.8), UNIQUE_LEFT)
 
     def table_edge(*queries: str) -> dict[str, Any]:
-        edges = direct_joins([worse, best], {}, queries=queries).edges
+        edges = build_lineage([worse, best], {}, queries=queries).edges
         (unit,) = map(describe, emit_lineage(edges))
         value: dict[str, Any] = unit["value"][0]["value"]
         return value
@@ -201,20 +201,20 @@ def test_the_query_of_the_best_join_is_on_the_edge_between_tables(
 
 def test_lineage_is_written_as_agreed(chain: list[Join], describe: Describe) -> None:
     both = oriented(replace(chain[0], joinability=0.75), UNIQUE_LEFT)
-    found = list(map(describe, emit_lineage(direct_joins([*chain, both], {}).edges)))
+    found = list(map(describe, emit_lineage(build_lineage([*chain, both], {}).edges)))
     if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
         GOLDEN.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 def test_lineage_is_never_ours_to_delete(chain: list[Join]) -> None:
-    units = list(emit_lineage(direct_joins(chain, {}).edges))
+    units = list(emit_lineage(build_lineage(chain, {}).edges))
     assert len({unit.id for unit in units}) == len(units) == 2
     assert not any(unit.is_primary_source for unit in units)
 
 
 def test_datahub_itself_would_write_the_same(chain: list[Join], describe: Describe) -> None:
-    edge, *_ = direct_joins(chain, {}).edges
+    edge, *_ = build_lineage(chain, {}).edges
     (unit,) = map(describe, emit_lineage([edge]))
     upstream = UpstreamClass.from_obj(unit["value"][0]["value"], tuples=True)
     assert upstream.validate()
@@ -235,7 +235,7 @@ def test_datahub_itself_would_write_the_same(chain: list[Join], describe: Descri
 
 def test_the_order_of_joins_changes_nothing(chain: list[Join]) -> None:
     even = [replace(join, joinability=0.8) for join in chain]
-    assert direct_joins(even, {}) == direct_joins(even[::-1], {})
+    assert build_lineage(even, {}) == build_lineage(even[::-1], {})
 
 
 shares = st.floats(0, 1)
@@ -273,7 +273,7 @@ def test_no_edge_of_ours_lies_on_a_circle(
 ) -> None:
     # What is there already may well go round in circles.
     existing = flow(*already)
-    edges = direct_joins(joins, existing).edges
+    edges = build_lineage(joins, existing).edges
     ours = set(map(between, edges))
     flows = nx.DiGraph(known(existing) | ours)
     for circle in nx.simple_cycles(flows):
@@ -285,7 +285,7 @@ def test_every_join_is_an_edge_or_has_a_reason(
     joins: list[Join], already: list[tuple[TableId, TableId]]
 ) -> None:
     existing = flow(*already)
-    found = direct_joins(joins, existing)
+    found = build_lineage(joins, existing)
     directed = [
         join for join in joins if join.role.is_directed and join.left.table != join.right.table
     ]

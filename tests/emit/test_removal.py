@@ -35,7 +35,7 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from datahub_hyperjoin.emit.define import define
+from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.patches import (
@@ -82,7 +82,7 @@ class Warnings:
 @pytest.fixture(params=["1.5.0", "1.6.0", "1.7.0"])
 def gms(request: pytest.FixtureRequest) -> Iterator[Gms]:
     with Gms(request.param) as double:
-        assert list(define(define_properties(NAMESPACE), double.graph())) == []
+        assert list(create_missing_definitions(define_properties(NAMESPACE), double.graph())) == []
         yield double
 
 

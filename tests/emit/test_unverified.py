@@ -9,7 +9,7 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
-from datahub_hyperjoin.emit.lineage import direct_joins
+from datahub_hyperjoin.emit.lineage import build_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.graphql.joins import best_first
@@ -115,5 +115,5 @@ def test_lists_show_it_after_all_that_was_verified() -> None:
 
 
 def test_it_is_no_lineage_unless_the_catalog_confirms_it() -> None:
-    assert direct_joins([JOIN], {}).edges == ()
-    assert len(direct_joins([DECLARED], {}).edges) == 1
+    assert build_lineage([JOIN], {}).edges == ()
+    assert len(build_lineage([DECLARED], {}).edges) == 1

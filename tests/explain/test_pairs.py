@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.explain import PairAccount, as_record, describe_pair
+from datahub_hyperjoin.explain import PairExplanation, as_record, describe_pair
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
 from deciding import (
@@ -22,7 +22,7 @@ from deciding import (
 from explained import Run, run_on
 
 
-def objection(account: PairAccount) -> str:
+def objection(account: PairExplanation) -> str:
     assert account.join is None
     text = describe_pair(account)
     assert f"Not suggested: {account.objection}\n" in text

@@ -15,7 +15,7 @@ from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.saved.checkpoint import load_model, save
-from datahub_hyperjoin.model.saved.reuse import begin
+from datahub_hyperjoin.model.saved.reuse import build_initial_model
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
@@ -144,7 +144,7 @@ def models() -> Iterator[Try]:
         method = replace(OURS, dimension=16, heads=4)
         config = ModelConfig(path=folder, setting=method, network=NetworkConfig(width=32))
         index = build_lake_index(lake, config, CatalogFacts())
-        save(begin(index, config, Path(name)), folder, config)
+        save(build_initial_model(index, config, Path(name)), folder, config)
         load_model(folder, config)
         contents = {file: file.read_bytes() for file in folder.iterdir()}
 

@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.graphql import accept, find_join, own, reject
+from datahub_hyperjoin.graphql import accept, assign_owner, find_join, reject
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, role_urn
@@ -111,7 +111,7 @@ def test_an_unknown_join_cannot_be_accepted(shop: Shop) -> None:
 def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
     ann = "urn:li:corpuser:ann"
     shop.gms.put(ann, CorpUserInfoClass(active=True))
-    own(shop.graph, urn, owner=ann)
+    assign_owner(shop.graph, urn, owner=ann)
     stored = shop.gms.get(urn, OwnershipClass)
     assert stored is not None
     assert [owner.owner for owner in stored.owners] == [ann]
@@ -121,4 +121,4 @@ def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
 def test_an_unknown_owner_is_refused(shop: Shop, urn: str) -> None:
     expected = r"^DataHub refuses own_join: addOwner: .*ghost.*\. Check that the URNs exist"
     with pytest.raises(DeniedError, match=expected):
-        own(shop.graph, urn, owner="urn:li:corpuser:ghost")
+        assign_owner(shop.graph, urn, owner="urn:li:corpuser:ghost")

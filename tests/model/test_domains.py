@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
-from datahub_hyperjoin.model.domains import find_domains, without_cliques
+from datahub_hyperjoin.model.domains import drop_redundant_joins, find_domains
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId, pair_of
 from datahub_hyperjoin.value_forms import ValueForm
 
@@ -152,7 +152,7 @@ def test_a_domain_is_published_as_a_star() -> None:
     joins = clique(range(5))
     domains = find_domains(joins)
     (centre,) = (domain.representative for domain in domains)
-    kept = without_cliques(joins, domains)
+    kept = drop_redundant_joins(joins, domains)
     assert len(kept) == 4
     assert all(centre in {each.left, each.right} for each in kept)
 
@@ -160,7 +160,7 @@ def test_a_domain_is_published_as_a_star() -> None:
 def test_joins_outside_of_domains_are_all_published() -> None:
     reference = replace(join(0, 9), role=Role.REFERENCE, referenced=column(9))
     joins = [reference, *clique(range(3)), join(20, 21)]
-    kept = without_cliques(joins, find_domains(joins))
+    kept = drop_redundant_joins(joins, find_domains(joins))
     assert kept[0] == reference
     assert kept[-1] == join(20, 21)
     assert len(kept) == 4
@@ -169,7 +169,7 @@ def test_joins_outside_of_domains_are_all_published() -> None:
 def test_what_people_confirmed_is_always_published() -> None:
     accepted = CatalogEvidence(verdict=Verdict.ACCEPTED)
     joins = [replace(each, catalog=accepted) for each in clique(range(4))]
-    assert without_cliques(joins, find_domains(joins)) == tuple(joins)
+    assert drop_redundant_joins(joins, find_domains(joins)) == tuple(joins)
 
 
 graphs = st.sets(
@@ -182,7 +182,7 @@ graphs = st.sets(
 def test_a_star_connects_just_what_was_connected(pairs: set[tuple[int, int]]) -> None:
     joins = [join(*ends, 0.5 + sum(ends) / 100) for ends in sorted(pairs)]
     domains = find_domains(joins)
-    kept = without_cliques(joins, domains)
+    kept = drop_redundant_joins(joins, domains)
     assert components(joins) == components(kept)
     for domain in domains:
         inner = [each for each in kept if {each.left, each.right} <= {*domain.members}]

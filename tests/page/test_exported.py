@@ -7,7 +7,7 @@ from pages import EVIDENCE, FLIGHTS, PLANES, TEAMS, column, join, refers, undecl
 
 from datahub_hyperjoin.export import ExportFormat, LeftOut, export_joins
 from datahub_hyperjoin.graphql import CatalogJoin, catalog_join
-from datahub_hyperjoin.graphql.joins import from_table
+from datahub_hyperjoin.graphql.joins import with_left_table
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
 from datahub_hyperjoin.page.exported import choose_exports
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
@@ -27,7 +27,7 @@ DOMAIN = undeclared(TEAMS, FLIGHTS)
 
 
 def shown(join: Join) -> CatalogJoin:
-    return from_table(catalog_join(join), join.left.table)
+    return with_left_table(catalog_join(join), join.left.table)
 
 
 def test_the_choice_is_that_of_the_command() -> None:

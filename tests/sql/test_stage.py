@@ -11,7 +11,7 @@ import pytest
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.sql import LakeInSql, state_joins
+from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Table
@@ -57,7 +57,7 @@ def stated(
     joins: list[Join], tables: list[Table], folder: Path | None, timeout: float = 60
 ) -> tuple[dict[JoinedColumns, Statement], Counter[str]]:
     progress = Counted()
-    found = state_joins(
+    found = find_join_sql(
         joins,
         LakeInSql(tables={table.id: table for table in tables}),
         store=Store(ProfileConfig(store=folder)),

@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Cardinality, Join
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.sql import LakeInSql, run_joins, state_joins
+from datahub_hyperjoin.sql import LakeInSql, find_join_sql, run_joins
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, Table
 
@@ -222,7 +222,7 @@ def test_a_pair_that_a_crosswalk_connects_has_the_sql_of_both_steps(
     join = make_crosswalk((orders, "beer"), (beers, "code", "name"), (prices, "product"), rows=4)
     other = replace(join.as_join, evidence=replace(join.as_join.measured, rows=9))
     for pair, has_sql in ((join.as_join, True), (other, False)):
-        statements = state_joins(
+        statements = find_join_sql(
             [pair, join],
             LakeInSql(tables={table.id: table for table in (orders, beers, prices)}),
             store=Store(ProfileConfig()),

@@ -11,9 +11,9 @@ from datahub_hyperjoin.model.hypergraph import positions
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.hypergraph.positions import (
+    canonical_basis,
     find_positions,
     laplacian_eigenvectors,
-    pin_basis,
     return_probabilities,
 )
 from datahub_hyperjoin.model.lake import Lake
@@ -105,7 +105,7 @@ def test_eigenvectors_follow_the_columns_when_they_are_renumbered(
 def test_the_basis_of_equal_eigenvalues_is_not_the_solver_s() -> None:
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     space = np.linalg.qr(np.random.default_rng(1).normal(size=(7, 3)))[0]
-    one, other = (np.stack(list(pin_basis(basis))) for basis in (space, space @ turn))
+    one, other = (np.stack(list(canonical_basis(basis))) for basis in (space, space @ turn))
     np.testing.assert_allclose(one, other, atol=1e-9)
 
 

@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import CosineScorer, build_scorer
 from datahub_hyperjoin.model.ranking.rank import number_duplicates, rank
-from datahub_hyperjoin.model.ranking.tree_scoring import correct
+from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -233,7 +233,7 @@ def test_joinability_is_the_score_of_a_corrected_noisy_or(index: LakeIndex) -> N
     ranking = RankingConfig(scoring=Scoring.SIGNALS, min_joinability=0.0)
     signals = build_scorer(index, embeddings, Scoring.SIGNALS)
     candidates = find_candidates(index, embeddings, ModelConfig(ranking=ranking))
-    scorer = correct(signals, index, candidates, by_network=True)
+    scorer = correct_with_trees(signals, index, candidates, by_network=True)
     for suggestion in rank(index, embeddings, ModelConfig(ranking=ranking)):
         pair = [index.lake.ids.index(end) for end in (suggestion.query, suggestion.candidate)]
         expected = scorer.score(*np.array(pair)[:, None, None]).item()

@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
     build_scorer,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, correct
+from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, correct_with_trees
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.tables import Pattern
 from handmade import draw, facts_of, lake_of, numbers
@@ -99,7 +99,7 @@ def test_each_kind_of_scorer_has_its_own_correction(index: LakeIndex) -> None:
     candidates = find_candidates(index, vectors, ModelConfig())
 
     def corrected(scorer: PairScorer, lake: LakeIndex) -> PairScorer:
-        return correct(scorer, lake, candidates, by_network=False)
+        return correct_with_trees(scorer, lake, candidates, by_network=False)
 
     assert isinstance(corrected(build_scorer(index, vectors, Scoring.SIGNALS), index), TreeScorer)
     assert isinstance(corrected(build_scorer(index, vectors, Scoring.BLEND), index), TreeScorer)

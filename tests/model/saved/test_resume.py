@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.saved import journal as journals
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import TrainingState
-from datahub_hyperjoin.storage import using
+from datahub_hyperjoin.storage import locking
 from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -214,7 +214,7 @@ def test_a_journal_half_written_is_no_journal(index: LakeIndex, tmp_path: Path) 
     half.parent.mkdir(parents=True)
     half.write_bytes(b"half of")
     assert len(run(index, settings)) == EPOCHS
-    with using({"model.path": tmp_path / "model"}):
+    with locking({"model.path": tmp_path / "model"}):
         assert not half.parent.exists()
     (tmp_path / "model" / ".lock").unlink()
     assert sorted(content(tmp_path / "model")) == [

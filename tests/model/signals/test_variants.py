@@ -1,19 +1,19 @@
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.model.signals.variants import canonical, rename
+from datahub_hyperjoin.model.signals.variants import canonical, vary_name
 
 
 def test_a_variant_keeps_the_first_letter_or_takes_a_synonym() -> None:
     random = np.random.default_rng(0)
-    variants = {rename("shipping_zone", random).lower() for _ in range(200)}
+    variants = {vary_name("shipping_zone", random).lower() for _ in range(200)}
     assert len(variants) > 20
     assert all(variant.startswith("s") for variant in variants)
 
 
 def test_variants_use_synonyms_abbreviations_and_conventions() -> None:
     random = np.random.default_rng(0)
-    variants = {rename("CustomerID", random) for _ in range(500)}
+    variants = {vary_name("CustomerID", random) for _ in range(500)}
     assert {"customer_id", "CustomerId", "customerId", "CUSTOMER_ID"} <= variants
     assert any(variant.lower().startswith("client") for variant in variants)
     assert any(variant.lower().startswith("cstmr") for variant in variants)
@@ -21,7 +21,7 @@ def test_variants_use_synonyms_abbreviations_and_conventions() -> None:
 
 @pytest.mark.parametrize("name", ["", "__", "***"])
 def test_a_name_without_letters_stays(name: str) -> None:
-    assert rename(name, np.random.default_rng(0)) == name
+    assert vary_name(name, np.random.default_rng(0)) == name
 
 
 def test_synonyms_have_one_canonical_name() -> None:

@@ -20,7 +20,7 @@ from datahub_hyperjoin.emit import (
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 
-def read_claims(
+def read_foreign_parts(
     existing: ExistingState,
     publication: Publication,
     last: WrittenState,

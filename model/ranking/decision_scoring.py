@@ -18,11 +18,11 @@ _VARIANCE = 1.5**2
 _KIND_VARIANCE = 1.0
 """Prior variance of the log-odds that decisions about pairs with equal features may add."""
 _MOST = 500
-"""Decisions that teach; of more, those that surprise the score most. Memory grows with columns
-times decisions."""
+"""Decisions that correct scores; of more, those that surprise the score most. Memory grows with
+columns times decisions."""
 
 
-class TaughtScorer(PairScorer):
+class DecisionAwareScorer(PairScorer):
     """A scorer that corrects another scorer with people's decisions about similar pairs.
 
     Args:
@@ -68,7 +68,7 @@ class TaughtScorer(PairScorer):
         return self._scorer.to_probability(scores)
 
 
-def teach(
+def correct_with_decisions(
     scorer: PairScorer,
     decided: DecidedPairs,
     index: LakeIndex,
@@ -104,7 +104,7 @@ def teach(
     if kinds is not None:
         covariance = covariance + _KIND_VARIANCE * kinds.among()
     weights = fit_process(covariance, bounded_logit(probability[surprise]), accepted)
-    return TaughtScorer(scorer, similarity, places, kinds, weights)
+    return DecisionAwareScorer(scorer, similarity, places, kinds, weights)
 
 
 def _find_kinds(

@@ -11,7 +11,7 @@ from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, Method, ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.ranking import taught_scoring
+from datahub_hyperjoin.model.ranking import decision_scoring
 from datahub_hyperjoin.model.ranking.rank import Ranker, rank
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
@@ -88,7 +88,7 @@ def test_the_decisions_that_surprise_most_are_kept(
     rejected = know({NORTH: REJECTED, ("east.ship", "towns.town"): REJECTED})
     untaught = scores(lake, rejected, taught=False)
     every = scores(lake, rejected)
-    monkeypatch.setattr(taught_scoring, "_MOST", 1)
+    monkeypatch.setattr(decision_scoring, "_MOST", 1)
     one = scores(lake, rejected)
     assert one[SOUTH] < untaught[SOUTH] - 0.02
     assert one[SOUTH] == pytest.approx(every[SOUTH], abs=0.01)
