@@ -30,7 +30,7 @@ class CoalescedRuns:
         self._thread = threading.Thread(target=self._work, name="hyperjoin-action", daemon=True)
         self._thread.start()
 
-    def hear(self) -> None:
+    def schedule(self) -> None:
         """Schedule a run after a change, unless a run is already scheduled.
 
         Returns immediately.

@@ -11,7 +11,7 @@ from typing_extensions import Self
 from datahub_hyperjoin.action.coalesce import CoalescedRuns
 from datahub_hyperjoin.action.config import ActionConfig
 from datahub_hyperjoin.action.errors import MalformedEventError, RefusedActionError
-from datahub_hyperjoin.action.heard import CatalogChange, Hearing, Removal
+from datahub_hyperjoin.action.events import CatalogChange, ChangeDetector, Removal
 from datahub_hyperjoin.action.ingestion import QuickIngestion
 from datahub_hyperjoin.action.removals import record_removal
 from datahub_hyperjoin.client_errors import translate_malformed
@@ -36,7 +36,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
     ) -> None:
         self._graph = graph
         scope = ingestion.config.scope
-        self._hearing = Hearing(instances=scope.instances, namespace=scope.namespace)
+        self._detector = ChangeDetector(instances=scope.instances, namespace=scope.namespace)
         self._runs = CoalescedRuns(
             ingestion.run, wait=config.wait_seconds, retry=config.retry_seconds
         )
@@ -72,20 +72,20 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         """
         try:
             with translate_malformed(MalformedEventError.because):
-                heard = self._hearing.hear(event.event)
+                change = self._detector.detect(event.event)
         except MalformedEventError as error:
             logger.warning("An event was skipped: %s (%r)", error, error.__cause__)
             return
-        match heard:
+        match change:
             case Removal():
-                if not record_removal(self._graph, heard, self._hearing.namespace):
+                if not record_removal(self._graph, change, self._detector.namespace):
                     return
             case CatalogChange():
                 pass
             case None:
                 return
-        logger.info("Heard a change of %s", heard.urn)
-        self._runs.hear()
+        logger.info("Heard a change of %s", change.urn)
+        self._runs.schedule()
 
     def close(self) -> None:
         """Stop the action, after a last run of the recipe if changes are pending."""

@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.action.errors import UnrecordedRemovalError
-from datahub_hyperjoin.action.heard import Removal
+from datahub_hyperjoin.action.events import Removal
 from datahub_hyperjoin.client_errors import translate_errors, translate_malformed
 from datahub_hyperjoin.emit.patches import assign_property
 from datahub_hyperjoin.urns import REJECTED_JOINS, property_urn

@@ -16,7 +16,7 @@ def test_many_changes_share_a_run() -> None:
     runs = CoalescedRuns(lambda: not ran.append(time.monotonic()), wait=0.2, retry=LONG)  # type: ignore[func-returns-value]
     started = time.monotonic()
     for _ in range(50):
-        runs.hear()
+        runs.schedule()
     time.sleep(0.6)
     runs.close()
     assert len(ran) == 1
@@ -32,10 +32,10 @@ def test_a_change_during_a_run_causes_one_further_run() -> None:
         return go_on.wait(10)
 
     runs = CoalescedRuns(run, wait=0, retry=LONG)
-    runs.hear()
+    runs.schedule()
     assert begun.wait(10)
     for _ in range(5):
-        runs.hear()
+        runs.schedule()
     assert len(ran) == 1
     go_on.set()
     runs.close()
@@ -45,7 +45,7 @@ def test_a_change_during_a_run_causes_one_further_run() -> None:
 def test_closing_runs_at_once_for_changes_that_wait() -> None:
     ran = threading.Event()
     runs = CoalescedRuns(lambda: ran.set() is None, wait=LONG, retry=LONG)  # type: ignore[func-returns-value]
-    runs.hear()
+    runs.schedule()
     runs.close()
     assert ran.is_set()
     runs.close()
@@ -68,7 +68,7 @@ def test_a_failed_run_is_repeated_at_most_four_times(caplog: pytest.LogCaptureFi
         return False
 
     runs = CoalescedRuns(fail, wait=0, retry=0)
-    runs.hear()
+    runs.schedule()
     assert done.wait(10)
     time.sleep(0.1)
     runs.close()

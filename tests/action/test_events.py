@@ -19,7 +19,7 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
-from datahub_hyperjoin.action.heard import CatalogChange, Hearing, Removal
+from datahub_hyperjoin.action.events import CatalogChange, ChangeDetector, Removal
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.urns import (
     ACCEPTED,
@@ -39,7 +39,9 @@ from events import ANN, changed, properties
 from lake import column, table
 
 NAMESPACE = "io.datahub.hyperjoin"
-HEARING = Hearing(instances=[PlatformInstance(platform="file", env="PROD")], namespace=NAMESPACE)
+DETECTOR = ChangeDetector(
+    instances=[PlatformInstance(platform="file", env="PROD")], namespace=NAMESPACE
+)
 JOIN = "urn:li:erModelRelationship:ab"
 FLIGHTS = dataset_urn(table("flights.csv"))
 OWN, ONE, TWO = (
@@ -70,13 +72,13 @@ def schema(*paths: str) -> SchemaMetadataClass:
 
 
 def edited(after: dict[str, list[str]], **event: Any) -> object:  # noqa: ANN401 - of `changed`
-    return HEARING.hear(changed(OWN, properties(after), properties(BEFORE), **event))
+    return DETECTOR.detect(changed(OWN, properties(after), properties(BEFORE), **event))
 
 
 def told(category: str, operation: str, urn: str, modifier: str | None = None) -> object:
     kind = urn.split(":")[2]
     stamp = AuditStampClass(time=1, actor=ANN)
-    return HEARING.hear(
+    return DETECTOR.detect(
         EntityChangeEventClass(
             entityUrn=urn,
             entityType=kind,
@@ -95,16 +97,16 @@ def told(category: str, operation: str, urn: str, modifier: str | None = None) -
 def test_an_entry_that_a_person_removes_from_any_list_rejects_its_pair(
     name: str, kept: list[str]
 ) -> None:
-    heard = edited({**BEFORE, name: kept})
-    assert isinstance(heard, Removal)
-    assert (heard.urn, heard.partners, heard.definition) == (OWN, (ONE,), name)
-    assert heard.stamp.actor == ANN
+    change = edited({**BEFORE, name: kept})
+    assert isinstance(change, Removal)
+    assert (change.urn, change.partners, change.definition) == (OWN, (ONE,), name)
+    assert change.stamp.actor == ANN
 
 
 def test_a_removed_property_rejects_all_its_pairs() -> None:
-    heard = edited({JOINABLE: [ONE, TWO], TEXTS: ["one", "two"]})
-    assert isinstance(heard, Removal)
-    assert heard.partners == (ONE, TWO)
+    change = edited({JOINABLE: [ONE, TWO], TEXTS: ["one", "two"]})
+    assert isinstance(change, Removal)
+    assert change.partners == (ONE, TWO)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_entries_that_a_run_removes_reject_nothing() -> None:
 
 def test_an_entity_without_its_properties_rejects_nothing() -> None:
     gone = changed(OWN, None, properties(BEFORE), change="DELETE")
-    assert HEARING.hear(gone) is None
+    assert DETECTOR.detect(gone) is None
 
 
 @pytest.mark.parametrize("name", [STATED, REFUSED])
@@ -140,45 +142,49 @@ def test_a_decision_on_a_column_is_a_change(name: str) -> None:
 @pytest.mark.parametrize("added", [True, False])
 def test_a_deciding_tag_is_a_change(tag: str, *, added: bool) -> None:
     states = (tags(tag, band_urn("high")), tags(band_urn("high")))
-    assert HEARING.hear(changed(JOIN, *states[:: 1 if added else -1])) == CatalogChange(JOIN)
+    assert DETECTOR.detect(changed(JOIN, *states[:: 1 if added else -1])) == CatalogChange(JOIN)
 
 
 def test_other_tags_are_no_change() -> None:
-    assert HEARING.hear(changed(JOIN, tags("urn:li:tag:seen"), tags())) is None
-    assert HEARING.hear(changed(JOIN, tags(ACCEPTED), None, run="a run")) is None
+    assert DETECTOR.detect(changed(JOIN, tags("urn:li:tag:seen"), tags())) is None
+    assert DETECTOR.detect(changed(JOIN, tags(ACCEPTED), None, run="a run")) is None
 
 
 @pytest.mark.parametrize("run", ["no-run-id-provided", "", None])
 def test_hiding_and_showing_a_relationship_is_a_change(run: str | None) -> None:
-    assert HEARING.hear(changed(JOIN, StatusClass(removed=True), run=run)) == CatalogChange(JOIN)
+    assert DETECTOR.detect(changed(JOIN, StatusClass(removed=True), run=run)) == CatalogChange(JOIN)
     shown = changed(JOIN, StatusClass(removed=False), StatusClass(removed=True), run=run)
-    assert HEARING.hear(shown) == CatalogChange(JOIN)
-    assert HEARING.hear(changed(JOIN, StatusClass(removed=False), run=run)) is None
+    assert DETECTOR.detect(shown) == CatalogChange(JOIN)
+    assert DETECTOR.detect(changed(JOIN, StatusClass(removed=False), run=run)) is None
 
 
 def test_a_relationship_that_a_run_hides_is_no_change() -> None:
-    assert HEARING.hear(changed(JOIN, StatusClass(removed=True), run="a run")) is None
+    assert DETECTOR.detect(changed(JOIN, StatusClass(removed=True), run="a run")) is None
 
 
 def test_a_deleted_relationship_is_a_change() -> None:
     gone = changed(JOIN, None, name="erModelRelationshipKey", change="DELETE")
-    assert HEARING.hear(gone) == CatalogChange(JOIN)
-    assert HEARING.hear(changed(JOIN, None, name="erModelRelationshipKey")) is None
+    assert DETECTOR.detect(gone) == CatalogChange(JOIN)
+    assert DETECTOR.detect(changed(JOIN, None, name="erModelRelationshipKey")) is None
 
 
 def test_a_new_or_changed_table_of_the_recipe_is_a_change() -> None:
-    assert HEARING.hear(changed(FLIGHTS, schema("a"), run="a connector")) == CatalogChange(FLIGHTS)
-    assert HEARING.hear(changed(FLIGHTS, schema("a", "b"), schema("a"))) == CatalogChange(FLIGHTS)
+    assert DETECTOR.detect(changed(FLIGHTS, schema("a"), run="a connector")) == CatalogChange(
+        FLIGHTS
+    )
+    assert DETECTOR.detect(changed(FLIGHTS, schema("a", "b"), schema("a"))) == CatalogChange(
+        FLIGHTS
+    )
     assert told("LIFECYCLE", "CREATE", FLIGHTS) == CatalogChange(FLIGHTS)
 
 
 def test_other_tables_and_unchanged_ones_are_no_change() -> None:
     other = FLIGHTS.replace("file", "hive")
-    assert HEARING.hear(changed(other, schema("a"))) is None
+    assert DETECTOR.detect(changed(other, schema("a"))) is None
     assert told("LIFECYCLE", "CREATE", other) is None
     assert told("LIFECYCLE", "SOFT_DELETE", FLIGHTS) is None
-    assert HEARING.hear(changed(FLIGHTS, schema("a"), schema("a"))) is None
-    assert HEARING.hear(changed(FLIGHTS, schema("a"), change="RESTATE")) is None
+    assert DETECTOR.detect(changed(FLIGHTS, schema("a"), schema("a"))) is None
+    assert DETECTOR.detect(changed(FLIGHTS, schema("a"), change="RESTATE")) is None
 
 
 def test_a_glossary_term_that_a_person_removes_is_a_change() -> None:
@@ -186,11 +192,11 @@ def test_a_glossary_term_that_a_person_removes_is_a_change() -> None:
         found = [GlossaryTermAssociationClass(f"urn:li:glossaryTerm:{name}") for name in names]
         return GlossaryTermsClass(found, AuditStampClass(time=1, actor=ANN))
 
-    assert HEARING.hear(changed(OWN, terms("a"), terms("a", "b"))) == CatalogChange(OWN)
-    assert HEARING.hear(changed(OWN, terms("a", "b"), terms("a"))) is None
-    assert HEARING.hear(changed(OWN, terms("a"), terms("a", "b"), run="a run")) is None
+    assert DETECTOR.detect(changed(OWN, terms("a"), terms("a", "b"))) == CatalogChange(OWN)
+    assert DETECTOR.detect(changed(OWN, terms("a", "b"), terms("a"))) is None
+    assert DETECTOR.detect(changed(OWN, terms("a"), terms("a", "b"), run="a run")) is None
     other = OWN.replace(":file,", ":hive,")
-    assert HEARING.hear(changed(other, terms(), terms("b"))) is None
+    assert DETECTOR.detect(changed(other, terms(), terms("b"))) is None
 
 
 def test_events_of_tags_on_relationships_are_changes() -> None:
@@ -199,6 +205,6 @@ def test_events_of_tags_on_relationships_are_changes() -> None:
 
 
 def test_other_events_are_no_change() -> None:
-    assert HEARING.hear(object()) is None
-    assert HEARING.hear(changed(FLIGHTS, tags(ACCEPTED))) is None
-    assert HEARING.hear(changed(OWN, StructuredPropertiesClass([]))) is None
+    assert DETECTOR.detect(object()) is None
+    assert DETECTOR.detect(changed(FLIGHTS, tags(ACCEPTED))) is None
+    assert DETECTOR.detect(changed(OWN, StructuredPropertiesClass([]))) is None

@@ -78,8 +78,8 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
-    """A listener for the DataHub events that may change the joins of a recipe's tables."""
+class ChangeDetector:
+    """A detector of the DataHub events that may change the joins of a recipe's tables."""
 
     instances: Sequence[PlatformInstance]
     """Platform instances of the recipe's tables."""
@@ -87,7 +87,7 @@ class Hearing:
     namespace: str
     """Namespace of this project's structured properties."""
 
-    def hear(self, event: object) -> CatalogChange | Removal | None:
+    def detect(self, event: object) -> CatalogChange | Removal | None:
         """Return the change that an event reports, if that change affects joins.
 
         Args:
@@ -98,7 +98,7 @@ class Hearing:
         """
         match event:
             case MetadataChangeLogClass():
-                return self._hear_aspect(event)
+                return self._detect_in_aspect(event)
             case EntityChangeEventClass(category="TAG", entityType="erModelRelationship"):
                 return CatalogChange(event.entityUrn) if event.modifier in _DECIDING else None
             case EntityChangeEventClass(category="LIFECYCLE", entityType="dataset"):
@@ -107,7 +107,7 @@ class Hearing:
             case _:
                 return None
 
-    def _hear_aspect(self, event: MetadataChangeLogClass) -> CatalogChange | Removal | None:
+    def _detect_in_aspect(self, event: MetadataChangeLogClass) -> CatalogChange | Removal | None:
         urn = event.entityUrn
         if urn is None or event.changeType == ChangeTypeClass.RESTATE:
             return None
@@ -117,7 +117,7 @@ class Hearing:
             case "erModelRelationship", name if _by_person(event):
                 return CatalogChange(urn) if _decides(event, name) else None
             case "schemaField", "structuredProperties" if _by_person(event):
-                return self._hear_column(event, urn)
+                return self._detect_in_column(event, urn)
             case "schemaField", "glossaryTerms" if _by_person(event):
                 return CatalogChange(urn) if self._loses_term(event, urn) else None
             case _:
@@ -138,7 +138,7 @@ class Hearing:
         )
         return bool(before - after) and self._covers(SchemaFieldUrn.from_string(urn).parent)
 
-    def _hear_column(
+    def _detect_in_column(
         self, event: MetadataChangeLogClass, urn: str
     ) -> CatalogChange | Removal | None:
         before, after = (_values(aspect) for aspect in _states(event, StructuredPropertiesClass))
