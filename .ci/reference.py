@@ -59,7 +59,7 @@ Schema = dict[str, Any]
 
 
 class Reference:
-    """The texts about the keys of one configuration.
+    """A Markdown reference of the keys of one configuration.
 
     Args:
         schema: Its JSON schema.
@@ -73,7 +73,7 @@ class Reference:
         self._first: dict[str, str] = {}
 
     def text(self) -> str:
-        """Return a section of text for each section of the configuration."""
+        """Return the whole reference, with one part for each section of the configuration."""
         return "\n\n".join(self._sections(self._schema, ""))
 
     def _sections(self, section: Schema, path: str) -> Iterator[str]:
@@ -133,7 +133,7 @@ def definition(node: Schema) -> str:
 
 
 def type_of(choice: Schema) -> str:
-    """Return the name of a type, or of what a text stands for."""
+    """Return the words for the type of a value, or for its format, such as a path or a password."""
     return TYPES[str(choice.get("format", choice["type"]))]
 
 
@@ -143,7 +143,7 @@ def limits_of(choice: Schema) -> list[str]:
 
 
 def default_of(node: Schema) -> str:
-    """Return the default of a key, as YAML; empty for a section, whose keys have their own."""
+    """Return the default of a key as YAML; empty for a section, because its keys have defaults."""
     default = node.get("default", {})
     if isinstance(default, dict) and (default or definition(node)):
         return ""
@@ -151,7 +151,7 @@ def default_of(node: Schema) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text for a cell of a table."""
+    """Join the lines of a text and escape `|`, so that the text fits a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", r"\|")
 
 

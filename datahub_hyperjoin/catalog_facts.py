@@ -73,7 +73,7 @@ class DeclaredKeys:
 
 
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
-    """Return the name of each single-column foreign key, by the pair that the key declares.
+    """Map each pair that a single-column foreign key declares to the name of that key.
 
     A composite key declares one join of several columns, and says nothing of any single pair.
 

@@ -154,9 +154,9 @@ def _sorted(join: Join) -> Join:
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Reorder a composite join so that its first pair is no single-column join in `taken`.
+    """Reorder a composite join so that its first pair has no single-column join in `taken`.
 
-    Return None if each pair is such a join, or pairs a column with itself.
+    Return None if every pair has such a join, or pairs a column with itself.
     """
     for number, (left, right) in enumerate(join.pairs):
         if pair_of(left, right) not in taken and left != right:

@@ -139,7 +139,7 @@ def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> It
 
 
 def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Return evidence with the note that values were compared through a crosswalk.
+    """Note in a copy of the evidence that values were compared through a crosswalk.
 
     Args:
         bridge: The steps.

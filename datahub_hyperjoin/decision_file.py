@@ -162,9 +162,10 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Convert the column names of one side of a join to a cell: text for one, a tuple for several.
+    """Convert the column names on one side of a join to a cell of the file of decisions.
 
-    A single name is also a tuple if it has spaces around it or begins like a JSON list of names.
+    One name becomes a text, and several names become a tuple. One name also becomes a tuple if it
+    has spaces around it or begins like a JSON list of names.
     """
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
@@ -243,7 +244,7 @@ def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Note each unknown column and each missing required one; return whether there are none.
+    """Note unknown columns and missing required columns; return False if there are any.
 
     In a JSON file, the columns are the keys of an entry. `missing` is the advice in the note about
     missing columns; their names follow it.

@@ -1,4 +1,4 @@
-"""Find the Preview pages and agent instructions in DataHub that this pipeline did not write.
+"""Find Preview pages and agent instructions that this pipeline did not write.
 
 A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
 only if it is free or its own.
@@ -28,9 +28,9 @@ def read_foreign_parts(
     config: EmitConfig,
     graph: DataHubGraph,
 ) -> ExistingState:
-    """Return `existing` plus the Preview pages and agent instructions not from this pipeline.
+    """Add to `existing` the Preview pages and agent instructions that others wrote.
 
-    It then also lists the datasets that have an `embed` aspect.
+    Also add the datasets that have an `embed` aspect.
 
     Args:
         existing: The metadata without these.

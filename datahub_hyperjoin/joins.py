@@ -198,7 +198,7 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Map each suggested pair to the higher joinability of its two directions.
+    """Map each suggested pair to its joinability, which is the maximum over both directions.
 
     Args:
         suggestions: The suggestions.

@@ -58,7 +58,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return the part of the written state about tables that this run could not read.
+    """Return the part of the written state that concerns tables which this run could not read.
 
     Args:
         last: The state that the last run wrote.
@@ -97,7 +97,7 @@ def about_unread_tables(
 
 
 def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
-    """Return whether this run could not check a join partner that the catalog lists.
+    """Return whether this run could not check that a join partner in the catalog still joins.
 
     Neither data nor names could tell whether such a partner joins.
     """

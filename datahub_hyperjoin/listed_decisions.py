@@ -13,7 +13,7 @@ from datahub_hyperjoin.relationship_aspect import columns_urn
 
 
 def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
-    """Yield the metadata that lists the suggestions which people deleted, hid or rejected.
+    """Yield the metadata that stores which suggestions people deleted, hid or rejected.
 
     Each pair is stored at one of its two columns.
 

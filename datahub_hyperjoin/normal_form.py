@@ -126,7 +126,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace the hash of each known value with the hash of its meaning.
+        """Replace the hash of each synonym with the hash of its meaning.
 
         Args:
             hashes: Hashes of any values.

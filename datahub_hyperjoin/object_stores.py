@@ -25,7 +25,10 @@ class FolderReader(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectStore:
-    """The place of an object store; credentials come from the environment of each process."""
+    """The endpoint and region of an object store.
+
+    The credentials come from the environment of each process.
+    """
 
     endpoint: str = ""
     """URL of a store that speaks S3, as in `http://127.0.0.1:9000`; empty for Amazon's own."""
@@ -37,7 +40,7 @@ class ObjectStore:
     def of_environment(
         cls, *, endpoint: str = "", region: str = "", environment: Mapping[str, str] = os.environ
     ) -> Self:
-        """Complete the place of a store from the environment variables of Amazon's tools.
+        """Create a store, and if `endpoint` is empty, read it from Amazon's environment variables.
 
         The processes that read the files may have another environment.
 

@@ -55,7 +55,7 @@ class ForeignMetadata:
     """URNs of columns and datasets that list joins."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """For each join that another pipeline writes, take over the score and role that it wrote.
+        """For joins that other pipelines also write, use the scores and roles of those pipelines.
 
         The role tells how the columns are related, for example as a reference. Joins that no other
         pipeline writes keep their own scores and roles.
@@ -111,7 +111,7 @@ class ForeignMetadata:
     def without_foreign_properties(
         self, units: Iterable[MetadataWorkUnit], changed: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop structured properties that older pipelines write, except for entities in `changed`.
+        """Drop structured properties that older pipelines write, unless the entity is in `changed`.
 
         The entities are columns and datasets. Where the joins of one did not change, the older
         pipelines already list this pipeline's joins, too.

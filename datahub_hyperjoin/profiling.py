@@ -111,12 +111,15 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
 
 
 def _unread_notes(profile: TableProfile) -> list[str]:
-    """List the notes about what was not read of a table."""
+    """List the notes that say which parts of a table were not read."""
     return [note for note in profile.notes if not note.endswith(ROWS_NAMED)]
 
 
 def _report_row_names(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Count and list the tables whose first column was given a name, which is no fault of them."""
+    """Count and list the tables whose unnamed first column was given a name.
+
+    Such tables are not faulty, so there is no warning.
+    """
     named = [
         str(profile.table.id)
         for profile in profiles

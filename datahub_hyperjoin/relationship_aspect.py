@@ -99,7 +99,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """Return whether the left table becomes the relationship's source for an undirected join.
+    """Return whether the left table becomes the source of an undirected join's relationship.
 
     It does if the URN of its dataset sorts after that of the right table's dataset.
     """

@@ -213,7 +213,7 @@ class _Decisions:
         return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Give a join the role that its columns' references imply; None if they imply none.
+        """Set a join's role from the references of its columns; return None if they imply no role.
 
         Two columns are siblings if they refer to the same key. `left` and `right` are the indices
         of the join's columns in the lake.
@@ -232,7 +232,7 @@ class _Decisions:
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Return a confirmed join with a reference to `target`, the key that the catalog states.
+        """Turn a confirmed join into a reference to `target`, the key that the catalog states.
 
         Without a target, the data decide. A target that repeats too many values is ignored.
 

@@ -64,7 +64,7 @@ def list_by_key(
     count: Count = count_nothing,
     without: Collection[str] = (),
 ) -> dict[str, Listing]:
-    """List the tables of the folder and of each connection apart.
+    """List the tables of the folder and of each connection separately.
 
     Args:
         config: The recipe.

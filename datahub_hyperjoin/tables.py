@@ -92,7 +92,7 @@ def pair_of(left: ColumnId, right: ColumnId) -> Pair:
 
 
 def in_order(columns: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Sort the pairs of columns of a join, and always put the same side of the join first.
+    """Sort the pairs of columns of a join, and choose which side of the join comes first.
 
     The result is the same if the sides of all pairs are swapped.
 
@@ -238,7 +238,7 @@ class ColumnProfile:
 
     @property
     def type_in_words(self) -> str:
-        """The type for people: texts that are numbers in their notation are called numbers.
+        """The type as people see it; a text column that holds numbers is called a number.
 
         The type itself stays, because values are compared as they are written, too.
 

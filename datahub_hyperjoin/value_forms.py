@@ -227,7 +227,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether any value changes if values of a notation are converted to its value form.
+    """Return whether converting values from a notation to its value form changes any of them.
 
     Truth words count only if there are exactly two values, one true and one false.
     """

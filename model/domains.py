@@ -68,7 +68,7 @@ def find_domains(
 
 
 def drop_redundant_joins(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
-    """Drop the joins of each value domain that are not needed to connect its columns.
+    """In each value domain, drop the joins that are not needed to connect the domain's columns.
 
     What is left of a domain is a star around its representative. A member that does not join the
     representative keeps its best join with a member that is already connected. Joins that the

@@ -22,7 +22,7 @@ class SessionConfig:
 
     @property
     def is_connect(self) -> bool:
-        """Whether Spark runs elsewhere, behind a Spark Connect server, and needs no Java here."""
+        """Whether a Spark Connect server runs Spark, so that this machine needs no Java."""
         return self.master.startswith("sc://")
 
 

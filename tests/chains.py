@@ -1,4 +1,4 @@
-"""Make joins of tables with short names, for tests of paths."""
+"""Make joins between tables that have short names, for tests of paths."""
 
 import itertools
 

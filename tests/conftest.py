@@ -46,7 +46,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def spark_for_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """Let Spark read all tables, also small ones, which runs otherwise read themselves."""
+    """Make runs read all tables with Spark, even small ones that they would read without it."""
     routes = "datahub_hyperjoin.spark.profiles.routes"
     monkeypatch.setattr(f"{routes}.need_spark", lambda tables, _: bool(tables))
     return spark

@@ -1,4 +1,4 @@
-"""Decide the joins of small lakes, with evidence that is computed in plain Python."""
+"""Turn pairs of small lakes into joins, with evidence that is computed in plain Python."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def decide(
     evidence: Measured | None = None,
     unranked: frozenset[Pair] = frozenset(),
 ) -> dict[Ends, Join]:
-    """Decide the joins of a lake.
+    """Decide which pairs of a lake are joins.
 
     The result maps each pair of columns, with the referring one first, to its join.
     """

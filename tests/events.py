@@ -38,7 +38,7 @@ def changed(
     change: str = "UPSERT",
     run: str | None = "no-run-id-provided",
 ) -> MetadataChangeLogClass:
-    """Make the event of a changed aspect; `name` is needed without an aspect."""
+    """Make the event of a changed aspect; pass its `name` if `after` and `before` are None."""
     known = after or before
     return MetadataChangeLogClass(
         entityType=guess_entity_type(urn),
@@ -53,7 +53,7 @@ def changed(
 
 
 def properties(values: Mapping[str, Sequence[str]]) -> StructuredPropertiesClass:
-    """Make structured properties from the values of each, by its URN."""
+    """Make structured properties from a mapping of their URNs to their values."""
     return StructuredPropertiesClass(
         [
             StructuredPropertyValueAssignmentClass(propertyUrn=urn, values=list(given))

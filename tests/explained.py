@@ -1,4 +1,4 @@
-"""Compare small lakes as a run does, in plain Python instead of Spark."""
+"""Find the joins of small lakes as a run does, with evidence from plain Python, not Spark."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ SHOP: Tables = {
 
 @dataclass(frozen=True)
 class Run:
-    """The results of a run, and what to ask of them."""
+    """The results of a run, with methods that look up profiles and explain columns and pairs."""
 
     comparison: LakeComparison
     facts: CatalogFacts
@@ -58,7 +58,7 @@ class Run:
 def run_on(
     tables: Tables = SHOP, facts: CatalogFacts = NO_FACTS, config: ModelConfig = CONFIG
 ) -> Run:
-    """Index, rank and decide."""
+    """Build the index of a lake, rank its candidates and decide its joins."""
     index = index_of(tables, facts, config)
     encoding = Encoding(embeddings=index.names.vectors(), fingerprint="", trained=False)
     ranked = tuple(rank(index, encoding.embeddings, config))

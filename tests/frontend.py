@@ -54,7 +54,7 @@ class Frontend:
 
 @contextmanager
 def serve_frontend(gms: str, people: Mapping[str, str]) -> Iterator[Frontend]:
-    """Run a frontend before a server, on a free port."""
+    """Run a frontend in front of a metadata server, on a free port."""
     frontend = Frontend(gms, people)
 
     class Handler(BaseHTTPRequestHandler):

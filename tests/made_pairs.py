@@ -1,4 +1,4 @@
-"""Make labelled candidate pairs whose truth is in their context."""
+"""Make labelled candidate pairs whose labels can be told only from other pairs of their tables."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
 
 
 def made_lake(seed: int) -> LabelledPairs:
-    """Make pairs that join if the pair of the same tables, beside them, has high evidence.
+    """Make pairs that join if and only if another pair of the same two tables has high evidence.
 
     A pair's own features tell nothing of that.
     """

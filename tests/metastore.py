@@ -40,7 +40,7 @@ _VISITS = """CREATE EXTERNAL TABLE shop.visits (person INT, place STRING)
 
 @dataclass(frozen=True)
 class Found:
-    """The results of a session, and what is left after the session ends."""
+    """The results of a Spark session, and whether the session cleaned up when it ended."""
 
     interface: str | None
     """Whether it has a page to look at."""
@@ -57,7 +57,7 @@ class Found:
 
 
 def find(folder: Path, pairs: list[Pair]) -> Found:
-    """Create tables, and read them as the Spark catalog of a recipe."""
+    """Create tables, then list, profile and verify them as a run does for a Spark catalog."""
     warnings.simplefilter("error")
     os.chdir(folder)  # where Derby logs
     before = [os.environ.get(name) for name in _SET_BY_SPARK]

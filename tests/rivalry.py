@@ -44,7 +44,7 @@ def ask(
 
 
 def cells(**columns: Sequence[str]) -> list[Cells]:
-    """Make columns with their cells, each in a table of the same name."""
+    """Make columns from their values; each is in a table of its own, which has the same name."""
     return [
         Cells(ColumnName(name, name), {value: values.count(value) for value in values})
         for name, values in columns.items()

@@ -1,4 +1,4 @@
-"""Make sources for a school of lakes: a small dataset, a git repository and a list of sources."""
+"""Make sources of training lakes: a small dataset, a git repository and a list of sources."""
 
 import json
 import subprocess

@@ -65,7 +65,7 @@ class S3Server:
         self.bytes_read, self.paths_read = 0, []
 
     def wrap(self, app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-        """Count what an application returns of objects, and refuse certain buckets."""
+        """Wrap an application to record what it returns, and to refuse access to some buckets."""
 
         def answer(environment: dict[str, Any], start: _Start) -> Iterable[bytes]:
             path = environment["PATH_INFO"]

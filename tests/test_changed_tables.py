@@ -1,4 +1,4 @@
-"""Test that a run with few changes starts no Spark, and finds what a first run with Spark finds."""
+"""Test that a run after small changes needs no Spark, but finds the same joins as with it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ LAKE: Mapping[str, Mapping[str, Iterable[object]]] = {
 
 
 def write(folder: Path, *, without: int = 0) -> list[Table]:
-    """Write the lake, with some rows less in three tables of six."""
+    """Write the six tables of the lake, three of them without their last `without` rows."""
     tables = []
     for name, columns in LAKE.items():
         rows = [*zip(*columns.values(), strict=True)]

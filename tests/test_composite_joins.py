@@ -1,4 +1,4 @@
-"""Test composite joins of whole runs, whether found in files or declared by databases."""
+"""Test that whole runs find composite joins, in files and from keys that databases declare."""
 
 import os
 import subprocess

@@ -20,7 +20,7 @@ OF_EXTRAS = {"mcp-types"}
 
 
 def imported() -> set[str]:
-    """Return the third-party packages that any module imports, also within functions."""
+    """Return the third-party packages that any module imports, including imports in functions."""
     names = {
         name.partition(".")[0]
         for folder in ("datahub_hyperjoin", "model", "spark")

@@ -1,4 +1,4 @@
-"""Tests of the file sink's earlier output after Ctrl-C."""
+"""Test what becomes of the file sink's earlier output if Ctrl-C ends a run."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ class InterruptedWithin(WithJoins):
 
 
 def run(source: type[GivenJoins], folder: Path) -> str:
-    """Run a source over an earlier output, and return the output afterwards."""
+    """Run a source whose output file already exists, and return the file's content afterwards."""
     output = folder / "joins.json"
     output.write_text(_EARLIER)
     write_flights(folder / "lake")

@@ -1,4 +1,4 @@
-"""Test that the notebook in `docs/` runs, and shows what its stored outputs show."""
+"""Test that the notebook in `docs/` runs, and gives the outputs that are stored in it."""
 
 import os
 from collections.abc import Mapping

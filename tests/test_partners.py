@@ -1,4 +1,4 @@
-"""Test how the columns that join with a column are ranked."""
+"""Test the ranking of the columns that join with a given column."""
 
 from hypothesis import given
 from hypothesis import strategies as st

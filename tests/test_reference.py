@@ -1,4 +1,4 @@
-"""Test that the reference of recipe keys and their JSON schema are those of the configuration."""
+"""Test that the reference of recipe keys and their JSON schema match the configuration."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Test that a lake in an object store gives what the same lake on this machine gives."""
+"""Test that a lake in an object store gives the same results as the same lake on local disk."""
 
 import gzip
 import logging

@@ -1,4 +1,4 @@
-"""Test the whole way from tables and catalog facts to findings, on known joins."""
+"""Test the whole pipeline, from tables and catalog facts to findings, on known joins."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress

@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 def add_entries(
     answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
 ) -> Answer:
-    """Add the entries after the first `skip` to an answer, as far as its maximum length allows.
+    """Add entries to an answer until it is full, but leave out the first `skip` entries.
 
     Args:
         answer: The answer.

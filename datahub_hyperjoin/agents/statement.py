@@ -65,7 +65,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table of a path but the first, with the pairs that join it to the table before.
+    """Yield each table after the first in a path, with the pairs that join it to the previous one.
 
     A crosswalk is a table of its own.
     """

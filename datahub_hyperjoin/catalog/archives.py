@@ -34,7 +34,7 @@ def is_archive(path: PurePosixPath) -> bool:
 
 
 def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
-    """Warn about archives, each with the tables in it, as far as a ZIP archive lists them.
+    """Warn about archives, and name the tables in each ZIP archive that can be read.
 
     Nothing is extracted: the files in an archive may be of any size.
 
@@ -67,7 +67,11 @@ def _describe(file: ListedFile) -> str:
 
 
 def _tables_in(path: Path) -> list[str] | None:
-    """List the tables in a ZIP archive; None if it is none, remote, damaged or too large."""
+    """List the tables in a ZIP archive; return None if its list of files cannot be read.
+
+    The reason may be that the file is remote, damaged or not a ZIP archive, or that the list is too
+    long.
+    """
     try:
         if not _has_short_list(path):
             return None

@@ -68,7 +68,7 @@ def assemble_facts(
 def _composites(
     stated: Mapping[JoinedColumns, CatalogEvidence], deleted: Iterable[str]
 ) -> dict[str, CatalogEvidence]:
-    """Return the evidence of each composite join by relationship URN; `deleted` ones are rejected.
+    """Map the URNs of composite joins to their evidence, and mark the `deleted` joins as rejected.
 
     Any other decision overrides a deletion.
     """

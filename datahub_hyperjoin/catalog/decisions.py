@@ -85,7 +85,7 @@ def read_decisions(
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
-    """Return the URNs of composite joins among deleted relationships, given their first pairs.
+    """Return the URNs of those deleted relationships that are composite joins.
 
     Args:
         deleted: The first pair of each deleted relationship, by URN.
@@ -198,7 +198,7 @@ def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
 def decisions_of_column(
     urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
 ) -> Iterator[JoinDecision]:
-    """Yield the decisions in a column's structured properties; `verdicts` tells what each means.
+    """Yield the decisions that a column's structured properties express.
 
     Args:
         urn: URN of the column.

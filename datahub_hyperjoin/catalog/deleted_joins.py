@@ -92,7 +92,7 @@ def _is_defined(aspects: Aspects) -> bool:
 def read_deleted_joins(
     graph: DataHubGraph, namespace: str, warn: Warn
 ) -> list[tuple[ColumnId, ColumnId]]:
-    """Read the suggestions that people rejected, as earlier runs recorded them.
+    """Read the rejected suggestions that earlier runs recorded in the catalog.
 
     Runs of every pipeline count.
 
@@ -176,7 +176,7 @@ def _read_partners(
 
 
 def _columns(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
-    """Parse the URNs of columns; if one names no column, warn and return an empty set."""
+    """Parse the URNs of columns; if one of them is invalid, warn and return an empty set."""
     try:
         return set(map(column_id, values))
     except InvalidUrnError as error:

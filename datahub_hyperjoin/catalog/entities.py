@@ -153,7 +153,9 @@ def _pages(
     filters: RawSearchFilter | None,
     removed: bool,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read entities, also hidden ones if `removed`, page by page through DataHub's scroll endpoint.
+    """Read entities page by page through DataHub's scroll endpoint.
+
+    If `removed` is true, soft-deleted entities are included.
 
     Each page depends on the cursor of the page before, so an error cannot be skipped: every reason
     to use the slower way is raised as `_NoScrollError`, and all other errors end the run.
@@ -192,7 +194,7 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Return the distinct URNs that a search finds, also of soft-deleted entities if `removed`."""
+    """Search for entities, including soft-deleted ones if `removed`, and return their URNs."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(
@@ -211,7 +213,7 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Find entities of one type, optionally also soft-deleted ones, and read the given aspects.
+    """Read the given aspects of all entities of one type, or of those that match `filters`.
 
     A request reads up to a thousand entities.
 

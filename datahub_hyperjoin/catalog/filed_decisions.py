@@ -1,4 +1,4 @@
-"""Find the columns to which the decisions in the decisions file refer."""
+"""Find the columns that the decisions in the file of decisions refer to."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ def find_decided_columns(
 
 
 def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
-    """Remove prefixes common to a platform's table names; map each shorter name to tables.
+    """Strip prefixes that all table names of a platform share; map the shorter names to tables.
 
     `hyperjoin find` on one database names no database, unlike a recipe.
     """
@@ -101,7 +101,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert the decisions of a decision file to the type of decisions from DataHub.
+    """Convert decisions from the file to the type that decisions from DataHub have.
 
     Args:
         filed: The decisions; those about unknown tables are left out.

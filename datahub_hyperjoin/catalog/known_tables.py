@@ -203,7 +203,7 @@ def _read_columns(table: Table) -> frozenset[str]:
 
 
 def _leaves(paths: Iterable[str]) -> frozenset[str]:
-    """Return the paths of all columns, without structs whose members are also columns."""
+    """Return the given column paths, except those of structs whose members are also given."""
     columns = {*paths}
     structs = {path.rpartition(".")[0] for path in columns}
     return frozenset(columns - structs)

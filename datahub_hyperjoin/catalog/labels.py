@@ -43,7 +43,7 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """The path of each column with a tag or glossary term, and the URN of that tag or term.
+        """Pairs of a column's path and the URN of a tag or glossary term of that column.
 
         The path is empty for a tag or term of the dataset.
         """

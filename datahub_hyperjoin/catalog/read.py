@@ -91,7 +91,7 @@ class Catalog:
     """The decisions of the recipe's file."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column under the field path that DataHub uses.
+        """Return a column with its plain path replaced by the field path that DataHub uses.
 
         Args:
             column: A column with its plain path.
@@ -189,10 +189,10 @@ def _read_join_history(
     filed: Sequence[FiledDecision],
     warn: Warn,
 ) -> _JoinHistory:
-    """Read the catalog's relationships, and people's decisions in it, in `history` and in `filed`.
+    """Read the catalog's relationships, and collect people's decisions about joins.
 
-    `filed` has the decisions of the recipe's file, and `history` what earlier runs wrote. Some
-    rejections are known only from earlier runs.
+    The decisions are in the catalog and in the recipe's file (`filed`). Some rejections are known
+    only from what earlier runs wrote (`history`).
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a
@@ -269,7 +269,7 @@ def _find_missing(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether DataHub shows any structured property that the last run wrote."""
+    """Return whether DataHub shows at least one structured property that the last run wrote."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)

@@ -224,7 +224,7 @@ def find_deleted(
     writes_arrived: bool,
     warn: Warn,
 ) -> frozenset[str]:
-    """Of the entities in `written`, find those that are missing because people hard-deleted them.
+    """Find the entities in `written` that are missing because people hard-deleted them.
 
     A missing entity is a rejection only if a person deleted it. Three other causes look the same.
     An entity that no run has seen in the catalog was lost on its way there. People delete entities

@@ -105,7 +105,7 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of renamed tables for which there are decisions (`decided`).
+    """Find the new names of those tables in `decided` that were renamed.
 
     `decided` has, for each table, the paths of the columns about which people decided. A table with
     several possible new names is left out.

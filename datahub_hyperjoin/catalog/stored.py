@@ -78,7 +78,10 @@ def _files(uri: str, store: ObjectStore) -> Iterator[ListedFile]:
 
 
 def _without_lakehouse_tables(tables: Sequence[Table], warn: Warn) -> list[Table]:
-    """Leave out Delta and Iceberg tables, whose files are named by absolute URIs in their logs."""
+    """Leave out Delta and Iceberg tables, and warn about them.
+
+    Their metadata names data files by absolute URIs, so only Spark reads them in object stores.
+    """
     left_out = [
         table for table in tables if isinstance(table.location, DeltaFolder | IcebergFolder)
     ]

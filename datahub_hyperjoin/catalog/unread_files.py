@@ -25,7 +25,7 @@ _BESIDE_DATA = {
 def warn_of_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about the files that belong to no table: each archive, and the others by extension.
+    """Warn about files that belong to no table; group them by extension, except archives.
 
     Descriptions, checksums and files that the selection leaves out are not listed.
 

@@ -137,7 +137,7 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
 
 
 def read_settings() -> DatahubClientConfig:
-    """Read the settings of the command `datahub`, with few retries.
+    """Read the settings of the command `datahub`, and lower their default number of retries.
 
     Raises:
         NoServerError: There are no settings, or they cannot be parsed.

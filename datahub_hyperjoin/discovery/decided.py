@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the pairs of columns by which a decision names a join.
+    """Return the pairs of columns that identify a join in a decision.
 
     Args:
         join: The join. A decision about one through a crosswalk names its two ends.
@@ -32,7 +32,7 @@ def build_written_decision(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build the record of a decision about a join, in the form that a decision file holds.
+    """Build a decision about a join in the form in which the file of decisions stores it.
 
     Args:
         columns: The columns of the join.
@@ -66,7 +66,7 @@ def build_written_decision(
 def find_decided_tables(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables of the run that decisions name; ignore unknown tables silently.
+    """Find the tables that decisions refer to; skip tables outside the run without a warning.
 
     Args:
         written: The decisions.
@@ -92,7 +92,7 @@ def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[F
 def without_decision(
     filed: Iterable[FiledDecision], undone: FiledDecision
 ) -> tuple[FiledDecision, ...]:
-    """Remove all decisions about the join of a given decision.
+    """Remove all decisions about one join.
 
     Args:
         filed: The decisions.

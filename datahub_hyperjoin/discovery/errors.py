@@ -43,7 +43,10 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_store(cls, reason: str) -> Self:
-        """Report a URI of an object store that cannot be read, without the URI."""
+        """Report a URI of an object store that cannot be read.
+
+        The message omits the URI.
+        """
         return cls(reason)
 
     @classmethod
@@ -124,7 +127,7 @@ class NoSqlError(HyperJoinError, LookupError):
 
 
 class ForbiddenValuesError(HyperJoinError, ValueError):
-    """A page with values is asked for, and the run was told to keep none."""
+    """The caller asked for a page with values, but the run must not keep values."""
 
     @classmethod
     def on_page(cls) -> Self:

@@ -261,7 +261,7 @@ class FoundJoins:
         self._keep(with_decision(self._newest(), *find_decided_tables([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
-        """Return the current decisions, read from the decision file if there is one."""
+        """Return the current decisions, read from the file of decisions if there is one."""
         return (
             find_decided_tables(read_decision_file(self.file), self._tables)
             if self.file

@@ -1,4 +1,4 @@
-"""Estimate how long a run still takes, for its progress bar."""
+"""Estimate how much longer a run will take, for its progress bar."""
 
 from rich.progress import ProgressColumn, Task
 from rich.text import Text
@@ -24,7 +24,7 @@ class TimeLeftColumn(ProgressColumn):
 
 
 def time_left(share: float, stepped: float, elapsed: float) -> float:
-    """Estimate the seconds that a run still takes.
+    """Estimate how many more seconds a run will take.
 
     Args:
         share: The share of a usual run that the finished stages make, from 0 to 1.
@@ -46,7 +46,7 @@ def time_left(share: float, stepped: float, elapsed: float) -> float:
 
 
 def describe_time_left(seconds: float) -> str:
-    """Write an estimate in words, rounded as it deserves.
+    """Describe the estimated time left in words, rounded to whole seconds or minutes.
 
     Args:
         seconds: The estimate; 0 if there is none.

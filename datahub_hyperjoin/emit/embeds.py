@@ -27,7 +27,7 @@ def embed_url(service: str, dataset: str) -> str:
 
 
 def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
-    """Set the page that a dataset's Preview tab shows, but keep a page of another source.
+    """Set the page that a dataset's Preview tab shows, unless another source has set one.
 
     Args:
         dataset: URN of the dataset.

@@ -99,7 +99,7 @@ class Publication:
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
     def shown_by(self, config: EmitConfig) -> frozenset[str]:
-        """Return the URNs of the queries and documents that show these joins in the chosen layers.
+        """Return the URNs of the queries and documents about these joins that `config` enables.
 
         Args:
             config: The layers to write.
@@ -174,7 +174,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Unhide an entity; only if `primary`, stateful ingestion may hide it again later."""
+    """Unhide an entity; if `primary` is true, let stateful ingestion hide it again later."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 

@@ -119,7 +119,7 @@ def removes(unit: MetadataWorkUnit) -> bool:
 
 
 def aspect_name(unit: MetadataWorkUnit) -> str:
-    """Return the name of the aspect that a workunit writes; empty for several aspects."""
+    """Return the name of the aspect that a workunit writes; empty if it writes several."""
     proposal = unit.metadata
     return "" if isinstance(proposal, MetadataChangeEventClass) else proposal.aspectName or ""
 
@@ -264,7 +264,7 @@ def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
 
 
 def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> MetadataWorkUnit:
-    """Add glossary terms to an entity, in a new `glossaryTerms` aspect unless it `exists`.
+    """Add glossary terms to an entity, and create its aspect `glossaryTerms` if necessary.
 
     Args:
         urn: The entity.

@@ -166,9 +166,9 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe how a column relates to its join partner, which it refers to if `leads_on` is true.
+    """Describe how a column relates to its join partner.
 
-    Only references depend on `leads_on`: seen from the key, they read the other way round.
+    Only references depend on `leads_on`, which is true if the column refers to its partner.
     """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:

@@ -38,10 +38,10 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe, in English, a join's evidence, from the side of `first`, and the SQL's result.
+    """Describe a join's evidence and the result of its SQL, in English.
 
-    Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
-    and would format some of their names.
+    Table a is the table of `first`. Tables are named by their aliases in the statement, because
+    DataHub reads the text as Markdown and would format some of their names.
     """
     evidence = join.measured if first == join.left else join.measured.reversed
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
@@ -131,7 +131,7 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe, in English, a join through a crosswalk, from the side of `first`.
+    """Describe a join through a crosswalk, in English.
 
     The text gives the evidence and the result of the SQL. Table a is the table of `first`.
     """

@@ -107,10 +107,7 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Record deletions of metadata that did not reach DataHub, for the next run to repeat.
-
-        `withdrawals` are the workunits of these deletions. They are recorded in the checkpoints.
-        """
+        """Record withdrawals in the checkpoints, so that the next run repeats them."""
         aspects = {(unit.get_urn(), aspect_name(unit)) for unit in withdrawals}
         last, written = self._handler.last(), self._handler.current()
         if last and written:

@@ -17,9 +17,7 @@ _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write a join as a relationship with its role, confidence and reason for lacking SQL, if any.
-
-    The role and the confidence, such as `high`, are tags.
+    """Write a join as a relationship, with tags for its role and its confidence, such as `high`.
 
     Args:
         join: The join.

@@ -37,7 +37,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw what the last run wrote and this run did not, unless it is over `threshold` percent.
+    """Withdraw the metadata that only the last run wrote, unless it exceeds `threshold` percent.
 
     Args:
         last: The state that the last run wrote.

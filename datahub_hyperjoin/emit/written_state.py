@@ -207,7 +207,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without the entries of `part`, but with all relationships of this state.
+        """Return a copy without the entries of `part`; all relationships are kept.
 
         Args:
             part: The other state.

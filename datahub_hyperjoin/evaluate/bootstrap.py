@@ -65,7 +65,7 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return the values' mean and confidence interval, relative to any given ceiling.
+        """Return the mean of the values, with its confidence interval.
 
         With a ceiling, both are relative to the mean ceiling. To compare two methods, pass the
         differences of their values.

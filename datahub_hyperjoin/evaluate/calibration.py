@@ -88,7 +88,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average a method's binned scores over its query columns, and over each bootstrap sample.
+        """Average a method's scores over all query columns, and over each bootstrap sample of them.
 
         Args:
             binned: A method's scores.

@@ -34,7 +34,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Of all pairs of candidates, return the share with both columns in one group.
+        """Return the share of pairs of candidates in which both columns belong to the same group.
 
         Args:
             candidates: The first K candidates of one query column.

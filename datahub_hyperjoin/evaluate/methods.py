@@ -139,7 +139,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append to a query column's ranking the candidates that only names suggest (`named`).
+    """Append the candidates in `named`, which only names suggest, to a query column's ranking.
 
     They are appended only where the rows of the query column's or the candidate's table were not
     read (`unread`).

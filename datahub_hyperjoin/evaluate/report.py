@@ -140,7 +140,7 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Write the results and rankings to a folder; if `apart`, rankings to one subfolder per lake.
+    """Write the results and rankings to a folder, with a subfolder for each lake if `apart`.
 
     The results are in `evaluation.txt` and `evaluation.csv`, and the rankings of each method and
     seed in a file `predictions-*.csv`.

@@ -77,7 +77,7 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The query columns that occur in any run.
+        """The query columns of all runs.
 
         Each is listed once.
         """
@@ -153,7 +153,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method on each seed's version of one lake, and score the rankings.
+    """Run each method on one lake, once per seed, and score the rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.

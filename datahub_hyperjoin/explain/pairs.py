@@ -134,7 +134,7 @@ def explain_pair(
 def _explain_references(
     index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
 ) -> tuple[ReferenceExplanation, ...]:
-    """Describe which key each of two columns refers to.
+    """For each of two columns, describe the key that it refers to.
 
     A column that refers to no key is left out.
     """

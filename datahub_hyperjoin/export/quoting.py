@@ -93,7 +93,7 @@ def quoted_name(name: str, dialect: str) -> str:
 
 @lru_cache(maxsize=64)
 def _generator(dialect: str, thread: int) -> Generator:
-    """Create the generator of a dialect for one thread, since a generator has a state.
+    """Create a dialect's SQL generator for one thread, because threads cannot share a generator.
 
     Creating one takes a hundred times as long as quoting a name, and a page has thousands of names.
     """

@@ -24,7 +24,7 @@ _Cost = tuple[int, int, int, int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A join followed in one direction, with what it adds to the cost of a chain of joins."""
+    """A join followed in one direction, with its contribution to the cost of a chain of joins."""
 
     join: CatalogJoin
     leads_to_key: bool
@@ -136,7 +136,7 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend each chain by one join, and return the new chains that are cheaper than known ones.
+    """Extend each chain by one join, and return the results that are cheaper than those in `best`.
 
     A new chain competes with the chains to the same state: the last table, and whether the chain
     led from a row to a key. Without `many_to_many`, no join is added after which the rows of every

@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins in a chain after which no table is sure to have unique rows in the result.
+    """Count the joins of a chain that may make the rows of every table repeat in the result.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, led_to_key: bool) -> bool:
-    """Return whether, once `join` is added to a chain, the rows of every table may repeat.
+    """Return whether adding `join` to a chain may make the rows of every table repeat.
 
     A chain has led to a key if one of its joins led from rows to the key that they refer to.
 

@@ -111,7 +111,7 @@ class _Pair:
         return not join.role.is_directed, best, -join.joinability, join.left, join.right
 
     def record(self, indices: dict[ColumnId, int]) -> Record:
-        """Return the join as a record for the page's script, with columns given by `indices`."""
+        """Return the join as a record for the page's script, with indices instead of columns."""
         join, evidence = self.join, self.join.measured
         return (
             indices[join.left],

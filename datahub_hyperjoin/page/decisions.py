@@ -32,7 +32,7 @@ class PageDecisions:
 def list_decisions(
     filed: Sequence[FiledDecision], tables: Sequence[TableId], file: str
 ) -> PageDecisions:
-    """Convert the decisions that were read from a file to rows of the page.
+    """Convert the decisions from a file into rows of the page.
 
     Args:
         filed: All decisions, also those about tables that the page does not show.

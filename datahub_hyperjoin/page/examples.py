@@ -14,7 +14,7 @@ def list_examples(
     profiles: Mapping[ColumnId, ColumnProfile],
     indices: Mapping[ColumnId, int],
 ) -> dict[int, tuple[str, ...]]:
-    """Choose a few example values of each joined column, by its index on the page.
+    """Map each joined column's index on the page to a few example values.
 
     A personal column has none. Neither has a column that joins with one, because it holds the same
     values.

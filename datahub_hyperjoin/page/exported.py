@@ -23,7 +23,7 @@ _SAFE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportChoices:
-    """For each join of the page, whether the page exports it, and why not."""
+    """The joins that the page exports in each format, and the reasons to leave out the others."""
 
     reasons: tuple[str, ...]
     """The reasons to leave a join out, in words; rejection comes first."""

@@ -69,7 +69,7 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the SQL of joins into all dialects of the page, except the joins in `differing`.
+    """Translate the SQL of all joins but those in `differing` into every dialect of the page.
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
@@ -142,7 +142,7 @@ def _name_files(tables: Iterable[exp.Table]) -> None:
 
 
 def _path(table: exp.Table) -> str:
-    """Return the path of the file that stands for a table; empty for a database table."""
+    """Return the path of the file that is read as a table; empty for a database table."""
     if isinstance(table.this, exp.Identifier):
         return "" if table.args.get("db") else table.name
     path = table.this.find(exp.Literal)
@@ -164,7 +164,7 @@ def _is_nested(node: exp.Expr) -> bool:
 
 
 def _has_place(node: exp.Expr) -> bool:
-    """Return whether a text would be taken for the place of a name."""
+    """Return whether a literal contains `{`, so that it would look like a name's placeholder."""
     return isinstance(node, exp.Literal) and "{" in node.name
 
 

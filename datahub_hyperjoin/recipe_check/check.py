@@ -1,4 +1,4 @@
-"""Check a recipe in the order in which a run meets its faults, and list all of them."""
+"""Check a recipe, and list all its faults in the order in which a run would meet them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -40,7 +40,7 @@ Settings = Callable[[], DatahubClientConfig]
 
 @dataclass
 class RecipeCheck:
-    """What is wrong with a recipe, or what its run would do."""
+    """The result of checking a recipe: its faults, or what its run would read and write."""
 
     problems: list[str] = field(default_factory=list)
     """A sentence for each fault that prevents the run or a part of it."""
@@ -52,7 +52,7 @@ class RecipeCheck:
     """What the run would read and write; empty if there are problems."""
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Keep a warning of the listing of tables.
+        """Store a warning that occurs while the tables are listed.
 
         Args:
             title: The kind of problem.
@@ -64,7 +64,7 @@ class RecipeCheck:
 
 
 def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
-    """Check a recipe, the server, folder and databases that it names, and the files to write.
+    """Check a recipe, its servers, folder and databases, and the files that its run would write.
 
     Nothing is written. Tables are listed, and not read.
 
@@ -97,7 +97,7 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
 
 
 def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | None:
-    """Check the recipe's keys; return the configuration unless it is incomplete."""
+    """Check the recipe's keys, and return the configuration; None if it is faulty or incomplete."""
     check.problems += recipe.unset.values()
     check.problems += _about_others(frame_faults(recipe.resolved), recipe.unset)
     source = recipe.resolved.get("source")
@@ -122,7 +122,7 @@ def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | 
 
 
 def _about_others(faults: Iterable[str], keys: Collection[str]) -> list[str]:
-    """Leave out the faults of values whose variables are not set."""
+    """Return the faults that do not concern `keys`, whose variables could not be replaced."""
     in_section = (key.removeprefix(f"{name}.") for key in keys for name in (_SECTION, _SINK))
     names = {f"`{key}`" for key in (*keys, *in_section)}
     return [fault for fault in faults if not any(name in fault for name in names)]
@@ -131,7 +131,7 @@ def _about_others(faults: Iterable[str], keys: Collection[str]) -> list[str]:
 def _servers_of(
     recipe: WrittenRecipe, settings: Settings, check: RecipeCheck
 ) -> Iterator[tuple[str, DatahubClientConfig]]:
-    """Yield the servers of a recipe by their keys, except those whose settings are faulty."""
+    """Yield each server of a recipe with its key, unless the server's settings are faulty."""
     api = recipe.resolved.get(_API)
     if isinstance(api, Mapping) and recipe.has_values_of(_API):
         with suppress(ValidationError):

@@ -13,7 +13,7 @@ class UnreadableRecipeError(HyperJoinError, ValueError):
 
     @classmethod
     def at(cls, file: str, line: int, reason: str) -> Self:
-        """Report the line from which a recipe cannot be parsed, and the parser's reason."""
+        """Report the line at which parsing a recipe failed, and the parser's reason."""
         because = f" ({reason})" if reason else ""
         return cls(
             f"{file}, line {line}: the file cannot be parsed from here on{because}. Correct the "
@@ -22,7 +22,7 @@ class UnreadableRecipeError(HyperJoinError, ValueError):
 
     @classmethod
     def for_characters(cls, file: str) -> Self:
-        """Report that a recipe contains characters that its format does not have."""
+        """Report that a recipe contains characters that are not allowed in its format."""
         return cls(f"{file} has characters that no recipe may have. Save it as text in UTF-8")
 
     @classmethod
@@ -41,7 +41,7 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def unreached(cls, key: str, reason: str) -> Self:
-        """Report the section with the server's address, and why nothing answers there."""
+        """Report the recipe section of a server that cannot be reached, and the reason."""
         return cls(
             f"`{key}.server`: DataHub cannot be reached: {reason.rstrip('.')}. Start the server, "
             "or correct the address"

@@ -1,4 +1,4 @@
-"""Read a recipe file as `datahub ingest` does, and explain what it cannot read."""
+"""Read a recipe file as `datahub ingest` does, and explain what is wrong with it."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def _parse(path: Path) -> object:
 
 
 def _resolve(value: Any, key: str, unset: dict[str, str]) -> Any:  # noqa: ANN401 - YAML
-    """Replace the variables in all texts of a value, and describe those that are not set."""
+    """Replace the variables in all texts of a value, and record failures in `unset`."""
     match value:
         case Mapping():
             return {
@@ -104,7 +104,7 @@ def _resolve(value: Any, key: str, unset: dict[str, str]) -> Any:  # noqa: ANN40
 
 
 def _resolve_text(text: str) -> tuple[str, str]:
-    """Return a text with its variables replaced, and a sentence if that is not possible."""
+    """Return a text with its variables replaced, and the fault if they cannot be replaced."""
     try:
         if missing := _find_missing(text, os.environ):
             return text, _set_them(missing)

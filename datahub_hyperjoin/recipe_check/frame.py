@@ -1,4 +1,4 @@
-"""Check the sections of a recipe around `source.config`, which DataHub itself reads."""
+"""Check the parts of a recipe that DataHub itself reads: all but `source.config`."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ _OURS, _REST = "hyperjoin", "datahub-rest"
 
 
 def frame_faults(recipe: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each fault in a recipe's own keys and in the types that it names.
+    """Yield a sentence for each fault in the parts of a recipe that DataHub itself reads.
 
     Args:
         recipe: The recipe, with the values of variables.
@@ -37,7 +37,7 @@ def frame_faults(recipe: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
-    """Return the settings of the recipe's sink; None if there is none, or it is faulty.
+    """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one.
 
     Args:
         recipe: The recipe, with the values of variables.
@@ -49,7 +49,7 @@ def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
 
 
 def is_of_other_source(kind: str) -> bool:
-    """Return whether a type is that of one of DataHub's other sources.
+    """Return whether a type names a DataHub source other than `hyperjoin`.
 
     Args:
         kind: The type that the recipe names.
@@ -108,7 +108,7 @@ def _config_model(kind: str) -> type[BaseModel]:
 
 
 def _ignored_keys(kind: str, config: object) -> Iterator[str]:
-    """Yield a sentence for each key that DataHub ignores, and that looks like another one."""
+    """Yield a sentence for each key that DataHub ignores but that resembles a valid key."""
     try:
         model = _config_model(kind)
     except (KeyError, ConfigurationError):

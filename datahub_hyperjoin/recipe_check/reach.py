@@ -122,7 +122,7 @@ def file_fault(filename: str) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence DataHub's client in the `with` block, since the fault says what it would log."""
+    """Silence logging in the `with` block, because the block's errors are reported as faults."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -51,7 +51,7 @@ class Address:
         return f"{self.origins[0]}{self.path}"
 
     def beside(self, site: str) -> str:
-        """Return the address under which the service shares its host with another web site.
+        """Return the service's address that has the same scheme and host as another web site.
 
         Browsers send the site's cookies to this address, too.
 

@@ -29,7 +29,7 @@ def list_catalog_contents(
     statements: Mapping[str, Statement],
     about: TableId | None = None,
 ) -> Contents:
-    """Collect the joins that the page shows, with their columns and tables, plus table `about`.
+    """Collect the contents of the page: the joins, their columns and tables, and the table `about`.
 
     Args:
         joins: The joins, best first.
@@ -122,7 +122,7 @@ def _compared(joins: Sequence[CatalogJoin]) -> dict[int, str]:
 
 
 def _translate(joins: Sequence[CatalogJoin], statements: Mapping[str, Statement]) -> Translations:
-    """Translate the SQL of joins, and that of both steps of joins through a crosswalk."""
+    """Translate the SQL of joins, including joins in two steps through a crosswalk."""
     known = {at: statements[join.urn] for at, join in enumerate(joins) if join.urn in statements}
     return translate(
         {at: statement for at, statement in known.items() if not joins[at].via},
@@ -181,7 +181,7 @@ def _notes(join: CatalogJoin) -> list[str]:
 
 
 def is_listed(join: CatalogJoin) -> bool:
-    """Return whether the page lists a join: it lists all but those that a run withdrew.
+    """Return whether the page lists a join.
 
     Rejected joins are listed, so that a person can change the decision; joins that a run withdrew
     are not.

@@ -27,7 +27,7 @@ class MissingServiceError(HyperJoinError, ImportError):
 
 
 class ExposedServiceError(HyperJoinError, ValueError):
-    """An option of `hyperjoin serve` would expose people's tokens, or is no valid address."""
+    """An option of `hyperjoin serve` would expose people's tokens, or is not a valid address."""
 
     @classmethod
     def without_tls(cls, host: str) -> Self:

@@ -89,7 +89,7 @@ class Sessions:
         return session
 
     def find(self, name: str) -> PersonalSession | None:
-        """Return the session with the given name, which is secret; None if none is open."""
+        """Return the session with the given secret name; None if no such session is open."""
         with self._lock:
             self._drop_expired()
             return self._sessions.get(name)

@@ -46,7 +46,7 @@ class Comparison:
 def comparisons(
     dialect: SqlDialect, notations: Sequence[Notations], form: ValueForm | None
 ) -> Iterator[Comparison]:
-    """Yield the ways to compare the columns of a join for equality in a form, simplest first.
+    """Yield the ways to compare the columns of a join in a value form, simplest first.
 
     Args:
         dialect: The dialect of the system that runs the SQL.

@@ -45,7 +45,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return a way to read the table by its number, from 0; None if there are fewer.
+        """Return one way to read the table, by its index `number`; None if there are fewer ways.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.

@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notation of each of two columns, such as decimal comma; None without one.
+        """Return the notations of two columns, such as decimal comma; None if a column has none.
 
         Args:
             left: A column.
@@ -184,7 +184,7 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Yield combinations of the ways to read each table, simplest first.
+    """Yield lists with one way to read each table, simplest first.
 
     A table with fewer ways than the others keeps its last way.
     """

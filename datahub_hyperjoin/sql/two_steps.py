@@ -36,7 +36,7 @@ class TwoStepsInSql:
     """The way to compare the columns of each step."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build a `SELECT` of at most `ROW_LIMIT` rows of the join, to show people or to run here.
+        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join.
 
         Args:
             shown: Whether to name the tables as people do, or as they are run here.

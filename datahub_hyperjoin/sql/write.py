@@ -1,4 +1,4 @@
-"""Write the SQL of a join: one statement for people, one that counts rows."""
+"""Write the SQL of a join: a statement that returns its rows, and a query that counts them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class JoinInSql:
     """The way to compare them."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build a `SELECT` of at most `ROW_LIMIT` rows of the join, to show people or to run here.
+        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join.
 
         Args:
             shown: Whether to name the tables as people do, or as they are run here.

@@ -158,7 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark each pair whose left table has a second column that pairs with the same right table."""
+    """Mark each pair if at least two columns of its left table are paired with its right table."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])

@@ -47,7 +47,7 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Return the section `model`, with the paper's defaults added if it has `setting: paper`.
+    """Add the paper's defaults to the section `model` if the section contains `setting: paper`.
 
     Args:
         written: The keys of the recipe. Wrong keys and values stay for validation to report.

@@ -33,7 +33,7 @@ class Reuse(str, Enum):
 
 
 class Scoring(str, Enum):
-    """The signals that score a pair of columns."""
+    """The signals from which the score of a pair of columns is computed."""
 
     SIGNALS = "signals"
     """Values, cells, names and references. No network is trained."""
@@ -214,5 +214,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether the model reads names and the method uses name variants."""
+        """Whether name variants are used: the method uses them, and the model reads names."""
         return self.setting.name_variants and self.features.names

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""A sparse matrix that weights two hyperedges by the number of columns that both contain.
+    r"""A sparse matrix of weights between hyperedges, based on the number of columns they share.
 
     It holds the non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row,
     where $\Pi$ is the incidence matrix of columns and hyperedges. A column is in at most two
@@ -71,5 +71,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """For each hyperedge, the indices in `share` of the entries in its row of the matrix."""
+        """For each hyperedge (a row of the matrix), the indices of its entries in `share`."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

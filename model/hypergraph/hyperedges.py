@@ -31,7 +31,7 @@ class Hypergraph:
 
     @classmethod
     def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":
-        """Build a hypergraph with one hyperedge per table (`within`) and value domain (`across`).
+        """Build a hypergraph whose hyperedges are tables (`within`) and value domains (`across`).
 
         Args:
             columns: Number of columns.

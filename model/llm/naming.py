@@ -60,7 +60,7 @@ class NamingCounts:
 
 @dataclass(frozen=True)
 class Naming:
-    """Name variants from a language model, with counts, costs and the reasons for missing ones."""
+    """Name variants from a language model, with counts, costs and reasons for missing variants."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
     """The name variant of each column that has one, by column index."""

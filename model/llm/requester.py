@@ -135,7 +135,7 @@ class Requester:
         return names
 
     def _simplify(self, form: int) -> bool:
-        """Switch to a simpler form of request, because the endpoint rejected `form`.
+        """Switch to a simpler form of request, because the endpoint rejected form number `form`.
 
         The return value says whether `form` is replaced now, by this thread or another.
 

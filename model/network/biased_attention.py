@@ -65,7 +65,7 @@ def _sums(
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Attention with a sparse bias, computed as a correction of plain attention.
+    """Attention with a sparse bias, computed by correcting the result of plain attention.
 
     Both passes call the kernel of plain attention once, on all pairs, and then visit only the
     biased pairs: `added` is p of the module's formula, and `beyond` is what a pair's weight has in

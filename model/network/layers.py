@@ -71,7 +71,7 @@ class NodeLayer(nn.Module):
 
 
 class MixerLayer(nn.Module):
-    r"""A layer of attention between hyperedges and a feed-forward network (equations 9 to 11).
+    r"""A layer with attention between hyperedges, then a feed-forward network (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$

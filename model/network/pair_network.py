@@ -153,10 +153,11 @@ def _gather(
     batch: CandidatePairs,
     at: Int[Tensor, " chunk"],
 ) -> Iterable[Float[Tensor, "chunk width"]]:
-    """Yield the states from which the pairs at positions `at` are updated, one row for each pair.
+    """Yield the states that are used to update the pairs at positions `at`.
 
-    These are the states of the pair, of its reverse, of its columns and tables, and of the groups
-    of pairs that it belongs to. The last item is its difference to the maximum of its left column.
+    Each item has one row for each of these pairs. The items are the states of the pair, of its
+    reverse, of its columns and tables, and of the groups of pairs that it belongs to. The last item
+    is the difference of the pair's state to the maximum of its left column.
     """
     left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
     yield pairs[at]

@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield the text from which fastText learns: two lines of names and values for each column.
+    """Yield the text from which fastText learns: two lines for each column.
 
     A line has the names of the table and of the column, then the values in random order. Settings
     can exclude the names or the values.

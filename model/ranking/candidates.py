@@ -57,10 +57,10 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return a list with one array, each key column's strongest partners; empty without pairs.
+    """Find the strongest partners of each key column.
 
-    The array is no wider than needed, because the cost of ranking grows with the square of the
-    number of positions.
+    The result is a list with one array, or an empty list if there are no pairs. The array is no
+    wider than needed, because the cost of ranking grows with the square of the number of positions.
     """
     if not len(pairs):
         return []
@@ -69,7 +69,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """For one signal after another, yield the best partners of each key column."""
+    """Yield the best partners of each key column, once for each signal."""
     keys, overlap = index.keys, index.overlap
     yield "cells", _nearest(index, index.cells.vectors, count)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
@@ -78,7 +78,7 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the columns most similar to each key column by statistics, names or table titles.
+    """For each key column, yield the columns with the most similar statistics, names or titles.
 
     Columns are compared by statistics, by names and titles, and by all three, never by values.
     """
@@ -153,7 +153,7 @@ def candidate_sources(
 def find_candidates(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Candidates:
-    """Merge the candidates that all sources, such as similar names, find for each key column.
+    """Collect the candidates of each key column from all sources, such as similar names.
 
     Rejected pairs are removed.
 

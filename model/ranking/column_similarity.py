@@ -14,7 +14,7 @@ _CHUNK = 128
 
 
 class ColumnSimilarity:
-    """The similarity of each column of the lake to some chosen columns, from 0 to 1.
+    """The similarities, from 0 to 1, between all columns of the lake and some chosen columns.
 
     Two columns are similar if their names and cells are similar, or if they probably join with
     the same columns. For a text column and a column of another type, only the joins count.
@@ -41,7 +41,7 @@ class ColumnSimilarity:
         self._similarity[others, np.arange(len(others))] = 1.0
 
     def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
-        """Return the similarity of each of `columns` to each of the columns given as `others`."""
+        """Return a row of similarities for each given column: one for each column in `others`."""
         return self._similarity[columns]
 
 

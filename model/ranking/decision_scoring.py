@@ -113,7 +113,7 @@ def _find_kinds(
     keys: Int[np.ndarray, " key"],
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairKinds | None:
-    """Describe decided pairs by their features; None for scorers that compute no features."""
+    """Build the `PairKinds` of decided pairs; return None if the scorer computes no features."""
     match scorer:
         case TreeScorer():
             return PairKinds(scorer, pairs, keys, candidates)

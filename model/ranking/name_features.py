@@ -160,7 +160,7 @@ class _Schemas:
         return (self._number[left] == self._number[right]).astype(np.float64)
 
     def others_in_common(self, left: _Columns, right: _Columns) -> tuple[_Measured, _Measured]:
-        """For each pair, weigh the other column names in both tables: in total, and as a share.
+        """For each pair, weigh the column names that the two tables have in common.
 
         Return the total weight of these names, and its share of the weight of all names in one
         table: the table whose names weigh less. A name that the pair's own columns have in common

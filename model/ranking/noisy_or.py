@@ -20,7 +20,7 @@ Measure = Float[np.ndarray, "*pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """The highest probability of a join that each signal alone can give."""
+    """For each signal, the highest probability of a join that it can give on its own."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""

@@ -67,7 +67,7 @@ def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 
 @dataclass(frozen=True)
 class ReferenceLookup:
-    """The references of a lake, for look-up by pairs of columns."""
+    """The references of a lake, stored so that pairs of columns can be looked up fast."""
 
     pairs: SparsePairs
     """A column and a key that it may refer to."""
@@ -177,7 +177,7 @@ class PairFeatures:
 
 
 def _pattern_weights(index: LakeIndex) -> sparse.csr_array:
-    """Return the square root of each pattern's share in each column.
+    """Return a column × pattern matrix: the square root of the pattern's share in the column.
 
     The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
     """

@@ -25,7 +25,7 @@ _CHUNK = 16_384
 
 @dataclass(frozen=True)
 class PairGraph:
-    """The pairs of key columns and their strongest candidates, as input of the pair network.
+    """The pairs of each key column with its strongest candidates, as input of the pair network.
 
     The pair network is a neural network that corrects the score of each pair. The pairs are sorted
     by key column, then by candidate.

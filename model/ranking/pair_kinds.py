@@ -1,4 +1,4 @@
-"""Compare pairs by how their columns go together, whatever the columns hold.
+"""Compare pairs by features that relate their two columns, not by the columns themselves.
 
 Signals that mislead the score for one pair, such as a shared range of numbers, mislead it for many
 pairs of the same lake. A decision is therefore evidence about all pairs with similar features.
@@ -23,7 +23,7 @@ _FARTHEST = 4.0
 
 
 class PairKinds:
-    """The similarity of pairs to decided pairs by their features, from 0 to 1.
+    """The similarity, from 0 to 1, between the features of any pair and those of decided pairs.
 
     The similarity is a squared exponential of the distance between standardised features
     (Rasmussen and Williams, 2006, equation 4.9).
@@ -58,7 +58,9 @@ class PairKinds:
     def score_and_compare(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r pair"]]:
-        """Score every left and right column in a row, and compare the pair with the decided pairs.
+        """Score pairs of columns, and compare each pair with the decided pairs.
+
+        Each left column is paired with every right column in the same row.
 
         Args:
             left: Column indices.

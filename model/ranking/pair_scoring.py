@@ -29,7 +29,7 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score every left column with every right column in the same row.
+        """Score pairs: each left column with every right column in the same row.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
 
@@ -109,7 +109,7 @@ class NoisyOrScorer(PairScorer):
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """Measure the signals between every left and every right column in the same row.
+        """Measure the signals of pairs: each left column with every right column in the same row.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
         """
@@ -154,7 +154,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class NameScorer(PairScorer):
-    """A scorer that compares no values, but uses names, probable references and the catalog.
+    """A scorer that uses names, probable references and the catalog, but no values.
 
     The name of a column tells which key it refers to, and names alone hardly suggest a join.
 

@@ -71,7 +71,7 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create two scorers: the selected one, and the same with corrections by trained models.
+    """Create two scorers: the selected one, and the selected one corrected by trained models.
 
     The models are the package's trees and, for candidates, the pair network. A method without
     corrections gets the selected scorer twice.
@@ -89,9 +89,9 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score one of its candidates against all of its candidates.
+    """For each query column, score one chosen candidate against all candidates of the column.
 
-    `positions` gives the position of that one candidate for each query column.
+    `positions` holds the position of the chosen candidate for each query column.
     """
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]

@@ -1,4 +1,4 @@
-"""Compare columns by the entities that their values stand for, such as countries.
+"""Compare columns by the entities that their values denote, such as countries.
 
 A column of country codes and a column of country names share no value, but their rows match. If
 nearly all values of a column are codes or names of one entity kind, the column represents a set of
@@ -28,7 +28,7 @@ _BLOCK_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """The overlap of columns, measured by the entities that their values stand for.
+    """The overlap of columns, measured by the entities that their values denote.
 
     The form of each column's values, such as two-letter codes, is included.
 
@@ -78,7 +78,7 @@ class EntityOverlap:
     def of(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Return the overlap of each requested pair, 0 or in (0.5, 1].
+        """Return the overlap of each requested pair: either 0, or above 0.5 and at most 1.
 
         A half is for the common kind: samples of large tables need not share entities. The other
         half is multiplied by the share of the smaller column's entities that the larger one holds,
@@ -136,7 +136,7 @@ class EntityOverlap:
 
     @cached_property
     def _row_of(self) -> Int[np.ndarray, " column"]:
-        """The row of each recognised column in `held`."""
+        """For each column, its row in `held`; -1 for a column that was not recognised."""
         row_of = np.full(len(self.form), -1)
         row_of[self._columns] = np.arange(len(self._columns))
         return row_of
@@ -162,7 +162,9 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether both columns have the same form, such as two-letter codes.
+        """For each pair, return whether the values of both columns have the same form.
+
+        A form is, for example, the two-letter codes of countries.
 
         Args:
             left: Column indices.
@@ -182,7 +184,10 @@ def _recognise(sketches: Sequence[bytes]) -> dict[int, RecognisedColumn]:
 
 
 def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recognised byte"]:
-    """Return one bit for each column and each entity that any column holds."""
+    """Return a column × entity matrix of bits, eight to a byte: 1 if the column holds the entity.
+
+    Entities that no column holds are left out.
+    """
     used, entity = np.unique(np.concatenate(contents), return_inverse=True)
     holds = np.zeros((len(contents), len(used)), dtype=bool)
     holds[np.repeat(np.arange(len(contents)), [*map(len, contents)]), entity] = True
@@ -192,7 +197,7 @@ def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recog
 def _strength(
     shared: Float[np.ndarray, "*shape"], smaller: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """Return the overlap of pairs.
+    """Compute the overlap of pairs of columns from the number of entities that they share.
 
     `shared` holds the numbers of shared entities, `smaller` the sizes of the smaller columns.
     """

@@ -153,10 +153,10 @@ class Lexicon:
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word equals a code or name of the given form.
+    """Return the probability that a random word happens to be a code or name of the given form.
 
-    The random word is as long as one of these names. Only forms made of letters alone or digits
-    alone can be hit by chance.
+    A form is one kind of code or one source of names. The random word is as long as one of the
+    form's codes or names. Only forms made of letters alone or digits alone can be hit by chance.
     """
     names = {entry.name.lower() for entry in kind.names if entry.form == form}
     characters = "".join(names)

@@ -119,7 +119,7 @@ def find_reference_candidates(
 def _flat_containments(
     containments: Containments, columns: int
 ) -> tuple[Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
-    """Return the indices of pairs in the flattened matrix of all pairs, and their containments."""
+    """Return each pair's index in the flattened matrix of all pairs, and its containment."""
     ends = np.array([*containments], dtype=np.int64).reshape(-1, 2)
     values = np.fromiter(containments.values(), dtype=np.float64, count=len(containments))
     return ends[:, 0] * columns + ends[:, 1], values
@@ -132,10 +132,10 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, estimate the probability that a random key contains the left column.
+    """For each pair, estimate the probability that its containment is due to chance.
 
-    The estimate is the share of keys that hold at least as many of these values as the right column
-    does. Small whole numbers are in every counter, a five-digit number is in few keys.
+    The estimate is the share of keys that hold at least as many of the left column's values as the
+    right column does. Small whole numbers are in every counter, a five-digit number is in few keys.
     """
     kind = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=np.int64)
     keys = np.bincount(kind[is_key], minlength=2)

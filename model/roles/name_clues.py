@@ -106,7 +106,7 @@ def stems(name: str) -> Words:
 
 
 def meaningful_words(words: Words) -> Words:
-    """Drop the words of a name that carry no meaning, such as `id` and `code`.
+    """Drop words such as `id` and `code`, which carry no meaning, from a name.
 
     Args:
         words: The stems of a name.
@@ -213,7 +213,7 @@ def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
 
 
 def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
-    """Return the first words that several table names share, such as `dim`.
+    """Return the words, such as `dim`, with which several table names begin.
 
     Args:
         tables: The stems of the tables' names.

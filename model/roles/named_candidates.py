@@ -137,11 +137,11 @@ def may_refer_by_type(profile: ColumnProfile) -> bool:
 
 
 def _guess_keys(names: _Names, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
-    """Guess from names and positions which of the columns that `may` marks are keys.
+    """Guess from names and positions which columns are keys.
 
-    The marked columns are those whose type allows them to take part in a reference. A key has the
-    name of its table. If no column has it, the first column is the key, unless it is called like
-    another table.
+    `may` marks the columns to consider: those whose type allows them to take part in a reference.
+    A key has the name of its table. If no column has it, the first column is the key, unless it is
+    called like another table.
     """
     lake, count = names.lake, len(names.lake)
     own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
@@ -194,7 +194,7 @@ def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _S
 
 
 def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair columns that name a parent row, such as `manager_id`, with keys that they may refer to.
+    """Pair columns such as `manager_id`, which name a parent row, with keys they may refer to.
 
     These are the keys of the column's own table, whose rows may have parents in the same table, and
     those of other tables that have a column of the same name. `keys_of` maps tables to their keys.

@@ -164,7 +164,10 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """Each column's most probable key and its probability, without those of linked keys."""
+        """For each column, the key that it most probably refers to, with the probability.
+
+        Two columns never refer to each other: the more probable of the two references is kept.
+        """
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -226,7 +229,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """Add up the log-odds of each possible reference's clues, and convert the sum to a probability.
+    """For each possible reference, convert the summed log-odds of its clues to a probability.
 
     Args:
         lake: The columns.
@@ -299,7 +302,11 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score from -1 to 1 how well keys hold text columns' values; negative if many are absent."""
+    """Score, from -1 to 1, how well each possible key covers the values of a text column.
+
+    The score is negative if the key lacks more than a quarter of the column's values, and 0 unless
+    both columns are text.
+    """
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)

@@ -70,7 +70,7 @@ def find_damage(folder: Path) -> str:
 
 
 def obstacle_to_saving(folder: Path) -> str:
-    """Return the reason why a model must not overwrite a folder's files; empty if it may.
+    """Return why a model must not be saved in a folder, or an empty text if it may be.
 
     Args:
         folder: The folder, which may hold a model.

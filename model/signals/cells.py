@@ -91,7 +91,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compare the cells of every left column with those of every right column in the same row.
+        """Compare the cells of pairs: each left column with every right column in the same row.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
 

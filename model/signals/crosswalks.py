@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Single steps of two-step joins: each matches a column with a column of a crosswalk.
+    """Steps of joins through crosswalks; each leads from a column to a column of a crosswalk.
 
     In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
     """
@@ -169,7 +169,7 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Find the pairs of columns that one crosswalk connects.
+    """From the steps through one crosswalk, find the pairs of columns that it connects.
 
     The two columns of a pair share values with two different columns of the crosswalk.
     """

@@ -32,10 +32,10 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns that overlap much more once their values are written alike.
+    """Add the pairs of columns that overlap much more once their values are in one value form.
 
-    A value form writes values alike, such as all dates as `2024-01-31`. If a pair also overlaps as
-    written, its overlap in the value form takes the place of that overlap.
+    A value form is one way of writing values, such as all dates as `2024-01-31`. If a pair also
+    overlaps as written, its overlap in the value form takes the place of that overlap.
 
     Args:
         lake: The columns with their notations and sketches.
@@ -57,7 +57,7 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 
 
 def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
-    """Return a column's sketch after conversion of its values to one value form.
+    """Return the sketch to use for a column when columns are compared in one value form.
 
     `is_member` tells whether the column's notation has this form. A column without a notation keeps
     its usual sketch, and a column whose notation has another form gets an empty one.
@@ -70,9 +70,9 @@ def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of columns after the values of `members` are converted to one form.
+    """Estimate the overlap of columns, with the values of some converted to one value form.
 
-    `members` marks the columns whose values the form rewrites.
+    `members` marks the columns whose values are converted.
     """
     columns = zip(lake.profiles, members, strict=True)
     sketches = [_sketch_in_form(profile, is_member=bool(member)) for profile, member in columns]

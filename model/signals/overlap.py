@@ -59,7 +59,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater of its two containments, each minus what chance explains."""
+        """For each pair, the greater of its two containments, corrected for chance."""
         return np.maximum(self.beyond_chance, self.of_reverse(self.beyond_chance))
 
     @cached_property
@@ -188,7 +188,7 @@ def _in_both_orders(
     Int[np.ndarray, " both"],
     Float[np.ndarray, " both"],
 ]:
-    """Add the other order of each pair that is stored in only one order.
+    """Add the reverse of each pair that is stored in only one order.
 
     `is_cut` marks the columns that have left out partners. The result consists of the same four
     arrays as `pairs`.

@@ -68,7 +68,7 @@ class _Postings:
         return cls(sketch_of, members, starts, holds, holds.T.tocsr())
 
     def blocks(self) -> Iterator[slice]:
-        """Yield blocks of columns that are so small that their pairs fit into memory."""
+        """Divide the columns into blocks, each so small that its pairs fit into memory."""
         sizes = np.diff(self.starts)
         columns = len(self.sketch_of)
         most = np.minimum(self.holds @ (self.held_by @ sizes), columns)[self.sketch_of]

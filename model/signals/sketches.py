@@ -54,7 +54,7 @@ class SketchArrays:
         right: Int[np.ndarray, " pair"],
         shared: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """For each pair, estimate the left column's containment in the right from shared hashes.
+        """For each pair, use shared hashes to estimate the left column's containment in the right.
 
         Args:
             left: The left column of each pair.
@@ -87,9 +87,9 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes in its slice that do not exceed its threshold.
+    """For each pair, count the hashes between `start` and `stop` that do not exceed `threshold`.
 
-    Each slice is ascending.
+    These hashes are in ascending order.
     """
     # Most slices are whole sketches of all values, which need no search.
     is_below = stop > start
@@ -106,7 +106,9 @@ def _search(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, return the position of the first hash in its slice that exceeds the threshold.
+    """For each pair, find the first hash between `start` and `stop` that exceeds `threshold`.
+
+    The result is its position in `hashes`, or `stop` if there is none.
 
     The binary searches of all pairs advance in step, which takes about log2(k) passes over the
     pairs instead of a Python loop over them.

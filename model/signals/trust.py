@@ -19,7 +19,7 @@ def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a weight for shared numbers, low if names differ and the numbers fill their range.
+    """Return a weight for shared numbers: low if the names differ and the numbers are dense.
 
     The weight is in (0, 1]. It is 1 if the names agree, and lower the less they agree, the more so
     the denser the numbers are.

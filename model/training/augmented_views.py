@@ -166,7 +166,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: ViewSource, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Choose a title for each table of the second view, which imitates another publisher.
+    """Choose titles for the tables of the second view, as another publisher might write them.
 
     A title is meaningless, varied or unchanged.
     """
@@ -181,7 +181,7 @@ def _rename_tables(
 
 
 def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
-    """Choose a column's name in the second view, which imitates another publisher's tables.
+    """Choose a column's name for the second view, as another publisher might write it.
 
     The name is meaningless, varied or unchanged.
     """
@@ -199,7 +199,7 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Return the features of a column's values, which are first corrupted with some probability.
+    """With some probability, corrupt a column's values; return the features of the result.
 
     `side` marks the values of the column's sample to use.
     """

@@ -32,7 +32,7 @@ def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np
 def sample_targets(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " key"]:
-    """For each key column, choose its positive: the column itself or an accepted partner.
+    """For each key column, choose a positive example: the column itself or an accepted partner.
 
     Args:
         priors: The accepted pairs.

@@ -107,7 +107,7 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 def aggregate_columns(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
 ) -> list[ColumnAggregate]:
-    """Aggregate one batch of rows of each column; keep at most `size` distinct values per column.
+    """For each column, aggregate a batch of rows, and keep at most `size` distinct values.
 
     Args:
         columns: The texts of each column's batch.

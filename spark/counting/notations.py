@@ -114,7 +114,7 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """For each of several columns in one array, compute a sketch per notation that it may use.
+    """For each of several concatenated columns, compute a sketch in each notation that fits it.
 
     A sketch holds hashes of the canonical forms.
 
@@ -169,7 +169,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the index of each column that may have a notation, with the notations to try."""
+    """For each column that may use a special notation, yield its index and the notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
@@ -212,7 +212,7 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert values, all valid in a notation, to the canonical form, such as `1,5` to `1.5`."""
+    """Convert values that are all valid in a notation to the canonical form: `1,5` to `1.5`."""
     match notation.form:
         case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
             return _rewrite(normal, *_REWRITES[notation])

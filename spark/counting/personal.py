@@ -136,7 +136,7 @@ def recognise(values: Sequence[str], name: str = "") -> str:
 
 
 def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
-    """Return whether most `values` are national identity numbers; check the likely `numbers` first.
+    """Return whether most `values` are national identity numbers.
 
     `values` are a column's sample. `numbers` are those of its first values that have the form of
     such numbers. They are checked first, because most samples fail there.

@@ -40,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose at most `most` of a table's `rows` rows, spread evenly over the range of its key.
+    """Choose at most `most` rows of a table, spread evenly over the range of its key.
 
     Args:
         relation: The table.

@@ -164,7 +164,7 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """For each MariaDB table, return a state that differs once the rows change.
+    """For each MariaDB table, return a state that changes whenever the table's rows change.
 
     Tables that may be changing now are left out: those that were written in the last two seconds,
     or after the start of an open transaction that may write.

@@ -53,10 +53,10 @@ def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """Yield each column of an Avro schema: its path, and its type if values cannot be compared.
+    """Yield the path of each column in an Avro schema, and its type if it cannot be compared.
 
-    The second item is None if they can be compared. Each nested record is replaced by its
-    fields.
+    The second item is None for a column that can be compared. Each nested record is replaced by
+    its fields.
     """
     for field in schema["fields"] if _kind(schema) == "record" else ():
         path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])

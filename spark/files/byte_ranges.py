@@ -57,7 +57,7 @@ class QuoteScan:
 
 
 class RangeText(io.RawIOBase):
-    """A stream that returns one line for readers to skip, then the rows of a byte range.
+    """A stream of the rows of a byte range, after one line that readers have to skip.
 
     The line is the header if the range contains it; otherwise it is blank.
 
@@ -169,7 +169,7 @@ def scan_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteScan:
 def align_to_rows(
     path: Path, ranges: Sequence[ByteRange], scans: Sequence[QuoteScan], dialect: Dialect
 ) -> list[ByteRange]:
-    """Move the start of each range that begins inside quotes to the start of the next row.
+    """Wherever a range begins inside quotes, make it begin at the next row instead.
 
     Args:
         path: Path of the file.

@@ -76,7 +76,7 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the decompressed size in bytes; estimate it from the first part if compressed.
+        """Return the decompressed size in bytes, which is only an estimate for a compressed file.
 
         The estimate applies the compression ratio of the first part to the size on disk.
 

@@ -162,7 +162,7 @@ def find_layout(
 
 
 def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
-    """Find the layout of delimited text, with the requested columns, and skip the title lines.
+    """Skip the title lines of delimited text, and find its layout and the requested columns.
 
     If `paths` is None, all columns are requested.
     """

@@ -94,7 +94,7 @@ class TextStream(io.RawIOBase):
         return self._ready.decode("utf-8")
 
     def skip(self, text: str) -> None:
-        """Skip the given text, with which the first block begins.
+        """Skip the given text, which is the beginning of the first block.
 
         Args:
             text: The text.

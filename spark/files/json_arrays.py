@@ -130,7 +130,7 @@ def _batches(
 
 
 def _blocks(path: DataPath, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the objects of a JSON array, block by block; None for elements of other types.
+    """Yield the elements of a JSON array in blocks, with None for those that are not objects.
 
     Before each block, the number of rows in `extent` is estimated again.
     """

@@ -81,7 +81,7 @@ def open_in_order(path: DataPath) -> BinaryIO:
 
 
 def open_at_random(path: DataPath) -> Path | pa.NativeFile:
-    """Return what Arrow's readers of Parquet and ORC need in order to read parts of a file.
+    """Return a file in the form from which Arrow's Parquet and ORC readers can read single parts.
 
     Args:
         path: The file.
@@ -122,7 +122,7 @@ def bytes_of(path: DataPath) -> int:
 
 
 def sizes_in_store(folder: str, parts: Sequence[str], store: ObjectStore) -> list[int]:
-    """Return the sizes of many files of an object store, which are asked for side by side.
+    """Request the sizes of many files of an object store in parallel.
 
     Args:
         folder: URI of their folder.
@@ -166,7 +166,7 @@ def _opened(file: StoredFile) -> pa.NativeFile:
 
 @lru_cache(maxsize=64)
 def _file_system(scheme: str, host: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
-    """Open the file system of a bucket; return it with the bucket's path in it.
+    """Open the file system that holds a bucket; return the file system and the bucket's path in it.
 
     Credentials are those that Arrow finds: environment variables, the files of the store's own
     tools, or the identity of the machine.

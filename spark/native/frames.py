@@ -108,7 +108,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return the columns of a data frame, and by path the Spark expression that selects each.
+    """List the columns of a data frame, and map each column's path to its Spark expression.
 
     Each struct is replaced by its members.
 

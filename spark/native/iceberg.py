@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system that returns the copy of a file for the file's original URI.
+    """A read-only file system in which copies of files are found by the URIs of the originals.
 
     Args:
         copies: Content of each file, or the path of its copy.

@@ -117,7 +117,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring columns, each with one column shuffled, then the key columns.
+    """Return copies of the referring columns with one column shuffled in each, and last the key.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the
@@ -138,7 +138,7 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """For each reference in `wanted`, count the rows of its tuples, and those that match its key.
+    """For each reference, count all rows of its column tuples, and the rows that match the key.
 
     `wanted` holds the tuples of columns of each reference. The last is the key, with which the
     others are compared. `count` counts their values; `texts` are the columns of text.
@@ -156,7 +156,7 @@ def _count_tuples(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request for each table, with the numbered column tuples to count in it.
+    """Build one request per table, which lists the column tuples to count and their numbers.
 
     `numbers` maps each tuple to its number, and `texts` are the columns of text.
     """

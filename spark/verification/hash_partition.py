@@ -58,7 +58,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """The integers that identify the columns requested in a notation, by path and notation."""
+        """The numbers under which columns are counted in a notation, by path and notation."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()

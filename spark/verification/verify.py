@@ -231,7 +231,7 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request for each table, with the numbered columns to count in it.
+    """Build one request per table, which lists the columns to count and their numbers.
 
     `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
     """
@@ -286,7 +286,7 @@ def _count_pairs(
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield the tables of which no column was counted.
+    """Yield each table for which no column was counted.
 
     Args:
         requests: The columns of each table, with their numbers.
@@ -306,7 +306,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """For each pair, choose the evidence of values as written, or of a far better comparison.
+    """Choose each pair's evidence: of values as written, or of a comparison that matches far more.
 
     The other comparisons are of entities or of another form of the values. In `compared`, a pair as
     written comes before the same pair compared in other ways. `numbers` are the numbers under which

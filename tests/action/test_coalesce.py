@@ -1,4 +1,4 @@
-"""Test when a run follows changes."""
+"""Test when changes in the catalog cause a run, and that many changes share one."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Test which events the action answers."""
+"""Test which events of the catalog the action acts on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Test the action in the pipeline of DataHub's framework, against the double of the server."""
+"""Test the action in DataHub's actions framework, against a test double of DataHub's server."""
 
 import json
 import logging
@@ -85,7 +85,7 @@ class World:
         return changed(urn, self.gms.get(urn, StructuredPropertiesClass), before)
 
     def act(self, *events: Any) -> None:  # noqa: ANN401 - as made above
-        """Run the framework's pipeline over the events to its end."""
+        """Run the framework's pipeline until it has processed all events."""
         write_events(self.file, events)
         pipeline = Pipeline.create(
             {

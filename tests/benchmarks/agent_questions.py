@@ -44,7 +44,7 @@ _KNOWN_JOINS = Path(__file__).parents[1] / "known_joins.csv"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened to one question on one route."""
+    """The result of asking one question by one route, which is a fixed sequence of tool calls."""
 
     question: Question
     route: str
@@ -58,14 +58,14 @@ class Outcome:
 
     @property
     def counts(self) -> bool:
-        """Whether they arrived within the limits."""
+        """Whether all needed joins arrived within the limits on calls and tokens."""
         return self.arrived and self.calls <= _MOST_CALLS and self.tokens <= _MOST_TOKENS
 
 
 def ask_about(
     folder: Path, questions: Sequence[Question], *, schema: Path, server: str
 ) -> list[Outcome]:
-    """Ingest a lake, and ask all questions about it on every route.
+    """Ingest a lake, and ask each question about it by every route.
 
     Args:
         folder: The tables.
@@ -118,7 +118,7 @@ async def _ask(
 
 
 def describe_outcomes(outcomes: Sequence[Outcome]) -> str:
-    """Return a table of the routes.
+    """Return a table that summarises the outcomes by route.
 
     Args:
         outcomes: All outcomes.
@@ -142,7 +142,7 @@ def describe_outcomes(outcomes: Sequence[Outcome]) -> str:
 
 
 def main() -> None:
-    """Ask, and print what arrived."""
+    """Ask the questions, and print how many were answered by each route."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("lake", type=Path, help="a labelled lake with references.csv")
     parser.add_argument("--schema", type=Path, required=True, help="DataHub's GraphQL schema")

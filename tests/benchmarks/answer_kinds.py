@@ -1,4 +1,4 @@
-"""Count the answers of each kind that a ranking finds, and what their evidence allows.
+"""Measure how many answers of each kind a ranking finds, and how many have evidence in the lake.
 
 Run it from a checkout, on a labelled lake with a file `labels.csv` and the predictions that
 `make bench-rankings ... ARGS="--out DIR"` wrote:
@@ -90,7 +90,7 @@ def count_kinds(
 
 
 def share_shown(answers: Answers) -> float:
-    """Return P@15 of a ranking of all answers that the lake shows, as a share of a perfect one's.
+    """Return the highest P@15 that the lake's evidence allows, as a share of a perfect ranking's.
 
     Args:
         answers: The answers of each query column.

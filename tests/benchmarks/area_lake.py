@@ -40,7 +40,7 @@ NOUNS = _WORDS.split()
 
 @dataclass(frozen=True)
 class _Key:
-    """The key of a table that was written, for references to it."""
+    """The key of a table that is already written, to which later tables can refer."""
 
     name: str
     values: pa.Array
@@ -70,7 +70,7 @@ def write_areas(folder: Path, tables: int, seed: int = 0) -> None:
 
 
 def _entity(table: int) -> str:
-    """Return a name that only every 5,000th table has."""
+    """Return a table name made of two nouns; names repeat only after about 5,000 tables."""
     first, second = divmod(table, len(NOUNS))
     return f"{NOUNS[first % len(NOUNS)]}_{NOUNS[second]}"
 
@@ -78,7 +78,7 @@ def _entity(table: int) -> str:
 def _columns(
     table: int, random: np.random.Generator, keys: list[_Key], shared: Sequence[_Key]
 ) -> Iterator[tuple[str, pa.Array]]:
-    """Yield the columns of a table, and add its key to those of the area."""
+    """Yield the columns of a table, and append its key to `keys`, the keys of its area."""
     rows = int(random.integers(50, 400)) * (10 if table % 5 == 0 else 1)
     key = _Key(f"{_entity(table)}_id", _key_values(table, rows, random))
     yield key.name, key.values
@@ -91,7 +91,7 @@ def _columns(
 
 
 def _attributes(rows: int, random: np.random.Generator) -> Iterator[tuple[str, pa.Array]]:
-    """Yield the columns of a table that are no keys."""
+    """Yield the columns of a table that are neither keys nor references."""
     if random.random() < 0.6:
         yield "country", _countries(rows, random)
     if random.random() < 0.7:
@@ -120,7 +120,7 @@ def _reference(key: _Key, rows: int, random: np.random.Generator) -> tuple[str, 
 
 
 def _countries(rows: int, random: np.random.Generator) -> pa.Array:
-    """Return the codes or the names of some countries; two tables seldom hold the same ones."""
+    """Return the codes or names of randomly drawn countries, which differ from table to table."""
     form = int(random.integers(2))
     drawn = random.permutation(len(COUNTRIES))[: int(random.integers(5, len(COUNTRIES)))]
     written = pa.array([COUNTRIES[number][form] for number in drawn])

@@ -1,4 +1,4 @@
-"""Compare the CPU time of reading tables of a Spark catalog and the same files in a folder.
+"""Compare the CPU time of reading tables through a Spark catalog and from a folder of files.
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_catalog`.
 
@@ -40,14 +40,14 @@ _REPEATS = 3
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds that this process and all below it have taken."""
+    """Return the CPU seconds that this process and its descendants have used so far."""
     processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
     # Those that have ended count among the children of those that started them.
     return sum(sum(process.cpu_times()[:4]) for process in processes)
 
 
 def _write(session: SparkSession, folder: Path, tables: int) -> None:
-    """Write each table as a file in a folder of its own, and make it known to the catalog."""
+    """Write each table as a file in a folder of its own, and register it in the catalog."""
     write_lake(folder / "csv", tables)
     session.sql(f"CREATE DATABASE {_SCHEMA}")
     for file in sorted((folder / "csv").rglob("*.csv")):
@@ -72,7 +72,7 @@ def _left_to_spark(table: Table) -> Table:
 def _measure(
     session: SparkSession, scan: Callable[[], Sequence[Table]], repeats: int
 ) -> tuple[float, float, list[TableProfile]]:
-    """Return the CPU and wall seconds of a scan and its profiles, in the median of turns."""
+    """List and profile tables repeatedly; return the median CPU and wall seconds, and profiles."""
     took, profiles = list[tuple[float, float]](), list[TableProfile]()
     for _ in range(repeats):
         before, started = cpu_seconds(), perf_counter()
@@ -83,7 +83,7 @@ def _measure(
 
 
 def _contents(profiles: Sequence[TableProfile]) -> dict[str, list[object]]:
-    """Return what profiles say, without the names of the tables."""
+    """Return the parts of profiles that must not depend on how the tables were read."""
     return {
         profile.table.title: [
             (column.id.path, column.type, column.nulls, column.sketch, column.sample)

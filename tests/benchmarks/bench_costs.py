@@ -32,7 +32,7 @@ SIZES = (143, 1_429, 3_572)
 
 
 def cpu_seconds() -> float:
-    """Return the processor seconds of this process and all processes below it, also ended ones."""
+    """Return the processor seconds of this process and its descendants, running or finished."""
     process = psutil.Process()
     times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
     return sum(
@@ -42,7 +42,7 @@ def cpu_seconds() -> float:
 
 @dataclass
 class MeasuredProgress(RunProgress):
-    """Measures the processor time of each stage."""
+    """The progress of a run, with the processor time of each stage."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class Cost:
 
     @property
     def estimated_part(self) -> float:
-        """Processor seconds of the stages that the estimate is for: those after profiling."""
+        """Processor seconds of all stages after profiling: those that the run's estimate covers."""
         stages = list(self.seconds)
         return sum(self.seconds[name] for name in stages[stages.index("Profiling tables") + 1 :])
 
@@ -91,7 +91,7 @@ def measure(tables: int) -> Cost:
 
 
 def measure_folder(folder: str, writing: float = 0.0) -> Cost:
-    """Search one lake, which may have been written in some seconds before."""
+    """Search a lake, and return the cost without `writing`, the seconds spent on making it."""
     progress = MeasuredProgress()
     found = run_discovery([folder], progress, sql=False, model=ModelConfig(max_memory=1 << 30))
     java, _ = peaks_below()
@@ -132,7 +132,7 @@ def _rows(costs: Sequence[Cost]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Measure, and print a table that grows with each size."""
+    """Measure each lake, and after each print the table of all results so far."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--lakes", nargs="+", default=(), help="folders of tables instead")

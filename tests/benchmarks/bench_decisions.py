@@ -42,7 +42,7 @@ def name_of(column: ColumnId) -> ColumnName:
 
 
 def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
-    """Read decisions from a file, and group them by size and draw.
+    """Read the draws of decisions from a file, by the size and the number of each draw.
 
     Args:
         file: A `decisions.csv`.

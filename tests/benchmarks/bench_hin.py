@@ -272,7 +272,7 @@ def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> 
 
 
 def _exponent(points: list[tuple[int, float]]) -> str:
-    """Fit the exponent with which values grow with size.
+    """Return the exponent of a power law that is fitted to values by size.
 
     It is the slope of their logarithms.
     """

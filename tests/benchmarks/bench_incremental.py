@@ -1,4 +1,4 @@
-"""Measure the share of a first run that later runs cost: `make bench-incremental`.
+"""Measure the cost of later runs as a share of the first run's: `make bench-incremental`.
 
 Each run is a whole ingestion in its own process: it reads, profiles, ranks and verifies a lake, and
 writes the joins to a file. The first run finds an empty profile store. Before the second, rows
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def change(lake: Path, tables: int) -> None:
-    """Remove the last tenth of the rows of some tables, the first of which is a long one."""
+    """Remove the last tenth of the rows of the first few tables; the very first is a long one."""
     for at in range(tables):
         [file] = lake.rglob(f"t{at}.csv")
         lines = file.read_text("utf-8").splitlines(keepends=True)

@@ -116,7 +116,7 @@ def _in_mib(size: float) -> float:
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """Fit a power of the sizes to the costs, and return it.
+    """Return the exponent of a power law that is fitted to costs by size.
 
     Args:
         sizes: At least two sizes of lakes.
@@ -167,7 +167,7 @@ def _rows(costs: Sequence[LakeCost]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Measure, and print a table that grows with each size."""
+    """Measure each lake, and after each print the table of all results so far."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--folder", type=Path, help="where to write the lakes")

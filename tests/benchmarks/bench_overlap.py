@@ -36,7 +36,7 @@ HEADERS = ("tables", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair"
 
 
 def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
-    """Return the sketch of `count` values, from a number that stands for the first."""
+    """Return the sketch of `count` values, which are numbered consecutively from `first`."""
     values = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.sort(values)[:HASHES]
 
@@ -82,7 +82,7 @@ def _profile(number: int) -> TableProfile:
 
 
 def measure(tables: int) -> Sequence[float]:
-    """Compare the columns of a lake, and return a row of the table that is printed."""
+    """Compare the columns of a synthetic lake, and return one row of the printed table."""
     lake = Lake.from_tables(make_profiles(tables))
     memory, began = peak_memory(), process_time()
     overlap = measure_overlap(lake)

@@ -54,7 +54,7 @@ _FRAMES = """new Promise((done) => {
 
 
 def make_joins(tables: int, joins: int) -> list[Join]:
-    """Make references between tables of a dozen schemas, and a few value domains.
+    """Make references between tables of a dozen schemas, and joins within one value domain.
 
     A tenth of the tables are referred to by most of the others, as in real databases.
     """
@@ -100,7 +100,7 @@ def _join(left: ColumnId, right: ColumnId, role: Role, score: float) -> Join:
 
 
 def write(path: Path, *, tables: int, joins: int) -> None:
-    """Write the page of a made lake."""
+    """Write the page of a synthetic lake."""
     found = make_joins(tables, joins)
     columns = sorted({end for join in found for end in (join.left, join.right)})
     statements: dict[JoinedColumns, Statement] = {
@@ -129,14 +129,14 @@ def write(path: Path, *, tables: int, joins: int) -> None:
 
 
 def load(tab: Tab, path: Path, address: str = "") -> float:
-    """Open a page, and return the seconds until its list is there."""
+    """Open a page, wait for its list, and return the seconds that the page took to load."""
     tab.open(f"{path.as_uri()}{address}")
     tab.wait("document.readyState === 'complete' && document.querySelectorAll('.card').length > 0")
     return float(tab.run("performance.getEntriesByType('navigation')[0].loadEventEnd")) / 1000
 
 
 def measure(tab: Tab, path: Path) -> dict[str, float]:
-    """Return the seconds of each step of a person."""
+    """Measure the seconds of page load, of each user action and of a frame of the picture."""
     steps = {
         "search a table": "box.value = 'customers'; box.dispatchEvent(new Event('input'));",
         "filter by role": "document.forms.filters.role.value = '0';"
@@ -153,18 +153,18 @@ def measure(tab: Tab, path: Path) -> dict[str, float]:
 
 
 def awaited(tab: Tab, script: str) -> Any:  # noqa: ANN401 - JSON
-    """Run a script that promises a value, and return the value."""
+    """Run a script that returns a promise, and return the value of the promise."""
     tab.run(f"globalThis.answer = undefined; ({script}).then((value) => {{ answer = value; }}); 0")
     return tab.wait("globalThis.answer")
 
 
 def settle(tab: Tab) -> None:
-    """Wait until the picture has stopped moving."""
+    """Wait until the picture of tables and joins has stopped moving."""
     tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
 
 
 def open_panels(tab: Tab) -> None:
-    """Open what the first join can show, in a dialect in which its SQL was not run."""
+    """Open the panels of the first join, and wait until its reasons are shown."""
     tab.run(
         "document.querySelectorAll('#cards .suggestion:first-child .sql details')"
         ".forEach((each) => { each.open = true; });"
@@ -174,7 +174,7 @@ def open_panels(tab: Tab) -> None:
 
 
 def take_pictures(tab: Tab, path: Path, folder: Path) -> None:
-    """Write screenshots of the list, a search, open panels and a focus, wide and narrow."""
+    """Write screenshots of each view of the page, for a desktop and a phone, light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
     for scheme, (width, height) in product(("light", "dark"), ((1440, 900), (390, 844))):
         is_phone = width < height

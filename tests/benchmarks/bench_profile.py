@@ -134,7 +134,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Measure how long the profiles of a lake take, with and without stored ones."""
+    """Measure the time to profile a lake, and the time to load its stored profiles."""
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",

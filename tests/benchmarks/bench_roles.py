@@ -124,7 +124,7 @@ def _with_bounds(share: Interval) -> str:
 def count_false(
     lake: DirectedLake, folder: Path, settings: RecipeSettings
 ) -> list[tuple[str, str]]:
-    """Count the joins that a run finds for columns without an answer.
+    """Count the joins found for columns whose answers were removed from the lake.
 
     All of these joins are false.
 

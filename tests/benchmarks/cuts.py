@@ -88,7 +88,7 @@ def cut_labelled(lake: LabelledLake, tables: int, *, seed: int) -> LabelledLake:
 def _draw_joins(
     truth: Mapping[ColumnName, frozenset[ColumnName]], room: int, random: np.random.Generator
 ) -> set[str]:
-    """Draw pairs of joining tables, the first of which has a query column."""
+    """Draw at most `room` tables, in pairs that join through a query column of one of them."""
     drawn: set[str] = set()
     queries = list(truth)
     for index in random.permutation(len(queries)):

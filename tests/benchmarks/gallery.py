@@ -48,7 +48,7 @@ class View(NamedTuple):
 
 
 class GalleryLake(NamedTuple):
-    """Folders of publishers that are searched together."""
+    """A lake of the gallery: the tables of some publishers, which are searched together."""
 
     name: str
     publishers: tuple[str, ...]
@@ -75,7 +75,7 @@ LAKES = (
 
 
 def suggested(found: FoundJoins, publishers: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield table and column of both sides of each suggestion among the first five."""
+    """For the first five suggestions of each column, yield the tables and columns of both sides."""
     # Names of a single folder do not begin with it.
     prefix = f"{publishers[0]}/" if len(publishers) == 1 else ""
     for each in found.findings.suggestions:

@@ -1,4 +1,4 @@
-"""Measure labelled lakes in several guises, and keep what was measured in files."""
+"""Measure labelled lakes with and without their names and values, and store the results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ _TOGETHER = 8
 
 
 class Guise(Enum):
-    """What is read of a lake, beside the types and counts of its columns."""
+    """What a measurement reads of a lake, besides the types and counts of its columns."""
 
     WHOLE = "named"
     """Names and values."""
@@ -49,7 +49,7 @@ Save = Callable[[ProfiledLake, AnyGuise, Path], None]
 
 
 def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:
-    """Return the file for what was measured on a lake.
+    """Return the file that stores the measurements of a lake in one guise.
 
     Args:
         folder: The lake.
@@ -65,7 +65,7 @@ def measure_missing(
     save: Save[AnyGuise],
     progress: EvaluationProgress,
 ) -> None:
-    """Profile the lakes that lack a file, and write it.
+    """Profile the lakes for which a file is missing, and write the missing files.
 
     Args:
         files: The files of each lake.

@@ -122,7 +122,7 @@ def count_emitted(lake: DirectedLake, joins: Iterable[Join]) -> int:
 
 
 def count_shadowed(lake: DirectedLake, joins: Sequence[Join]) -> tuple[int, int]:
-    """Count the table pairs with a declared reference whose best join is no reference.
+    """Count the table pairs that have a declared reference, but whose best join is no reference.
 
     Args:
         lake: The declared references.

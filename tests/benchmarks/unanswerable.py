@@ -1,4 +1,4 @@
-"""Remove all answers of the query columns from a lake, to count false suggestions."""
+"""Remove from a lake the columns that join with its query columns, to count false suggestions."""
 
 import csv
 import shutil
@@ -31,7 +31,7 @@ def choose_columns(
 
 
 def write_without_answers(lake: LabelledLake, tables: Path, out: Path) -> frozenset[ColumnName]:
-    """Write the tables of a lake without the answers to the remaining query columns.
+    """Write the tables of a lake without any column that joins with a remaining query column.
 
     Args:
         lake: The query columns and their answers.

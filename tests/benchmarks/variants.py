@@ -25,7 +25,7 @@ class Variant:
 
     @property
     def slug(self) -> str:
-        """Name in the form for file names and command lines.
+        """Name, spelled for use in file names and on command lines.
 
         >>> Variant("w/o rerank").slug
         'without-rerank'

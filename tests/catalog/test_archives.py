@@ -10,7 +10,7 @@ from datahub_hyperjoin.catalog import TableSelection, scan_folder
 
 
 def tell(folder: Path, deny: str = "^$") -> tuple[list[str], dict[str, float]]:
-    """Scan a folder, and return the warnings about archives and the counts."""
+    """Scan a folder, and return the contexts of the warnings about archives, and all counts."""
     folder.joinpath("planes.csv").write_text("code\nAA\n")
     warnings: list[tuple[str, str, str]] = []
     counts: dict[str, float] = {}

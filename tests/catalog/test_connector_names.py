@@ -56,7 +56,7 @@ UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradat
 
 
 def naming_function(file: str, name: str) -> Callable[..., str]:
-    """Return the function of a connector that names a table, without its annotations."""
+    """Return the function with which a connector names a table, stripped of its annotations."""
     path = SOURCES / file
     tree = ast.parse(path.read_text(encoding="utf-8") if path.exists() else "")
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -76,7 +76,7 @@ def naming_function(file: str, name: str) -> Callable[..., str]:
 
 
 def named_by_connector(url: str) -> str:
-    """Return the name of a table by the connector's own code, in default settings."""
+    """Return the name that DataHub's connector gives to a table in its default settings."""
     naming, database = naming_function(*CONNECTORS[url]), database_name(make_url(url))
     config = SimpleNamespace(database=database, convert_urns_to_lowercase=False)
     connector = SimpleNamespace(

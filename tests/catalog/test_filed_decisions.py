@@ -1,4 +1,4 @@
-"""Test that decisions in a file find their columns, and count like those in DataHub."""
+"""Test that decisions in a file are matched to columns, and count like decisions in DataHub."""
 
 from collections.abc import Callable
 

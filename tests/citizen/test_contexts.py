@@ -1,4 +1,4 @@
-"""Test the instructions for agents that columns have over several runs."""
+"""Test the instructions for agents in the metadata of columns, over several runs."""
 
 from pathlib import Path
 from typing import Any

@@ -26,7 +26,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lossy(gms: Gms, quick: Runs) -> Runs:
-    """Return a series of runs, the last of which removed a join in vain."""
+    """Return a series of runs; the last one removed a join, but the server lost the removal."""
     quick(ALL, emit=LINEAGE)
     quick.loses = removes
     quick(KEPT, emit=LINEAGE)

@@ -45,7 +45,7 @@ SUGGESTED = "io.datahub.hyperjoin"
 
 
 def shown(gms: Gms) -> dict[object, str]:
-    """Return the URN of each join that a person sees, by its pair of columns."""
+    """Map each pair of columns that a person sees as a join to the URN of the join."""
     return {pair_of(join.left, join.right): join.urn for join in all_joins(gms.graph())}
 
 
@@ -73,7 +73,7 @@ def lose(lake: Path, name: str, key: str) -> None:
 
 @pytest.fixture
 def quiet(ingest: Ingest) -> Ingest:
-    """Return a function that runs without DataHub's own report of the run."""
+    """Return a function that runs a recipe without sending DataHub's own report of the run."""
     return lambda *options, **config: ingest("--no-default-report", *options, **config)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def frames() -> dict[str, pd.DataFrame]:
-    """Return orders, and the customers and regions to which they lead."""
+    """Return the tables of a shop: orders refer to customers, and customers refer to regions."""
     return {
         "orders": pd.DataFrame(
             {"order_id": range(1, 61), "customer": [f"C{at % 20:03}" for at in range(60)]}

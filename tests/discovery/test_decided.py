@@ -1,4 +1,4 @@
-"""Test that people decide about the joins of a result, and that later runs keep to it."""
+"""Test that people can decide about a result's joins, and that later runs keep the decisions."""
 
 from dataclasses import replace
 from pathlib import Path

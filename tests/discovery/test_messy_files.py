@@ -1,4 +1,4 @@
-"""Test that each kind of messy file is read, by the join that is found through it."""
+"""Test that each kind of messy file is read well enough for its join to be found."""
 
 import gzip
 import json

@@ -16,7 +16,7 @@ from lake import write_flights
 
 
 class Said(RunProgress):
-    """Keeps what a run says."""
+    """A progress report that keeps its lines."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -293,7 +293,7 @@ def test_a_column_that_got_its_name_is_told_and_is_no_warning(tmp_path: Path) ->
 
 
 class Said(RunProgress):
-    """Keeps what a run says."""
+    """A progress report that keeps its lines."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Test that the double lists documents and queries as DataHub does."""
+"""Test that the test double returns the same lists of documents and queries as DataHub."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test the instructions for agents that columns have."""
+"""Test the instructions for agents in the metadata of columns."""
 
 import json
 from typing import Any

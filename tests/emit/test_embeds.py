@@ -1,4 +1,4 @@
-"""Test that the Preview tab shows our page only where nobody else uses it."""
+"""Test that the Preview tab of a dataset shows our page only if nobody else uses the tab."""
 
 import json
 import os

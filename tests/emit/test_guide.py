@@ -15,7 +15,7 @@ CUSTOMER = join("orders", "customers", 0.9, key="customer", fan_outs=(0.985, 21.
 
 
 def sections(*joins: CatalogJoin, sql: str = "") -> dict[str, list[str]]:
-    """Return the lines of each list of a guide, by its title."""
+    """Map the title of each list in a guide to the lines of the list."""
     text = write_guide(ORDERS, joins, {one.urn: sql for one in joins} if sql else {})
     return {
         title: [line.removeprefix("- ") for line in rest.splitlines() if line.startswith("- ")]

@@ -23,7 +23,7 @@ RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProp
 
 
 def applied(present: Elements, value: dict[str, Any]) -> Elements:
-    """Apply a patch with keys as the server does, and return the elements of the aspect."""
+    """Apply a patch that addresses elements by keys, as the server does; return the elements."""
     ((field, keys),) = value["arrayPrimaryKeys"].items()
     filed: dict[tuple[str, ...], dict[str, Any]] = {}
     for element in present:

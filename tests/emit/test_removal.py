@@ -87,7 +87,7 @@ def gms(request: pytest.FixtureRequest) -> Iterator[Gms]:
 
 
 def found() -> list[MetadataWorkUnit]:
-    """Return the metadata of a run, as it is recorded in `FULL`."""
+    """Return the metadata of a run whose written state is `FULL`."""
     query = QueryPropertiesClass(
         statement=QueryStatementClass(value="SELECT 1", language=QueryLanguageClass.SQL),
         source=QuerySourceClass.MANUAL,

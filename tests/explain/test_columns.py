@@ -1,4 +1,4 @@
-"""A column is found by its name, and people learn why it is no key column."""
+"""Test that a column is found by its name, and that a reason is given if it is no key column."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def test_a_column_that_is_no_key_column_says_why(shop: Run, name: str, obstacle:
 
 
 def test_a_column_whose_values_are_never_compared_says_so(shop: Run) -> None:
-    """The lake index leaves it out, so that nothing but its profile is known."""
+    """Use a nested column: the lake index omits it, so only its profile is known."""
     dates = replace(shop.profile("orders.id"), id=column("a.b"), type=DataType.NESTED)
     account = explain_column(dates, shop.comparison, shop.config)
     assert account.obstacle == "its type is nested, and such values are not compared"

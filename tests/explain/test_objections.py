@@ -1,4 +1,4 @@
-"""A verified pair that is no join says which rule of the roles forbids it."""
+"""Test which rule is named as the reason why a verified pair is not a join."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ def test_a_column_that_refers_to_a_key_joins_others_through_it() -> None:
 
 
 def test_a_rejected_pair_says_so() -> None:
-    """Steps through a crosswalk are verified even if people rejected the pair."""
+    """Use a rejected pair: steps through a crosswalk are verified even if people rejected them."""
     assert objection(TOWNS, DOMAIN, verdict=Verdict.REJECTED) == "people rejected it"
 
 

@@ -1,4 +1,4 @@
-"""A pair says what decided about it: the rule that took it out, or its role, score and rank."""
+"""Test that explaining a pair names the rule that excluded it, or its role, score and rank."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test that each exported join of a cube names another cube and its joined dimension."""
+"""Test that each join of an exported cube leads to an exported cube that has a primary key."""
 
 import yaml
 

@@ -24,7 +24,7 @@ ATTACKS: Mapping[str, Attack] = {
 
 
 def main() -> int:
-    """Carry out the chosen attacks, and print the broken promises and a table of results."""
+    """Carry out the chosen attacks, and print each failure and a table of results."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--long", action="store_true", help="try more often; takes an hour")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")

@@ -203,7 +203,7 @@ def _undisturbed(roles: Roles) -> dict[str, dict[str, object]]:
 
 
 def _try(kind: Fault, roles: Roles, seed: str) -> list[str]:
-    """Play a history with and without faults, and return the broken promises."""
+    """Play a history with and without faults, and describe everything that went wrong."""
     storms = _storms(kind, seed)
     calm = _undisturbed(roles)
     with _history(roles) as stormy:

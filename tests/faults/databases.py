@@ -215,7 +215,7 @@ def _seen(gms: Gms) -> set[str]:
 
 
 def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
-    """Run once with a fault and once without, and return the broken promises."""
+    """Run once with a fault and once without, and describe everything that went wrong."""
     before, found = _seen(gms), list[str]()
     striking = ExitStack()
 

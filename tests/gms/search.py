@@ -123,7 +123,7 @@ _CONDITIONS: dict[str, Callable[[Any, str], bool]] = {
 
 
 def _mentions(store: Store, urn: str, query: str) -> bool:
-    """Return whether the URN, name and description contain every word of the query."""
+    """Return whether the URN, names and description together contain every word of the query."""
     text = " ".join(
         str(it)
         for name in ("urn", "name", "title", "description")

@@ -1,4 +1,4 @@
-"""Convert arrays into nested objects, in which patches address elements by key."""
+"""Convert arrays into nested objects, so that patches can address array elements by key."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

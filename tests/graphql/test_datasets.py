@@ -1,4 +1,4 @@
-"""Test summaries of datasets, and who is signed in."""
+"""Test the summaries of datasets, and the lookup of the signed-in user."""
 
 import pytest
 

@@ -235,7 +235,7 @@ def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[Catalog
 
 
 def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
-    """Return whether a chain has a grain.
+    """Return whether a chain has a grain: a table whose rows the chain does not multiply.
 
     It has one if all joins lead from some table to keys, in both directions of the chain.
     """

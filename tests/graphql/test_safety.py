@@ -1,4 +1,4 @@
-"""Test which joins count as safe, and which doubts are named for the others."""
+"""Test which joins count as safe, and which reasons are given for doubting the others."""
 
 from dataclasses import replace
 

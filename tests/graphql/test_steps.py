@@ -107,7 +107,7 @@ def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
 
 
 def rows_and_grains(columns: Columns, found: JoinPath) -> tuple[int, int]:
-    """Count the rows of a path, and the distinct rows of its grain, in DuckDB."""
+    """Count in DuckDB the rows that a path returns, and the distinct rows of its grain in them."""
     with duckdb.connect() as database:
         for name, table in columns.items():
             database.execute(f"create table {name} (row int, key int, x int)")

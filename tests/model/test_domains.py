@@ -1,4 +1,4 @@
-"""Test that columns with values of one kind form a domain, and that a domain becomes a star."""
+"""Test which columns form a domain, and which joins of a domain are kept."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -228,7 +228,7 @@ def test_people_download_what_the_next_run_reads(seen: dict[str, Any], tmp_path:
 
 @needs_browser
 def test_a_later_page_knows_which_changes_the_run_has_read(tmp_path: Path) -> None:
-    """The file of the recipe is JSON, so the page downloads JSON."""
+    """Use a JSON file of decisions, so that the page downloads JSON."""
     page = write_decided(
         tmp_path / "page.html", filed(PARKS, GAMES, Verdict.ACCEPTED), file="decisions.json"
     )

@@ -1,4 +1,4 @@
-"""Test in a browser what opens below a join, and which joins the page exports."""
+"""Test in a browser the panels that open below a join, and which joins the page exports."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -85,7 +85,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 
 
 def opened(browser: Tab, page: Path, table: str, address: str = "") -> Tab:
-    """Open the page at one table, with all that opens below its joins."""
+    """Open the page at one table, and open all panels below its joins."""
     browser.log.clear()
     browser.open("about:blank")
     browser.open(f"{page.as_uri()}#table={table}.csv{address}")

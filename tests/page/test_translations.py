@@ -1,4 +1,4 @@
-"""Test the statements that the page offers in dialects in which they were not run."""
+"""Test the translations of a join's SQL into dialects other than the one it was run in."""
 
 import re
 import sqlite3
@@ -27,7 +27,7 @@ def run_in(dialect: str, sql: str) -> Statement:
 
 
 def written(found: Translations, number: int, dialect: str) -> str:
-    """Return what the page's script writes."""
+    """Return the statement that the page's script builds for a join in a dialect."""
     _, shape, *names = found.joins[number]
     at = list(TITLES).index(dialect)
     quoted = found.names[found.dialects[at][2]]

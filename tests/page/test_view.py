@@ -1,4 +1,4 @@
-"""Test in a browser that people search, filter, link, focus and export what the page shows."""
+"""Test in a browser that people can search, filter, link to, focus on and export joins."""
 
 import csv
 import io

@@ -17,7 +17,7 @@ ORDERS = f"/dataset?urn={quote(dataset_urn(table('orders')), safe='')}"
 
 @pytest.fixture
 def join(shop: Shop, browser: Browser) -> str:
-    """A suggestion, which Ada may decide about."""
+    """Store a suggestion, sign Ada in to decide about it, and return the suggestion's URN."""
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     assert browser.sign_in(ADA) == 204
     return urn

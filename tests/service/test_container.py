@@ -1,4 +1,4 @@
-"""Test that the recipes for a container name options and addresses that the service takes."""
+"""Test that the Dockerfile and the Compose file use options and addresses that exist."""
 
 import json
 import re

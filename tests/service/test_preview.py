@@ -1,4 +1,4 @@
-"""Test a decision in a real browser, on the page inside DataHub's own."""
+"""Test in a real browser that people can decide on the page in DataHub's Preview tab."""
 
 from contextlib import AbstractContextManager
 from functools import partial

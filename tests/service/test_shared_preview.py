@@ -1,4 +1,4 @@
-"""Test in a real browser that DataHub's own sign-in is enough for the page inside DataHub."""
+"""Test in a real browser that people who signed in to DataHub can decide in its Preview tab."""
 
 from pathlib import Path
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Test that tables are read without Spark as they are with it."""
+"""Test that reading tables without Spark gives the same results as with Spark."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test the comparison of values in every form and system against Python."""
+"""Test that each SQL engine compares values in every notation as Python does."""
 
 from collections.abc import Callable, Sequence
 

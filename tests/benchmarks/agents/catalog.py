@@ -1,4 +1,4 @@
-"""Fill the double of DataHub's server with a lake and its joins."""
+"""Fill a test double of DataHub's server with the tables and joins of a lake."""
 
 from pathlib import Path
 

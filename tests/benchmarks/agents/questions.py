@@ -1,4 +1,4 @@
-"""Draw questions about the joins of two tables whose joins are known."""
+"""Draw questions about which columns join two tables, from a list of known joins."""
 
 import csv
 import random
@@ -16,7 +16,7 @@ _Pair = tuple[ColumnId, ColumnId]
 
 @dataclass(frozen=True)
 class Question:
-    """Which join connects two tables?"""
+    """A question for an agent: which join connects two tables?"""
 
     first: TableId
     """The table from which the agent starts."""
@@ -50,7 +50,7 @@ def read_references(file: Path) -> list[_Pair]:
 
 
 def read_known_joins(file: Path) -> list[_Pair]:
-    """Read the joins of the quick start that were listed before any output was seen.
+    """Read the list of known joins of the quick start, written before any output was seen.
 
     Args:
         file: The list, `tests/known_joins.csv`.
@@ -66,7 +66,7 @@ def read_known_joins(file: Path) -> list[_Pair]:
 
 
 def draw_questions(pairs: Iterable[_Pair], *, count: int, seed: int) -> Sequence[Question]:
-    """Draw pairs of tables, and which of the two the agent starts from.
+    """Draw pairs of tables to ask about, and for each pair the table from which the agent starts.
 
     Args:
         pairs: The known joins, in any direction.

@@ -1,4 +1,4 @@
-"""The calls by which an agent may look for a join, and what they cost."""
+"""Define the routes by which an agent may look for a join, and count their calls and tokens."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _QUERIES, _HITS = 10, 5
 
 @dataclass
 class Conversation:
-    """The calls about one question, with the joins that arrived."""
+    """The tool calls made to answer one question, and the joins that the answers named."""
 
     client: Client
     """DataHub's MCP server."""

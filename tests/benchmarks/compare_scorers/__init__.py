@@ -1,1 +1,1 @@
-"""Compare scorers of candidate pairs: noisy-or, trees, the pair network and its inputs."""
+"""Compare scorers of candidate pairs: noisy-or, trees, a logistic model and the pair network."""

@@ -1,9 +1,10 @@
 """Compare scorers of candidate pairs: `python -m benchmarks.compare_scorers SCHOOL LAKE...`.
 
-Each learns from the school only. The noisy-or, trees without and with features of a pair's context,
-a logistic model over the network's inputs, the network without messages and the network rank the
-same candidates of each lake, whole and without names, values or both. The rankings are those of
-the scores, without the coherent tree.
+SCHOOL is the folder of lakes that `python -m benchmarks.school` made; all scorers learn only from
+these. The noisy-or, trees without and with features of a pair's context, a logistic model over the
+network's inputs, the network without messages and the network rank the same candidates of each
+LAKE, whole and without names, values or both. The rankings are those of the scores, without the
+coherent tree.
 
 Models are trained once per seed, and kept in the folder of `--out`. Those for lakes without values
 learn from lakes without values.
@@ -42,7 +43,7 @@ _TAUGHT = {True: (Guise.WHOLE, Guise.NAMELESS), False: (Guise.VALUELESS,)}
 
 
 class Comparison:
-    """The models, trained when they are needed.
+    """A comparison of scorers, which trains each model when it is first needed.
 
     Args:
         options: The command line.
@@ -66,7 +67,7 @@ class Comparison:
         return obtain(kind, seed, self._schools[values], file, self._options.epochs)
 
     def lakes(self, folder: Path) -> Iterator[tuple[Guise, LabelledPairs]]:
-        """Yield a lake in each guise."""
+        """Yield a lake's candidate pairs in each guise: with and without its names and values."""
         for guise in Guise:
             yield from (
                 (guise, lake)
@@ -95,7 +96,7 @@ class Comparison:
 
 
 def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
-    """Score pairs as the package does, by shares of its trees and its network."""
+    """Score pairs as the package does, by a blend of its trees' and its network's corrections."""
     graph, kept = lake.graph, are_learnt(lake)
     pairs = SparsePairs(len(graph.table_of), graph.left[kept], graph.right[kept])
     by_network = NetworkCorrection(pairs, corrections_of(lake, shipped_network())[kept])
@@ -104,7 +105,7 @@ def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, train what is missing, and print a table for each lake and guise."""
+    """Read the command line, train missing models, and print a table for each lake and guise."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare_scorers")
     parser.add_argument("school", type=Path, help="folder with the lakes of `benchmarks.school`")
     parser.add_argument("lakes", metavar="LAKE", nargs="*", type=Path, help="labelled lakes")

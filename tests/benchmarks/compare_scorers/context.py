@@ -39,7 +39,7 @@ _COMPARED = (
 
 @dataclass(frozen=True)
 class _Grouped:
-    """Numbers of pairs, compared within groups of pairs."""
+    """One value for each pair, to be compared with those of the other pairs in its group."""
 
     values: _Values
     group: _Group
@@ -67,7 +67,7 @@ class _Grouped:
         return position - self.start
 
     def at(self, rank: int) -> tuple[_Group, Bool[np.ndarray, " pair"]]:
-        """Return the pair of a given rank in each pair's group, and whether there is one."""
+        """For each pair, return the pair at a given rank of its group, and whether there is one."""
         exists = rank < self.size
         return self.order[np.where(exists, self.start + rank, self.start)], exists
 
@@ -85,7 +85,7 @@ class _Grouped:
 
     @property
     def near(self) -> _Group:
-        """Number of other pairs of each group that are better or hardly worse."""
+        """For each pair, the number of other pairs in its group that are better or hardly worse."""
         place = self.group * _APART - self.values
         return np.searchsorted(place[self.order], place + _NEAR, side="right") - self.start - 1
 
@@ -95,7 +95,7 @@ def _total(values: _Values, group: _Group) -> _Values:
 
 
 def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
-    """Return the best value between the same two tables of a pair of other columns."""
+    """For each pair, return the best value among pairs of other columns of the same two tables."""
     best = np.full(len(graph.left), _NONE)
     for rank in reversed(range(_LISTED)):
         other, exists = between.at(rank)
@@ -107,7 +107,7 @@ def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
 
 
 def _common_neighbours(graph: PairGraph) -> tuple[_Values, _Values]:
-    """Return the summed probabilities of common neighbours, and their cosine."""
+    """For each pair, return the dot product and cosine of its columns' neighbour probabilities."""
     count = len(graph.table_of)
     directed = sparse.csr_array((graph.by_evidence, (graph.left, graph.right)), (count, count))
     both = sparse.csr_array(directed.maximum(directed.T))
@@ -149,7 +149,7 @@ def _competition(graph: PairGraph, end: _Group) -> list[_Values]:
 
 
 def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
-    """Compare each pair with itself in the other order; -1 means that it is no candidate."""
+    """Compare each pair with `reverse`, the same pair the other way round; -1 if no candidate."""
     evidence = log_odds(graph.by_evidence)
     rank = _Grouped.of(evidence, graph.left).rank
     back = np.where(reverse >= 0, rank[reverse], rank.max(initial=0) + 1)
@@ -158,7 +158,7 @@ def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
 
 
 def _between(graph: PairGraph, tables: _Group, towards: _Group) -> list[_Values]:
-    """Describe what the other columns of both tables do."""
+    """Describe how the other columns of each pair's two tables join."""
     evidence, probability = log_odds(graph.by_evidence), graph.by_evidence
     first, second = graph.table_of[graph.left], graph.table_of[graph.right]
     columns = len(graph.table_of)

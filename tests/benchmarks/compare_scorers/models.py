@@ -1,4 +1,4 @@
-"""Train the compared models on the school, and keep them in files."""
+"""Train the compared models on the lakes of `benchmarks.school`, and store them in files."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -46,13 +46,13 @@ class Kind(Enum):
 
     @property
     def slug(self) -> str:
-        """The name in file names."""
+        """The kind's name as it appears in file names."""
         return self.value.replace(" ", "-")
 
 
 @dataclass(frozen=True)
 class School:
-    """The lakes to learn from and to choose on, in some guises; read when they are needed."""
+    """The training and validation lakes, which are read when they are first needed."""
 
     read: Callable[[str], Sequence[LabelledPairs]]
     """Reads the lakes of a split."""
@@ -64,7 +64,7 @@ class School:
 
     @cached_property
     def validation(self) -> Sequence[LabelledPairs]:
-        """The lakes to choose on."""
+        """The lakes on which the best epoch and the share of the corrections are chosen."""
         return self.read("validation")
 
 
@@ -88,7 +88,7 @@ class Model:
 
 
 def are_learnt(lake: LabelledPairs) -> Bool[np.ndarray, " pair"]:
-    """Return whether both columns of each pair are text or integers, as the school's joins are.
+    """Return which pairs consist of text or integer columns, as all joins of the training lakes do.
 
     Args:
         lake: The pairs.
@@ -143,7 +143,7 @@ def _fit_trees(kind: Kind, seed: int, lakes: Sequence[LabelledPairs]) -> dict[st
 
 
 def _network(kind: Kind) -> Trainable | None:
-    """Return a network with its first weights; None for trees."""
+    """Return a network with its initial weights, or None if the model consists of trees."""
     match kind:
         case Kind.TREES | Kind.TREES_WITH_CONTEXT:
             return None
@@ -179,7 +179,7 @@ def _correct_by_trees(
 
 
 def _choose_share(correct: Correct, lakes: Sequence[LabelledPairs]) -> tuple[float, float]:
-    """Return the share of the corrections with the best mean average precision, and that."""
+    """Return the share of the corrections that ranks best, and its mean average precision."""
     corrected = [(lake, lake.ranked, correct(lake)) for lake in lakes]
     precision = {
         share: float(

@@ -18,7 +18,7 @@ _CUTOFF = 15
 def measure(
     examples: Examples, scores: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, "metric query"]:
-    """Return the metrics in `METRICS` of the ranking for each query column.
+    """Compute each metric in `METRICS` for the ranking of each query column.
 
     Args:
         examples: The candidates.

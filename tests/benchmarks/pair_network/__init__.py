@@ -1,1 +1,1 @@
-"""Train the pair network, on the school of labelled lakes."""
+"""Train the pair network on the labelled lakes of `benchmarks.school`."""

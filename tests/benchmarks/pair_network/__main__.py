@@ -1,6 +1,7 @@
 """Train the pair network that the package ships: `python -m benchmarks.pair_network SCHOOL`.
 
-`--without-messages` trains the same network without messages, for comparison.
+SCHOOL is the folder of lakes that `python -m benchmarks.school` made. `--without-messages` trains
+the same network without messages, for comparison.
 """
 
 import argparse

@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScor
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """The candidate pairs of a lake, with the truth about those of the query columns."""
+    """The candidate pairs of a lake; those of query columns are labelled as true or false."""
 
     name: str
     """Name of the lake and of the guise."""
@@ -85,7 +85,7 @@ class LabelledPairs:
 
     @property
     def ranked(self) -> Examples:
-        """The pairs of the query columns in the form that is ranked and scored."""
+        """The pairs of the query columns, as examples to train on and to rank."""
         asked, graph = self.asked, self.graph
         return Examples(
             rows=graph.rows[asked],
@@ -98,7 +98,7 @@ class LabelledPairs:
 
 
 class _NoisyOrOfNames(NoisyOrScorer):
-    """Scores by names and references, as the package does where it reads no values."""
+    """The noisy-or of names and references that the package uses where it reads no values."""
 
     def __init__(self, index: LakeIndex) -> None:
         super().__init__(index, None, STRENGTHS)
@@ -151,7 +151,7 @@ def _graph(index: LakeIndex, config: ModelConfig) -> PairGraph:
 def read_pairs(
     folders: Sequence[Path], cache: Path, guises: Collection[Guise], progress: EvaluationProgress
 ) -> Iterator[LabelledPairs]:
-    """Yield the candidate pairs of each lake in each guise that differs from another.
+    """Yield the candidate pairs of each lake in each guise, except guises that change nothing.
 
     Args:
         folders: Labelled lakes.

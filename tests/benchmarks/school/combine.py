@@ -105,7 +105,7 @@ def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
 def _domain(
     whole: Database, group: Sequence[ColumnName], owners: Mapping[str, str]
 ) -> _Domain | None:
-    """Collect the columns of one key that are in the lake and have enough values."""
+    """Collect the columns that refer to one key, are in the lake and have enough values."""
     there = [one for one in group if whole.has(one)]
     values = {one: whole.values(one) for one in there}
     columns = tuple(one for one in there if len(values[one]) >= _FEWEST_VALUES)
@@ -155,7 +155,7 @@ def _draw_queries(
     doubtful: set[ColumnName],
     random: Random,
 ) -> set[ColumnName]:
-    """Draw query columns: a few of each key, and a limited number of each database."""
+    """Draw query columns: a few for each key, and at most a fixed number for each database."""
     joined = {one.query for one in truth} - doubtful
     drawn: dict[str, list[ColumnName]] = defaultdict(list)
     for domain in found:

@@ -48,7 +48,7 @@ class SchoolLake:
     def rename(
         self, tables: Mapping[str, str], columns: Callable[[ColumnName], str]
     ) -> "SchoolLake":
-        """Rename all tables and columns, also in the joins and references.
+        """Rename all tables and columns, and use the new names in the joins and references, too.
 
         Args:
             tables: The new name of each table.

@@ -1,4 +1,4 @@
-"""Test that lakes are measured once per guise, and that hidden names say nothing."""
+"""Test that each lake is measured once per guise, and that hidden names reveal nothing."""
 
 import logging
 from pathlib import Path

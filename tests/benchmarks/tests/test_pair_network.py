@@ -1,4 +1,4 @@
-"""Test that the pair network learns, and that its messages carry what a pair alone lacks."""
+"""Test that the pair network learns, and that messages tell it what a pair alone does not show."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Train the trees that correct pair scores, on the school of labelled lakes."""
+"""Train the trees that correct pair scores; they learn from the lakes of `benchmarks.school`."""

@@ -1,4 +1,8 @@
-"""Train the trees that the package contains: `python -m benchmarks.trees SCHOOL [--names]`."""
+"""Train the trees that the package contains: `python -m benchmarks.trees SCHOOL [--names]`.
+
+SCHOOL is the folder of lakes that `python -m benchmarks.school` made. `--names` trains the trees
+for lakes whose values are not read.
+"""
 
 import argparse
 import hashlib
@@ -54,12 +58,12 @@ def _files(folder: Path, cache: Path) -> dict[Guise, Path]:
 
 
 def _has_names(folder: Path) -> bool:
-    """Return whether the names in a lake say anything."""
+    """Return whether the names in a lake are informative."""
     return not any(word in folder.name for word in ("hidden", "numbered"))
 
 
 def _name_examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
-    """Yield the training examples without values of each lake that has names."""
+    """For each lake with informative names, yield its training examples without values."""
     files = {
         folder: {known: guise_file(folder, cache, known) for known in Known}
         for folder in filter(_has_names, folders)
@@ -74,7 +78,7 @@ def _name_examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
 
 
 def lakes_of(folder: Path) -> list[Path]:
-    """List the lakes of a split to learn from: those with rows that are not too large.
+    """List the lakes of a split to learn from, without those that are too large or have no rows.
 
     Args:
         folder: The folder of the split.

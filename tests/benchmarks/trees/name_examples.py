@@ -1,4 +1,4 @@
-"""Turn labelled lakes into training examples for the trees that read no values."""
+"""Turn labelled lakes into training examples for the trees that score pairs without values."""
 
 from dataclasses import replace
 from enum import Enum
@@ -24,7 +24,7 @@ _CHUNK = 1 << 16
 
 
 class Known(Enum):
-    """What is known of a lake's columns, beside their names."""
+    """What the trees may know of a lake's columns besides their names."""
 
     STATISTICS = "statistics"
     """Their types and counts."""
@@ -37,7 +37,7 @@ class Known(Enum):
 
 
 def describe(lake: ProfiledLake, known: Known) -> Lake:
-    """Return the columns of a lake with what is known of them.
+    """Return the columns of a lake with only those facts that the trees may know.
 
     Args:
         lake: The profiled lake.
@@ -64,7 +64,7 @@ def describe(lake: ProfiledLake, known: Known) -> Lake:
 
 
 def collect_name_examples(lake: ProfiledLake, known: Known) -> Examples:
-    """Find the candidates of all query columns by names, and compute their features.
+    """Find candidates for all query columns without using values, and compute their features.
 
     Args:
         lake: The profiled lake with its ground truth.

@@ -1,4 +1,4 @@
-"""Set up an endpoint, a lake whose columns need names, and a configuration for both."""
+"""Set up a language model's endpoint, and a lake for whose columns it suggests names."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

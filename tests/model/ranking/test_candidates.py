@@ -1,4 +1,4 @@
-"""Test that each source adds a fixed number of candidates, some of which no other source adds."""
+"""Test that each source adds a fixed number of candidates, even if no other source adds them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Test that trees correct scores by names, and neither other scores nor the catalog."""
+"""Test that trees correct name-based scores of candidates, but not what the catalog states."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def index() -> LakeIndex:
 
 @pytest.fixture(scope="module")
 def headers() -> LakeIndex:
-    """Return the same lake, of which only the names and types are known."""
+    """Index the same lake without values, from the names and types of its columns."""
     described = []
     for name, columns in TABLES.items():
         table = TableId("file", name)
@@ -77,14 +77,14 @@ def all_pairs(index: LakeIndex) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scores(index: LakeIndex, value: float, candidates: np.ndarray) -> np.ndarray:
-    """Score all pairs, with a constant correction of the candidates."""
+    """Score all pairs, and correct the scores of the candidates by a constant."""
     by_names = NameScorer(index, None, STRENGTHS)
     scorer = NameTreeScorer(index, by_names, constant(value), candidates)
     return score_pairs(scorer, *all_pairs(index))
 
 
 def features_of(index: LakeIndex) -> dict[str, np.ndarray]:
-    """Return each feature of all pairs, by its name."""
+    """Map the name of each feature to its values for all pairs."""
     left, right = all_pairs(index)
     rows = NameFeatures(index).of(left, right, np.full(len(left), 0.5))
     return dict(zip(NAME_FEATURES, rows.T, strict=True))

@@ -1,4 +1,4 @@
-"""Test the similarity of pairs by their features against distances by SciPy."""
+"""Test the similarity of pairs, computed from their features, against SciPy's distances."""
 
 import numpy as np
 import pytest

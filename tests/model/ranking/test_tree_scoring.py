@@ -111,7 +111,7 @@ def test_each_kind_of_scorer_has_its_own_correction(index: LakeIndex) -> None:
 
 
 def features_of(index: LakeIndex) -> dict[str, np.ndarray]:
-    """Return each feature of all pairs, by its name."""
+    """Map the name of each feature to its values for all pairs."""
     left, right = all_pairs(index)
     signals = NoisyOrScorer(index, None, STRENGTHS).measure(left, right).flatten()
     score = np.full(len(left), 0.5)

@@ -1,4 +1,4 @@
-"""Test how references and siblings follow from the key of each column."""
+"""Test that references and siblings follow from the key to which each column refers."""
 
 import numpy as np
 from hypothesis import given
@@ -16,7 +16,7 @@ keys = st.lists(
 
 
 def relations_of(keyed: list[tuple[int, float]]) -> Relations:
-    """Make the relations of columns from the key of each column and its probability."""
+    """Make relations from each column's key and the probability that the column refers to it."""
     key = np.array([key for key, _ in keyed])
     likely = [0.0 if key == NO_KEY else likely for key, likely in keyed]
     return Relations(key, np.array(likely))

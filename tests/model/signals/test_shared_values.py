@@ -14,7 +14,7 @@ MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
 
 def random_sketches(columns: int) -> list[bytes]:
-    """Return sketches of a few values, of which every fourth occurs again."""
+    """Return random sketches of up to eight hashes, some of which are equal."""
     draw = np.random.default_rng(7)
     sketches = [
         np.sort(draw.choice(40, size=draw.integers(0, 9), replace=False)).astype("<u8").tobytes()
@@ -66,7 +66,7 @@ def test_few_partners_need_no_strengths() -> None:
 
 
 def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:
-    """Measure six copies of a list, and a column that holds half of it and more."""
+    """Measure six copies of a list, and a column with half of the list and two other words."""
     words = [f"w{number}" for number in range(20)]
     copies = {f"t{number}": {"word": words} for number in range(6)}
     return measure_overlap(make_lake({**copies, "half": {"word": [*words[:10], "x", "y"]}}))

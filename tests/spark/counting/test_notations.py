@@ -1,4 +1,4 @@
-"""Test the conversion of whole columns to other forms against that of single values."""
+"""Test that converting whole columns to other forms agrees with converting single values."""
 
 import datetime as dt
 

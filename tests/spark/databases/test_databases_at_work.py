@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Create a read-only user, by whose name the connections of a run are counted."""
+    """Create a read-only user whose name tells the connections of a run from all others."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(

@@ -1,4 +1,4 @@
-"""Test that a delimited text file has the same rows in ranges as in one piece."""
+"""Test that reading a delimited text file in ranges gives the same rows as reading it whole."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +38,7 @@ HEADER = 'id,"na\nme"\n'
 
 
 def divide(path: Path, count: int, dialect: Dialect) -> list[ByteRange]:
-    """Divide a file as the driver and its tasks do together."""
+    """Divide a file into ranges, doing both the driver's and the tasks' part of the work."""
     known = find_layout(path, None, dialect).dialect
     ranges = divide_lines(path, count)
     scans = [scan_quotes(path, part, known) for part in ranges]

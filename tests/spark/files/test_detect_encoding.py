@@ -41,7 +41,7 @@ SYMBOLS = [
 
 
 def lists_of(encoding: str, language: str) -> Iterator[bytes]:
-    """Yield CSV files of countries by two sources and of cities, in an encoding."""
+    """Yield encoded CSV files: lists of countries from up to two sources, and a list of cities."""
     locale = Locale.parse(language)
     territories = sorted(locale.territories.items())
     yield _file([name for code, name in territories if len(code) == 2], encoding)

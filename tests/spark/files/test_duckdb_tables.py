@@ -1,4 +1,4 @@
-"""Test that tables of DuckDB files are read, and nothing beside them."""
+"""Test that tables of DuckDB files are read, and that their views cannot read other files."""
 
 from pathlib import Path
 

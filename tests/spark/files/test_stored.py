@@ -1,4 +1,4 @@
-"""Test that files of an object store are read like local ones, and Parquet in parts."""
+"""Test that stored files are read like local ones, but only the requested columns of Parquet."""
 
 import bz2
 import gzip
@@ -35,7 +35,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
 
 
 def write_lake(folder: Path) -> None:
-    """Write a table in each format, and one of several files."""
+    """Write a table in each format, and a table that consists of several files."""
     ids = pa.table({"id": range(5), "word": list("abcde")})
     files = {
         "cities.csv": CITIES.encode(),

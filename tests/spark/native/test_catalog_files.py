@@ -1,4 +1,4 @@
-"""Test that tables of Spark's catalog have the same profiles from their files as from Spark."""
+"""Test that reading a Spark catalog's files directly gives the same profiles as Spark's readers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -54,7 +54,7 @@ def by_spark(table: Table) -> Table:
 
 
 def profiles_of(spark: SparkSession, table: Table) -> tuple[TableProfile, TableProfile]:
-    """Return the profile of a table as a run has it, and that of Spark's own readers."""
+    """Return two profiles of a table: that of a run, and that of Spark's own readers."""
     [found], [expected] = (profile_lake(spark, [one], CONFIG) for one in (table, by_spark(table)))
     return found, replace(expected, table=found.table)
 

@@ -14,7 +14,7 @@ def test_an_interrupt_while_files_are_fetched_ends_in_the_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupt() -> None:
-        """Fail as PySpark does: the failure of the cancelled job replaces the interrupt."""
+        """Fail like PySpark, which replaces an interrupt by the failure of the cancelled job."""
         try:
             raise KeyboardInterrupt
         finally:

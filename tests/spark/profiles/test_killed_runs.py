@@ -1,4 +1,4 @@
-"""Test that tables which a killed run has read are not read again by the next run."""
+"""Test that the next run does not read again the tables that a killed run has read."""
 
 import os
 import pickle

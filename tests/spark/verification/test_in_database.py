@@ -1,4 +1,4 @@
-"""Test that a database counts pairs exactly as Spark's workers count the rows that they read."""
+"""Test that counting pairs in a database gives exactly the same counts as Spark's workers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
