@@ -164,10 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """For each column, the key that it most probably refers to, with the probability.
-
-        Two columns never refer to each other: the more probable of the two references is kept.
-        """
+        """Map each column to its most probable key; two columns never refer to each other."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -302,11 +299,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score, from -1 to 1, how well each possible key covers the values of a text column.
-
-    The score is negative if the key lacks more than a quarter of the column's values, and 0 unless
-    both columns are text.
-    """
+    """Score how well each key covers a text column: from -1, if many values are absent, to 1."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
