@@ -66,9 +66,10 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
-    """List, accept and reject joins in DataHub's catalog.
+    """Find joins between tables, and use and decide about those in DataHub.
 
-    The server is the one that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
+    `find` needs no server. The other commands use the one that `datahub init` or DATAHUB_GMS_URL
+    and DATAHUB_GMS_TOKEN configure, or that a recipe names.
     """
 
 

@@ -16,8 +16,18 @@ from expandvars import ExpandvarsException, ParameterNullOrNotSet, UnboundVariab
 
 from datahub_hyperjoin.recipe_check.errors import UnreadableRecipeError
 
-_LONG_QUOTE = re.compile(r"(['\"]).{2,}?\1")
-"""A quoted part of a recipe in a message of YAML, which may be a secret."""
+_QUOTE = re.compile(r"""\ ?(?:(['"])((?:\\.|(?!\1).)*)\1|(<[\w ]+>))""")
+"""A part of the recipe that a message of YAML quotes, or YAML's name for it."""
+_IN_WORDS = {
+    "<block end>": "the end of the section",
+    "<block mapping start>": "a key",
+    "<block sequence start>": "a list",
+    "<scalar>": "a text",
+    "<stream end>": "the end of the file",
+    "?": "a key",
+    "\\t": "tab",
+}
+"""What YAML's names mean."""
 _BARE_VARIABLE = re.compile(r"\$(\w+)", re.ASCII)
 _SOME_VALUE = "?"
 
@@ -68,8 +78,8 @@ def _parse(path: Path) -> object:
     try:
         return load_config_file(path, allow_remote=False, resolve_env_vars=False)
     except yaml.MarkedYAMLError as error:
-        mark, problem = error.problem_mark, _LONG_QUOTE.sub("it", error.problem or "")
-        raise UnreadableRecipeError.at(name, mark.line + 1 if mark else 1, problem) from None
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UnreadableRecipeError.at(name, line, _in_words(error.problem or "")) from None
     except (json.JSONDecodeError, toml.TomlDecodeError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else ""
         raise UnreadableRecipeError.at(name, error.lineno, reason) from None
@@ -82,6 +92,26 @@ def _parse(path: Path) -> object:
     except AttributeError:
         # DataHub copies the recipe, and a text or an empty file cannot be copied.
         return None
+
+
+def _in_words(problem: str) -> str:
+    """Reword a message of YAML without what it quotes of the recipe, which may be a secret.
+
+    >>> _in_words("expected the node content, but found '<stream end>'")
+    'expected a value, but found the end of the file'
+    >>> _in_words("expected <block end>, but found '<scalar>'")
+    'expected the end of the section, but found a text'
+    >>> _in_words("expected ',' or ']', but got ':'"), _in_words("found undefined alias 's3cret'")
+    ("expected ',' or ']', but got ':'", 'found undefined alias')
+    """
+
+    def reword(quote: re.Match[str]) -> str:
+        text = quote[2] or quote[3]
+        if text in _IN_WORDS:
+            return f" {_IN_WORDS[text]}"
+        return quote[0] if len(text) == 1 else ""
+
+    return _QUOTE.sub(reword, problem.replace("the node content", "a value"))
 
 
 def _resolve(value: Any, key: str, unset: dict[str, str]) -> Any:  # noqa: ANN401 - YAML

@@ -190,6 +190,23 @@ def test_a_file_that_is_no_recipe_is_explained_by_its_line(text: str, start: str
     assert problems(text)[0].startswith(start)
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("source:\n  type: ]\n", "2: the file cannot be parsed from here on (expected a value, "),
+        ("source: 'don't'\n", "(expected the end of the section, but found a text)"),
+        ("source: [a\nsink: b\n", "(expected ',' or ']', but got ':')"),
+        ("source:\n\ttype: x\n", "(found character tab that cannot start any token)"),
+        (f"source: *{PASSWORD}\n", "(found undefined alias)"),
+        (f"source: !{PASSWORD} x\n", "(could not determine a constructor for the tag)"),
+    ],
+)
+def test_what_yaml_expects_is_told_without_quoting_the_recipe(text: str, reason: str) -> None:
+    [problem] = problems(text)
+    assert reason in problem
+    assert PASSWORD not in problem
+
+
 def test_recipes_in_json_and_toml_are_read_like_datahub_reads_them() -> None:
     assert problems('{"source": \n {"type" 1}}', "recipe.json")[0].startswith("recipe.json, line 2")
     assert problems('[source]\ntype = "x', "recipe.toml")[0].startswith("recipe.toml, line 2")
