@@ -13,6 +13,7 @@ from datahub_hyperjoin.cli.explain import explain_columns
 from datahub_hyperjoin.cli.export import write_joins
 from datahub_hyperjoin.cli.find import find_in_sources
 from datahub_hyperjoin.cli.measure import evaluate_rankings
+from datahub_hyperjoin.cli.page import open_page
 from datahub_hyperjoin.cli.serve_agents import serve_agents
 from datahub_hyperjoin.cli.serve_people import serve_people
 from datahub_hyperjoin.cli.show import (
@@ -68,8 +69,8 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 def main() -> None:
     """Find joins between tables, and use and decide about those in DataHub.
 
-    `find` needs no server. The other commands use the one that `datahub init` or DATAHUB_GMS_URL
-    and DATAHUB_GMS_TOKEN configure, or that a recipe names.
+    `find`, `page` and `evaluate` need no server. The other commands use the one that a recipe
+    names, or that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
     """
 
 
@@ -77,6 +78,7 @@ main.add_command(check_recipe_file)
 main.add_command(evaluate_rankings)
 main.add_command(explain_columns)
 main.add_command(find_in_sources)
+main.add_command(open_page)
 main.add_command(serve_agents)
 main.add_command(serve_people)
 main.add_command(write_joins)

@@ -1,0 +1,31 @@
+"""Errors of the page's own server."""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+
+class NoPageError(HyperJoinError, ValueError):
+    """A file is no page of joins on which people can decide."""
+
+    @classmethod
+    def unread(cls, file: str, reason: str) -> Self:
+        """Report why a file cannot be read."""
+        return cls(f"{file} cannot be read: {reason}. Correct the path")
+
+    @classmethod
+    def without_joins(cls, file: str) -> Self:
+        """Report that a file holds no joins to decide about."""
+        return cls(
+            f"{file} is no page of joins, or has none. Write one with `hyperjoin find FOLDER "
+            f"--page {file}`, or with `page` in a recipe"
+        )
+
+
+class PortInUseError(HyperJoinError, OSError):
+    """Another program listens to the port."""
+
+    @classmethod
+    def numbered(cls, port: int, reason: str) -> Self:
+        """Report the port, and why it cannot be used."""
+        return cls(f"port {port} cannot be used: {reason}. Choose another one with `--port`")

@@ -1,0 +1,136 @@
+"""A page of joins whose decisions are written to the file at once.
+
+A run wrote the page as a file. People open it from a server of their own machine.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from jinja2.utils import htmlsafe_json_dumps
+
+from datahub_hyperjoin.decision_file import (
+    WrittenDecision,
+    read_decision_file,
+    write_decision_file,
+)
+from datahub_hyperjoin.page.errors import NoPageError
+
+_DECIDED = re.compile(r'(?<=<script type="application/json" id="decided">).*?(?=</script>)')
+_NO_REQUESTS = "default-src 'none';"
+"""Begins the Content-Security-Policy of a page that is a file."""
+
+_Sides = frozenset[frozenset[tuple[str, str]]]
+"""The pairs of columns of a join, by the page's names of tables, in no order."""
+
+
+@dataclass(frozen=True)
+class LocalPage:
+    """A page of joins, and the file of the decisions that people make on it."""
+
+    text: str
+    """The page, as a run wrote it."""
+
+    decided: Mapping[str, Any]
+    """What the page knows of decisions."""
+
+    file: Path
+    """The file of decisions."""
+
+    _lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def read(cls, path: Path, file: Path | None = None) -> "LocalPage":
+        """Read a page.
+
+        Args:
+            path: The page.
+            file: The file of decisions; None for the one that the page names, in the current
+                folder.
+
+        Raises:
+            NoPageError: The file cannot be read, or is no page of joins.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise NoPageError.unread(str(path), error.strerror or "") from error
+        except UnicodeDecodeError:
+            text = ""
+        found = _DECIDED.search(text)
+        if not found or _NO_REQUESTS not in text:
+            raise NoPageError.without_joins(str(path))
+        decided = json.loads(found[0])
+        return cls(text, decided, file or Path(decided["file"]))
+
+    def render(self, token: str) -> str:
+        """Return the page with the decisions that the file holds now.
+
+        Args:
+            token: The secret that the page repeats with each decision.
+
+        Raises:
+            FaultyDecisionsError: The file has malformed lines.
+        """
+        rows = [
+            (
+                *(each.left_table, each.left_columns, each.right_table, each.right_columns),
+                *(each.verdict.value, each.by, each.reason),
+                *(self._names.get(name, name) for name in (each.left_table, each.right_table)),
+            )
+            for each in read_decision_file(self.file)
+        ]
+        decided = {**self.decided, "file": self.file.name, "rows": rows, "token": token}
+        text = _DECIDED.sub(lambda _: str(htmlsafe_json_dumps(decided)), self.text, count=1)
+        return text.replace(_NO_REQUESTS, f"{_NO_REQUESTS} connect-src 'self';", 1)
+
+    def decide(self, decision: WrittenDecision) -> None:
+        """Write a decision to the file, in place of all others about the same join.
+
+        Args:
+            decision: The decision, with the page's names of tables.
+
+        Raises:
+            FaultyDecisionsError: The file has malformed lines.
+            UnwritablePathError: The file cannot be written.
+        """
+        with self._lock:
+            earlier = read_decision_file(self.file)
+            same = [each for each in earlier if self._sides(each) == self._sides(decision)]
+            if same and all(each.verdict is decision.verdict for each in same):
+                return  # who decided, and why, stays
+            kept = [each for each in earlier if each not in same]
+            kept.insert(earlier.index(same[0]) if same else len(earlier), decision)
+            write_decision_file(self.file, kept)
+
+    def undo(self, decision: WrittenDecision) -> None:
+        """Remove all decisions about a join from the file.
+
+        Args:
+            decision: A decision about the join, with the page's names of tables.
+
+        Raises:
+            FaultyDecisionsError: The file has malformed lines.
+            UnwritablePathError: The file cannot be written.
+        """
+        with self._lock:
+            earlier = read_decision_file(self.file)
+            kept = [each for each in earlier if self._sides(each) != self._sides(decision)]
+            if len(kept) < len(earlier):
+                write_decision_file(self.file, kept)
+
+    @property
+    def _names(self) -> Mapping[str, str]:
+        """The page's names of tables, by the names in the file that the run had read."""
+        rows = self.decided["rows"]
+        return {row[at]: row[at // 2 + 7] for row in rows for at in (0, 2)}
+
+    def _sides(self, decision: WrittenDecision) -> _Sides:
+        tables = decision.left_table, decision.right_table
+        left, right = (self._names.get(name, name) for name in tables)
+        pairs = zip(decision.left_columns, decision.right_columns, strict=True)
+        return frozenset(frozenset({(left, own), (right, other)}) for own, other in pairs)

@@ -1,0 +1,141 @@
+"""The server of a page of joins on its owner's machine.
+
+Other machines cannot reach it. Other users of the machine, and web sites that the browser shows,
+get no answer, because they do not know its token.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from datahub_hyperjoin.decision_file import WrittenDecision
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.hosts import host_names
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.page.errors import PortInUseError
+from datahub_hyperjoin.page.local import LocalPage
+
+_HOST = "127.0.0.1"
+_MOST_BODY = 64 * 1024
+"""Bytes of a request; a decision has a few hundred."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_CLOSED = "open the address that `hyperjoin page --serve` has printed"
+
+
+class LocalServer(ThreadingHTTPServer):
+    """The server of one page.
+
+    Args:
+        page: The page.
+        port: The port; 0 for any free one.
+
+    Raises:
+        PortInUseError: Another program uses the port, or the system forbids it.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, page: LocalPage, port: int) -> None:
+        self.page = page
+        self.token = secrets.token_urlsafe(32)
+        try:
+            super().__init__((_HOST, port), _Answer)
+        except OSError as error:
+            raise PortInUseError.numbered(port, error.strerror or "") from error
+
+    @property
+    def url(self) -> str:
+        """The address to open, with the token."""
+        return f"http://{_HOST}:{self.server_port}/?token={self.token}"
+
+    def knows(self, token: str) -> bool:
+        """Return whether a request has the token of this server."""
+        return hmac.compare_digest(token.encode(), self.token.encode())
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: LocalServer
+    timeout = 30
+    """Seconds that a browser may take for its request."""
+
+    def do_GET(self) -> None:
+        """Answer with the page."""
+        asked = urlsplit(self.path)
+        token = parse_qs(asked.query).get("token", [""])[0]
+        if asked.path == "/favicon.ico":
+            self._answer(HTTPStatus.NO_CONTENT)
+        elif not self._is_own_host or not self.server.knows(token):
+            self._answer(HTTPStatus.FORBIDDEN, _CLOSED)
+        elif asked.path != "/":
+            self._answer(HTTPStatus.NOT_FOUND, "there is only one page")
+        else:
+            self._try(lambda: self.server.page.render(self.server.token), "text/html")
+
+    def do_POST(self) -> None:
+        """Write a decision."""
+        length = self.headers.get("Content-Length", "")
+        if not self._is_own_host or not self.server.knows(self.headers.get("X-Token", "")):
+            self._answer(HTTPStatus.FORBIDDEN, _CLOSED)
+        elif not length.isdecimal() or int(length) > _MOST_BODY:
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "this is no decision")
+        elif self.path != "/decide" or not (read := _read(self.rfile.read(int(length)))):
+            self._answer(HTTPStatus.BAD_REQUEST, "this is no decision")
+        else:
+            decision, is_undone = read
+            act = self.server.page.undo if is_undone else self.server.page.decide
+            self._try(lambda: act(decision), "text/plain")
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing, since requests contain the token."""
+
+    @property
+    def _is_own_host(self) -> bool:
+        """Whether the browser asked for this machine, not for a site whose name leads here."""
+        own = {f"{name}:{self.server.server_port}" for name in host_names(_HOST)}
+        return self.headers.get("Host", "") in own
+
+    def _try(self, act: Callable[[], str | None], kind: str) -> None:
+        try:
+            self._answer(HTTPStatus.OK, act() or "", kind)
+        except HyperJoinError as error:
+            self._answer(HTTPStatus.CONFLICT, str(error))
+
+    def _answer(self, status: HTTPStatus, text: str = "", kind: str = "text/plain") -> None:
+        body = text.encode()
+        self.send_response_only(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _read(body: bytes) -> tuple[WrittenDecision, bool] | None:
+    """Parse a decision that the page sent, and whether it is undone; None for anything else."""
+    try:
+        sent: Mapping[str, Any] = json.loads(body)
+        left, right = ([*map(str, sent[name])] for name in ("left_columns", "right_columns"))
+        decision = sent["decision"]
+        written = WrittenDecision(
+            left_table=str(sent["left_table"]),
+            left_columns=tuple(left),
+            right_table=str(sent["right_table"]),
+            right_columns=tuple(right),
+            verdict=Verdict(decision or Verdict.REJECTED),
+        )
+    except (ValueError, TypeError, LookupError):
+        return None
+    return (written, not decision) if left and len(left) == len(right) else None
