@@ -32,8 +32,9 @@ def find_decided_columns(
     for known, table in tables.items():
         named[known.name].add(table)
         named[dataset_urn(known)].add(table)
-    for name, shortened in _shorter_names(tables.values()).items():
-        named.setdefault(name, shortened)
+    for shorten in (_longer_names(written, named), _shorter_names(tables.values())):
+        for name, known_by in shorten.items():
+            named.setdefault(name, known_by)
     return tuple(_find(decision, named, warn) for decision in written)
 
 
@@ -54,6 +55,23 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
                 for table in members:
                     shorter[table.name.removeprefix(begin)].add(table)
     return shorter
+
+
+def _longer_names(
+    written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
+) -> dict[str, set[TableId]]:
+    """Map the names in the file to tables that lack what all names in the file begin with.
+
+    A recipe adds the name of a database, unlike `hyperjoin find`.
+    """
+    names = {name for each in written for name in (each.left_table, each.right_table)}
+    longer = {}
+    for mark in re.finditer(r"[./]", min(names, default="")):
+        begin = min(names)[: mark.end()]
+        if all(name.startswith(begin) for name in names):
+            rests = {name: name.removeprefix(begin) for name in names}
+            longer |= {name: named[rest] for name, rest in rests.items() if rest in named}
+    return longer
 
 
 def _find(

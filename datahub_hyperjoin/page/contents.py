@@ -16,9 +16,10 @@ from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.examples import list_examples
 from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
+from datahub_hyperjoin.page.publishers import publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile
 
 MOST_JOINS = 20_000
 """Joins that a page shows at most."""
@@ -148,23 +149,6 @@ def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
     yield evidence.cardinality.value
     yield float(f"{evidence.left_fan_out:.3g}")
     yield float(f"{evidence.right_fan_out:.3g}")
-
-
-def publisher_of(table: TableId) -> str:
-    """Return the publisher of a table: the first folder in its name, or else its platform.
-
-    Args:
-        table: The table.
-
-    Returns:
-        The name of the publisher.
-
-    Example:
-        >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
-        'lahman'
-    """
-    folder, slash, _ = table.name.partition("/")
-    return folder if slash else table.platform
 
 
 def list_contents(  # noqa: PLR0913 - one for each part of the page

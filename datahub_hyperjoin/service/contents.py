@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Verdict
-from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record, publisher_of
+from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record
 from datahub_hyperjoin.page.exported import choose_exports
+from datahub_hyperjoin.page.publishers import publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
 from datahub_hyperjoin.statements import Statement

@@ -64,6 +64,21 @@ def test_names_may_lack_what_all_names_of_a_platform_begin_with(
     assert [title for title, *_ in warnings] == ["Decision about an unknown table"] * 2
 
 
+def test_names_may_have_what_all_names_of_the_file_begin_with(
+    warn: Warn, warnings: Warnings
+) -> None:
+    flights, airlines = (TableId("postgres", name) for name in ("ops.flights", "ref.airlines"))
+    known = {table: table for table in (flights, airlines, FLIGHTS)}
+    (filed,) = find_decided_columns([written("air.ops.flights", "air.ref.airlines")], known, warn)
+    assert filed.columns == (pair_of(ColumnId(flights, "carrier"), ColumnId(airlines, "code")),)
+    assert not warnings
+    # If only some names begin so, it may be another database.
+    decisions = [written("air.ops.flights", "ref.airlines")]
+    assert [each.columns for each in find_decided_columns(decisions, known, warn)] == [()]
+    assert warnings[0][2].startswith("line 2: air.ops.flights. Did you mean ops.flights?")
+    assert find_decided_columns([], known, warn) == ()
+
+
 def test_tables_are_found_by_their_names_and_urns(warn: Warn, warnings: Warnings) -> None:
     assert columns_of(written(), warn) == (PAIR,)
     assert columns_of(written(dataset_urn(FLIGHTS)), warn) == (PAIR,)

@@ -25,7 +25,7 @@ from datahub_hyperjoin.statements import Statement
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
 
 ORDER, CUSTOMER = column("shop/orders.customer_id"), column("shop/customers.id")
-STORE, PREORDER = column("shop/stores.manager"), column("old/preorders.customer")
+STORE, PREORDER = column("shop/stores.owner"), column("old/preorders.customer")
 COUNTRIES = [column(f"geo/{name}.country") for name in ("airports", "harbours", "roads")]
 TO_ONE = replace(
     EVIDENCE,
@@ -58,7 +58,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns = sorted({end for join in joins for end in (join.left, join.right)})
     rejected = WrittenDecision(
         left_table="shop/stores.csv",
-        left_columns=("manager",),
+        left_columns=("owner",),
         right_table="shop/customers.csv",
         right_columns=("id",),
         verdict=Verdict.REJECTED,
@@ -207,7 +207,7 @@ def test_a_join_is_told_in_a_sentence(tab: Tab) -> None:
         "3% of the orders with a customer_id have no customer."
     )
     assert sentences(tab, "stores") == [
-        "20% of the stores with a manager have one customer (by manager)."
+        "20% of the stores with an owner have one customer (by owner)."
     ]
 
 
