@@ -134,6 +134,18 @@ def test_a_rejected_join_is_gone_until_it_is_accepted() -> None:
     assert "accepted" in succeed(*asked)
 
 
+@pytest.mark.usefixtures("shop")
+def test_decisions_are_undone() -> None:
+    asked = ("joins", "--dataset", "orders", "--column", "customer")
+    before = succeed(*asked)
+    for decide in ("accept", "reject"):
+        succeed(decide, CUSTOMER)
+        assert succeed("undo", CUSTOMER) == f"Undone {CUSTOMER}\n"
+        assert succeed(*asked) == before
+    (undone,) = json.loads(succeed("undo", CUSTOMER, "--json"))
+    assert (undone["name"], undone["decision"]) == (CUSTOMER, None)
+
+
 def test_a_rejection_by_tag_alone_is_not_listed_either(shop: Shop) -> None:
     succeed("reject", CUSTOMER)
     (hidden,) = json.loads(

@@ -32,6 +32,7 @@ from datahub_hyperjoin.graphql import (
     joins_of_column,
     joins_of_dataset,
     reject,
+    undo,
 )
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import table_id
@@ -145,14 +146,26 @@ def reject_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> Non
     _decide(joins, Verdict.REJECTED, decide, as_json=output_format == "json")
 
 
+@main.command("undo")
+@_decided
+@_format
+def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
+    """Undo decisions about joins, so that later runs decide again whether to publish them.
+
+    JOIN is a URN, or a join as `hyperjoin joins --all` lists it. DataHub shows rejected joins
+    again.
+    """
+    _decide(joins, None, undo, as_json=output_format == "json")
+
+
 def _decide(
     names: tuple[str, ...],
-    verdict: Verdict,
+    verdict: Verdict | None,
     decide: Callable[[DataHubGraph, str], None],
     *,
     as_json: bool,
 ) -> None:
-    """Look up the joins that the user named, then accept or reject all of them.
+    """Look up the joins that the user named, then decide about all of them; None is an undo.
 
     All names are looked up first, so a wrong name changes nothing.
     """
@@ -161,7 +174,7 @@ def _decide(
         for urn, join in joins.items():
             decide(graph, urn)
             if not as_json:
-                click.echo(f"{verdict.value.capitalize()} {join.name}")
+                click.echo(f"{verdict.value.capitalize() if verdict else 'Undone'} {join.name}")
     if as_json:
         click.echo(decisions_as_json([*joins.values()], verdict))
 

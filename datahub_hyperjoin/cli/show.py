@@ -57,11 +57,10 @@ def as_json(joins: Sequence[CatalogJoin]) -> str:
     return _dump([_record(join) for join in joins])
 
 
-def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict) -> str:
-    """Format accepted or rejected joins as JSON."""
-    return _dump(
-        [{"urn": join.urn, "name": join.name, "decision": verdict.value} for join in joins]
-    )
+def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict | None) -> str:
+    """Format joins that were just accepted or rejected, or whose decision was undone, as JSON."""
+    word = verdict.value if verdict else None
+    return _dump([{"urn": join.urn, "name": join.name, "decision": word} for join in joins])
 
 
 def _record(join: CatalogJoin) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The operations ship as the `.graphql` files of this folder. `operation` returns 
 which runs unchanged in DataHub's own GraphQL page.
 """
 
-from datahub_hyperjoin.graphql.decide import accept, assign_owner, reject
+from datahub_hyperjoin.graphql.decide import accept, assign_owner, reject, undo
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.listing import (
@@ -37,4 +37,5 @@ __all__ = [
     "joins_of_dataset",
     "operation",
     "reject",
+    "undo",
 ]

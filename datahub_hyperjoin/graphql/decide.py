@@ -70,6 +70,34 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     _describe(graph, join, why)
 
 
+def undo(graph: DataHubGraph, urn: str) -> None:
+    """Remove a person's decision about a join, if there is one; a rejected join is shown again.
+
+    A reason that somebody gave stays, as the join's description.
+
+    Args:
+        graph: DataHub's server.
+        urn: URN of the join.
+
+    Raises:
+        UnknownNameError: The join does not exist.
+        DeniedError: The server refuses the change.
+    """
+    join = find_join(graph, urn)
+    if not join.verdicts:
+        return
+    rejected = Verdict.REJECTED in join.verdicts
+    execute(
+        graph,
+        "undo_decision",
+        join=join.urn,
+        # A join that a run withdrew stays hidden.
+        hidden=rejected and join.removed,
+        accepted=Verdict.ACCEPTED in join.verdicts,
+        rejected=rejected,
+    )
+
+
 def _define(graph: DataHubGraph, tag: str) -> None:
     """Create a tag if it does not exist.
 

@@ -1,6 +1,6 @@
 """The web application that shows joins and stores people's decisions."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import accept, reject
+from datahub_hyperjoin.graphql import accept, reject, undo
 from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import (
     DeniedError,
@@ -40,7 +40,11 @@ Connect = Callable[[str], DataHubGraph]
 _RELATIONSHIP = "urn:li:erModelRelationship:"
 _FOREIGN = "another web site sent this request. Use the page of the service itself"
 _ENDED = "your session has ended. Sign in"
-_DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
+_DECIDE: Mapping[str, Callable[[DataHubGraph, str], None]] = {
+    Verdict.ACCEPTED.value: accept,
+    Verdict.REJECTED.value: reject,
+    "undone": undo,
+}
 
 
 def create_service(

@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.graphql import accept, assign_owner, find_join, reject
+from datahub_hyperjoin.graphql import accept, assign_owner, find_join, reject, undo
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, role_urn
@@ -69,6 +69,29 @@ def test_a_decision_removes_the_opposite_tag(shop: Shop, urn: str) -> None:
     )
     reject(shop.graph, urn)
     assert tags(shop, urn) == {*OURS, REJECTED}
+
+
+def test_undoing_leaves_the_join_as_it_was_suggested(shop: Shop, urn: str) -> None:
+    for decide in (accept, reject):
+        decide(shop.graph, urn)
+        undo(shop.graph, urn)
+        assert tags(shop, urn) == OURS
+        assert not removed(shop, urn)
+        assert find_join(shop.graph, urn).verdict is None
+
+
+def test_undoing_shows_no_join_that_a_run_withdrew(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn)
+    shop.gms.put(urn, StatusClass(removed=True))
+    undo(shop.graph, urn)
+    assert (tags(shop, urn), removed(shop, urn)) == (OURS, True)
+
+
+def test_where_nobody_decided_nothing_is_undone(shop: Shop, urn: str) -> None:
+    undo(shop.graph, urn)
+    assert shop.gms.writes == []
+    with pytest.raises(UnknownNameError, match="has no join"):
+        undo(shop.graph, "urn:li:erModelRelationship:none")
 
 
 def test_an_existing_tag_is_not_changed(shop: Shop, urn: str) -> None:

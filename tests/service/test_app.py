@@ -101,6 +101,14 @@ def test_a_rejected_join_stays_on_the_page_so_that_the_decision_can_be_changed(
     assert not find_join(shop.graph, join).removed
 
 
+def test_a_decision_is_undone(shop: Shop, browser: Browser, join: str) -> None:
+    assert browser.decide(join, "rejected")[0] == 200
+    assert browser.decide(join, "undone") == (200, {"decision": "undone"})
+    assert browser.data(name="served")["verdicts"] == [""]
+    assert not find_join(shop.graph, join).removed
+    assert browser.decide(join, "")[0] == 400
+
+
 def test_a_server_that_refuses_a_decision_is_quoted(
     shop: Shop, browser: Browser, join: str
 ) -> None:

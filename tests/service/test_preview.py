@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 AIRLINES = dataset_urn(table("airlines.csv"))
 ACCEPT = "document.querySelector('[data-decision=accepted]')"
+UNDO = "document.querySelector('[data-decision=undone]')"
 
 
 def embed_of_airlines(gms: Gms) -> str:
@@ -61,6 +62,10 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
             assert tab.run("document.title", framed=True) == "Joins of airlines.csv"
             sentence = tab.run("document.querySelector('.sentence').textContent", framed=True)
             assert sentence.startswith("Each airline has ")
+            tab.run(f"{ACCEPT}.click()", framed=True)
+            tab.wait(f"{ACCEPT}.textContent === 'Accepted' && !{UNDO}.hidden", framed=True)
+            tab.run(f"{UNDO}.click()", framed=True)
+            tab.wait(f"{ACCEPT}.textContent === 'Accept' && {UNDO}.hidden", framed=True)
             tab.run(f"{ACCEPT}.click()", framed=True)
             tab.wait(f"{ACCEPT}.textContent === 'Accepted'", framed=True)
             tab.run(
