@@ -65,7 +65,7 @@ def _longer_names(
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """
     names = {name for each in written for name in (each.left_table, each.right_table)}
-    longer = {}
+    longer: dict[str, set[TableId]] = {}
     for mark in re.finditer(r"[./]", min(names, default="")):
         begin = min(names)[: mark.end()]
         if all(name.startswith(begin) for name in names):

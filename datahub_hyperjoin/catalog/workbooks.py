@@ -13,6 +13,7 @@ from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.excel import WORKBOOKS, can_read_workbooks, list_sheets
 from datahub_hyperjoin.spark.files.stored import StoredFile
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.wording import number_of
 
 _LOCKS = "~$*"
 """Names of files that are there while somebody has a workbook open."""
@@ -59,8 +60,9 @@ def tables_of_workbooks(
         count("files_not_read", len(files))
         warn(
             "Excel files not read",
-            "Install the package that reads them: `pip install 'datahub-hyperjoin[excel]'`",
-            f"{len(files)} files, for example {files[0].path}",
+            "Their sheets get no suggestions, since the package that reads them is missing",
+            f"{number_of(len(files), 'file')}, for example {files[0].path}; run "
+            "`pip install 'datahub-hyperjoin[excel]'`",
         )
         return []
     tables: list[Table] = []

@@ -68,5 +68,7 @@ def test_a_missing_package_is_told_once(lake: Path, monkeypatch: pytest.MonkeyPa
     tables, [(title, message, context)], unread = scan(lake)
     assert [table.id.name for table in tables] == ["b.csv"]
     assert (title, unread) == ("Excel files not read", 2)
-    assert "pip install 'datahub-hyperjoin[excel]'" in message
-    assert context == "2 files, for example a.xlsx"
+    assert "the package that reads them is missing" in message
+    # `hyperjoin find` shows only the context.
+    install = "pip install 'datahub-hyperjoin[excel]'"
+    assert context == f"2 files, for example a.xlsx; run `{install}`"
