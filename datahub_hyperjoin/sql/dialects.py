@@ -7,7 +7,8 @@ on row 1,000,001 passes every test on a sample.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
@@ -63,7 +64,8 @@ class SqlDialect:
             expression: The expression.
             pretty: Whether people read it.
         """
-        return _generator(self.name, pretty=pretty).generate(expression)
+        # A generator writes one statement at a time.
+        return _generator(self.name, get_ident(), pretty=pretty).generate(expression)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
         """Insert an expression, such as a column, into a template.
@@ -79,8 +81,8 @@ class SqlDialect:
         return exp.maybe_parse(filled, into=exp.Condition, dialect=self.name)
 
 
-@cache
-def _generator(dialect: str, *, pretty: bool) -> Generator:
+@lru_cache(maxsize=256)
+def _generator(dialect: str, _thread: int, *, pretty: bool) -> Generator:
     # Making a generator takes longer than writing a statement.
     return Dialect.get_or_raise(dialect).generator(pretty=pretty)
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from threading import Timer
+from threading import Lock, Timer, get_ident
 
 import duckdb
 
@@ -41,6 +41,7 @@ class _WaysToRead:
 
     def __init__(self, unread: Iterator[TableInSql]) -> None:
         self._unread = unread
+        self._lock = Lock()
         self._read: list[TableInSql] = []
         self._error: TimeLimitError | None = None
 
@@ -50,17 +51,18 @@ class _WaysToRead:
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.
         """
-        while len(self._read) <= number:
-            if self._error:
-                raise self._error
-            try:
-                self._read.append(next(self._unread))
-            except StopIteration:
-                return None
-            except TimeLimitError as error:
-                # Kept, because another attempt would take as long.
-                self._error = error
-        return self._read[number]
+        with self._lock:
+            while len(self._read) <= number:
+                if self._error:
+                    raise self._error
+                try:
+                    self._read.append(next(self._unread))
+                except StopIteration:
+                    return None
+                except TimeLimitError as error:
+                    # Kept, because another attempt would take as long.
+                    self._error = error
+            return self._read[number]
 
 
 class DuckDbEngine(SqlEngine):
@@ -72,12 +74,15 @@ class DuckDbEngine(SqlEngine):
     """
 
     dialect = DUCKDB
+    threads = 2  # small tables keep one thread of DuckDB busy, and Python half of another
 
     def __init__(self, columns: Mapping[TableId, Collection[str]], *, timeout: float) -> None:
         self._columns = columns
         self._timeout = timeout
         self._ways: dict[TableId, _WaysToRead] = {}
         self._names: set[str] = set()
+        self._naming = Lock()
+        self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
         self._open = ExitStack()
         self._connection = duckdb.connect(
             config={
@@ -89,11 +94,11 @@ class DuckDbEngine(SqlEngine):
                 "autoload_known_extensions": False,
             }
         )
-        # A table's name never means a variable of this program.
-        self._connection.execute("SET python_enable_replacements = false")
 
     def close(self) -> None:
         """Close the database, and delete its temporary folder."""
+        for cursor in self._cursors.values():
+            cursor.close()
         self._connection.close()
         self._open.close()
 
@@ -102,16 +107,30 @@ class DuckDbEngine(SqlEngine):
 
         See `SqlEngine.fetch`.
         """
-        with self._limited():
-            return self._connection.execute(query).fetchall()
+        with self._limited() as cursor:
+            return cursor.execute(query).fetchall()
 
     def execute(self, statement: str) -> None:
         """Run a statement, and ignore its rows.
 
         See `SqlEngine.execute`.
         """
-        with self._limited():
-            self._connection.execute(statement)
+        with self._limited() as cursor:
+            cursor.execute(statement)
+
+    def interrupt(self) -> None:
+        """End the queries of all threads."""
+        for cursor in [*self._cursors.values()]:
+            cursor.interrupt()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return this thread's own connection to the database."""
+        if (thread := get_ident()) not in self._cursors:
+            cursor = self._connection.cursor()
+            # A table's name never means a variable of this program.
+            cursor.execute("SET python_enable_replacements = false")
+            self._cursors[thread] = cursor
+        return self._cursors[thread]
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
         """Yield the ways in which DuckDB can read a table.
@@ -154,7 +173,7 @@ class DuckDbEngine(SqlEngine):
         if reading.is_guess:
             self.execute(f"SELECT COUNT(COLUMNS(*)) FROM {source}")  # noqa: S608 (own names)
         self.execute(
-            f"CREATE TEMP TABLE {DUCKDB.write(loaded)} AS SELECT {', '.join(tops)} FROM {source}"  # noqa: S608
+            f"CREATE TABLE {DUCKDB.write(loaded)} AS SELECT {', '.join(tops)} FROM {source}"  # noqa: S608
         )
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
@@ -165,21 +184,23 @@ class DuckDbEngine(SqlEngine):
 
         Nearly always the name is free, so that the statement which is run is the one that is shown.
         """
-        while name.lower() in self._names:
-            name += "'"
-        self._names.add(name.lower())
+        with self._naming:
+            while name.lower() in self._names:
+                name += "'"
+            self._names.add(name.lower())
         return name
 
     @contextmanager
-    def _limited(self) -> Iterator[None]:
-        """Interrupt queries of the `with` block at the time limit.
+    def _limited(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield this thread's connection, and interrupt its queries at the time limit.
 
         Errors that it raises contain no data.
         """
-        timer = Timer(self._timeout, self._connection.interrupt)
+        cursor = self._cursor()
+        timer = Timer(self._timeout, cursor.interrupt)
         timer.start()
         try:
-            yield
+            yield cursor
         except duckdb.InterruptException:
             raise TimeLimitError.after(self._timeout) from None
         except duckdb.Error as error:

@@ -20,6 +20,9 @@ class SqlEngine(ABC):
     dialect: SqlDialect
     """The dialect of its SQL, known once the engine is open."""
 
+    threads: int = 1
+    """Threads that may use the engine at once."""
+
     def __enter__(self) -> Self:
         """Return the engine itself."""
         return self
@@ -36,6 +39,9 @@ class SqlEngine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close all connections, and delete all temporary data."""
+
+    def interrupt(self) -> None:  # noqa: B027 (most engines are for one thread)
+        """End the queries that other threads run; an engine for one thread has none."""
 
     @abstractmethod
     def readings(self, table: Table) -> Iterator[TableInSql]:

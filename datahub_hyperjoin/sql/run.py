@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from typing_extensions import assert_never
 
@@ -119,8 +120,22 @@ def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> I
         yield from (error.as_statement for _ in joins)
         return
     with engine:
-        for join in joins:
-            yield _find_safely(join, lake, engine)
+        if engine.threads == 1:
+            yield from (_find_safely(join, lake, engine) for join in joins)
+        else:
+            yield from _find_at_once(joins, lake, engine)
+
+
+def _find_at_once(
+    joins: Sequence[_AnyJoin], lake: LakeInSql, engine: SqlEngine
+) -> Iterator[Statement]:
+    """Run the SQL of joins in several threads; yield the statements in the order of the joins."""
+    with ThreadPoolExecutor(engine.threads) as pool:
+        try:
+            yield from pool.map(lambda join: _find_safely(join, lake, engine), joins)
+        except BaseException:
+            engine.interrupt()  # otherwise, Ctrl-C would wait for the queries that run
+            raise
 
 
 def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:

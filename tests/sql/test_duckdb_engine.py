@@ -3,8 +3,11 @@
 import gzip
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +15,8 @@ import pytest
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder, WorkbookSheet
+from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
+from datahub_hyperjoin.sql.errors import TimeLimitError
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -179,6 +184,57 @@ def test_duckdb_has_a_time_limit(make_file: MakeFile, make_join: MakeJoin, run: 
     join = make_join(((table, "x"), (table, "x")), rows=1)
     [found] = run(join, tables=[table], timeout=0.001)
     assert found.reason == "its SQL ran for more than 0.001 s; raise `emit.sql_timeout`"
+
+
+def test_several_threads_find_the_statements_that_one_finds(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {at: [n % at for n in range(90)] for at in range(2, 14)}
+    tables = {at: make_file(f"t{at}.csv", "x\n" + "\n".join(map(str, values[at]))) for at in values}
+    joins = [
+        make_join(
+            ((tables[one], "x"), (tables[other], "x")),
+            # Of every other join, the evidence is wrong.
+            rows=sum(values[other].count(each) for each in values[one]) if other % 2 else 1,
+        )
+        for one, other in combinations(values, 2)
+    ]
+    found = []
+    for threads in (1, 4):
+        monkeypatch.setattr(DuckDbEngine, "threads", threads)
+        found.append(run(*joins, tables=[*tables.values()]))
+    assert found[0] == found[1]
+    assert {bool(each.sql) for each in found[0]} == {True, False}
+
+
+def test_queries_of_other_threads_are_interrupted() -> None:
+    with DuckDbEngine({}, timeout=60) as engine, ThreadPoolExecutor(1) as pool:
+        endless = "SELECT SUM(a.range * b.range) FROM RANGE(900000000) a, RANGE(900000000) b"
+        query = pool.submit(engine.fetch, endless)
+        while not query.done():
+            engine.interrupt()
+            sleep(0.05)
+        with pytest.raises(TimeLimitError):
+            query.result()
+
+
+def test_ctrl_c_interrupts_the_threads(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    interrupted: list[DuckDbEngine] = []
+
+    def interrupt(engine: DuckDbEngine) -> None:
+        interrupted.append(engine)
+
+    monkeypatch.setattr(DuckDbEngine, "fetch", press)
+    monkeypatch.setattr(DuckDbEngine, "interrupt", interrupt)
+    table = make_file("a.csv", "x\n1\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(make_join(((table, "x"), (table, "x")), rows=1), tables=[table])
+    assert len(interrupted) == 1
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
