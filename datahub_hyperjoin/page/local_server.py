@@ -8,6 +8,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -51,7 +52,7 @@ class LocalServer(ThreadingHTTPServer):
         self.page = page
         self.token = secrets.token_urlsafe(32)
         try:
-            super().__init__((_HOST, port), _Answer)
+            super().__init__((_HOST, port), partial(_Answer, owner=self))
         except OSError as error:
             raise PortInUseError.numbered(port, error.strerror or "") from error
 
@@ -66,9 +67,12 @@ class LocalServer(ThreadingHTTPServer):
 
 
 class _Answer(BaseHTTPRequestHandler):
-    server: LocalServer
     timeout = 30
     """Seconds that a browser may take for its request."""
+
+    def __init__(self, *connection: Any, owner: LocalServer) -> None:  # noqa: ANN401
+        self._owner = owner
+        super().__init__(*connection)  # it answers the request
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -76,17 +80,17 @@ class _Answer(BaseHTTPRequestHandler):
         token = parse_qs(asked.query).get("token", [""])[0]
         if asked.path == "/favicon.ico":
             self._answer(HTTPStatus.NO_CONTENT)
-        elif not self._is_own_host or not self.server.knows(token):
+        elif not self._is_own_host or not self._owner.knows(token):
             self._answer(HTTPStatus.FORBIDDEN, _CLOSED)
         elif asked.path != "/":
             self._answer(HTTPStatus.NOT_FOUND, "there is only one page")
         else:
-            self._try(lambda: self.server.page.render(self.server.token), "text/html")
+            self._try(lambda: self._owner.page.render(self._owner.token), "text/html")
 
     def do_POST(self) -> None:
         """Write a decision."""
         length = self.headers.get("Content-Length", "")
-        if not self._is_own_host or not self.server.knows(self.headers.get("X-Token", "")):
+        if not self._is_own_host or not self._owner.knows(self.headers.get("X-Token", "")):
             self._answer(HTTPStatus.FORBIDDEN, _CLOSED)
         elif not length.isdecimal() or int(length) > _MOST_BODY:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "this is no decision")
@@ -94,16 +98,16 @@ class _Answer(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, "this is no decision")
         else:
             decision, is_undone = read
-            act = self.server.page.undo if is_undone else self.server.page.decide
+            act = self._owner.page.undo if is_undone else self._owner.page.decide
             self._try(lambda: act(decision), "text/plain")
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (so named above)
         """Log nothing, since requests contain the token."""
 
     @property
     def _is_own_host(self) -> bool:
         """Whether the browser asked for this machine, not for a site whose name leads here."""
-        own = {f"{name}:{self.server.server_port}" for name in host_names(_HOST)}
+        own = {f"{name}:{self._owner.server_port}" for name in host_names(_HOST)}
         return self.headers.get("Host", "") in own
 
     def _try(self, act: Callable[[], str | None], kind: str) -> None:
