@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import meaningful_words, stems
+from datahub_hyperjoin.model.roles.name_clues import Words, column_stems, meaningful_words, stems
 
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
@@ -26,9 +26,8 @@ class KeyClues:
     """Columns of tables with another unique and complete column before them."""
 
 
-def _is_own(title: str, name: str) -> bool:
-    words = stems(name)
-    return bool(words) and {*meaningful_words(words)} <= {*stems(title)}
+def _is_own(table: Words, name: Words) -> bool:
+    return bool(name) and {*meaningful_words(name)} <= {*table}
 
 
 def find_key_clues(
@@ -47,9 +46,10 @@ def find_key_clues(
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
     np.minimum.at(first, lake.table_of[own_key], position[own_key])
-    names = zip(lake.table_of.tolist(), lake.profiles, strict=True)
+    tables, columns = [stems(title) for title in lake.titles], column_stems(lake)
+    names = zip((tables[table] for table in lake.table_of), columns, strict=True)
     return KeyClues(
         leads=unique & (position == 0),
-        own_name=np.array([_is_own(lake.titles[t], p.id.path) for t, p in names], dtype=bool),
+        own_name=np.array([_is_own(table, name) for table, name in names], dtype=bool),
         has_rival=first[lake.table_of] < position,
     )

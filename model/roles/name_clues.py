@@ -5,7 +5,7 @@ A reference is named after the table that it leads to (`customer_id`), after the
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -40,6 +40,12 @@ _PARENT_WORDS = frozenset(
     | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}
 )
 """Words that name another row of the same table, often one above it in a hierarchy."""
+
+_KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
+"""Words that say that a column is a key or refers to one, but not what it identifies."""
+_MIN_GLUED = 3
+"""Minimum number of letters of a table's name before an identifier word without a separator."""
+_LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 
 Words = tuple[str, ...]
 Columns = Int[np.ndarray, " pair"]
@@ -106,12 +112,56 @@ def stems(name: str) -> Words:
 
 
 def meaningful_words(words: Words) -> Words:
-    """Drop words such as `id` and `code`, which carry no meaning, from a name.
+    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`.
 
     Args:
         words: The stems of a name.
     """
-    return tuple(word for word in words if word not in IDENTIFIER_WORDS)
+    return tuple(word for word in words if word not in _KEY_WORDS)
+
+
+def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
+    """Write each name in one word: whole, and without a first word that many tables share.
+
+    Args:
+        names: The stems of the names.
+        prefixes: The first words that many tables share.
+    """
+    both = ({_joined(words), _joined(_without(prefixes, words))} for words in names)
+    return [frozenset(spellings - {""}) for spellings in both]
+
+
+def column_stems(lake: Lake) -> list[Words]:
+    """Split the name of each column into words, and reduce each word to its stem.
+
+    Some databases fold names to lower case. Where an identifier word follows the name of a table of
+    the lake without a separator, as in `customerid`, both are words of their own.
+
+    Args:
+        lake: The columns with the titles of their tables.
+    """
+    tables = [stems(title) for title in lake.titles]
+    spellings = spell(tables, table_prefixes(tables))
+    known = {name for names in spellings for name in names if len(name) >= _MIN_GLUED}
+    return [
+        tuple(part for word in stems(profile.id.path) for part in _split_glued(word, known))
+        for profile in lake.profiles
+    ]
+
+
+def _split_glued(word: str, tables: AbstractSet[str]) -> Words:
+    """Split a word that ends with the name of a table and an identifier word.
+
+    What comes before them, as in `homefacilityid`, becomes a word, too.
+    """
+    for marker in _LONGEST_FIRST:
+        rest = word.removesuffix(marker)
+        if rest == word or word in tables:
+            continue
+        for start in range(len(rest) - _MIN_GLUED + 1):
+            if (table := noun_stem(rest[start:])) in tables:
+                return (*((rest[:start],) if start else ()), table, marker)
+    return (word,)
 
 
 def _without(prefixes: AbstractSet[str], words: Words) -> Words:
@@ -181,7 +231,7 @@ def compare_names(
         The clues of each pair.
     """
     tables = [stems(title) for title in lake.titles]
-    columns = [stems(profile.id.path) for profile in lake.profiles]
+    columns = column_stems(lake)
     meanings = [meaningful_words(words) for words in columns]
     weigher = _Trigrams(tables, meanings)
     of_tables, of_columns = weigher.incidence(tables), weigher.incidence(meanings)

@@ -13,6 +13,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import (
     Words,
+    column_stems,
     meaningful_words,
     names_parent,
     stems,
@@ -70,7 +71,7 @@ class _Names:
         self.lake = lake
         tables = [stems(title) for title in lake.titles]
         prefixes = table_prefixes(tables)
-        self.columns = [stems(profile.id.path) for profile in lake.profiles]
+        self.columns = column_stems(lake)
         self.meanings = [_letters(meaningful_words(words)) for words in self.columns]
         self.tables = [_letters(words) for words in tables]
         self._prefixes = prefixes

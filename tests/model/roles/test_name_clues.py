@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.roles import row_products
-from datahub_hyperjoin.model.roles.name_clues import NameClues, compare_names, noun_stem
+from datahub_hyperjoin.model.roles.name_clues import (
+    NameClues,
+    column_stems,
+    compare_names,
+    noun_stem,
+)
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
 from handmade import Tables, column, lake_of
 
@@ -227,3 +232,35 @@ def test_nothing_is_said_without_names(owned: list[Names]) -> None:
     clues = compare(owned, [(0, 1)] if owned else [])
     for values in vars(clues).values():
         assert not values.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "expected"),
+    [
+        ("customerid", ["customers"], ("customer", "id")),
+        ("CUSTOMERNO", ["customer"], ("customer", "no")),
+        ("homefacilityid", ["facilities"], ("home", "facility", "id")),
+        ("categoriesids", ["categories"], ("category", "id")),
+        ("ordercodeid", ["order_codes"], ("ordercode", "id")),
+        ("buyer_customerid", ["customers"], ("buyer", "customer", "id")),
+        ("customer_id", ["customers"], ("customer", "id")),
+        ("customerid", ["orders"], ("customerid",)),
+        ("customers", ["customers"], ("customer",)),
+        ("paid", ["pa"], ("paid",)),
+        ("postcode", ["posts", "postcodes"], ("postcode",)),
+        ("typeid", ["dim_type", "dim_day", "dim_shop"], ("type", "id")),
+        ("id", ["customers"], ("id",)),
+    ],
+)
+def test_identifier_words_are_split_off_names_of_tables(
+    name: str, tables: Sequence[str], expected: Sequence[str]
+) -> None:
+    lake = lake_of({"visits": {name: VALUES}, **{table: {"x": VALUES} for table in tables}})
+    words = dict(zip(map(str, lake.ids), column_stems(lake), strict=True))
+    assert words[f"visits.{name}"] == expected
+
+
+@pytest.mark.parametrize("name", ["customerid", "CUSTOMERID", "fk_customer", "customer_ptr_id"])
+def test_other_ways_to_mark_a_foreign_key_name_the_table_as_well(name: str) -> None:
+    assert clue("names_table", ("orders", name), ("customers", "rowid")) == 1
+    assert clue("column_in_key", ("orders", name), ("customers", "pk_id")) == pytest.approx(1)

@@ -113,6 +113,16 @@ def test_a_bridge_table_refers_to_both_sides() -> None:
     assert find(tables) == {("user_roles.user_id", "users.id"), ("user_roles.role_id", "roles.id")}
 
 
+def test_a_foreign_key_in_lower_case_names_its_table() -> None:
+    tables: Tables = {
+        "mapview": {"mapviewid": numbers(1, 41)},
+        "mapview_days": {"mapviewid": numbers(1, 41)},
+        "mapview_visits": {"mapviewid": draw(numbers(1, 41), 90)},
+        **things(9),
+    }
+    assert ("mapview_visits.mapviewid", "mapview.mapviewid") in find(tables)
+
+
 def test_a_whole_number_with_an_unlike_name_refers_to_the_one_key_of_its_range() -> None:
     staff = {"emp_no": numbers(10001, 10081), "first": [f"F{n}" for n in range(80)]}
     sales = {"number": numbers(1, 301), "sales_rep": draw(numbers(10001, 10081), 300)}
