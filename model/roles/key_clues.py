@@ -1,12 +1,20 @@
 """Collect clues as to whether a column is the key of its table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import Words, column_stems, meaningful_words, stems
+from datahub_hyperjoin.model.roles.name_clues import (
+    Words,
+    column_stems,
+    meaningful_words,
+    spell,
+    stems,
+    table_prefixes,
+)
 
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
@@ -25,9 +33,30 @@ class KeyClues:
     has_rival: Bool[np.ndarray, " column"]
     """Columns of tables with another unique and complete column before them."""
 
+    names_other: Bool[np.ndarray, " column"]
+    """Columns that are named after another table, and not after their own."""
+
 
 def _is_own(table: Words, name: Words) -> bool:
     return bool(name) and {*meaningful_words(name)} <= {*table}
+
+
+def _name_others(
+    lake: Lake, tables: Sequence[Words], columns: Sequence[Words]
+) -> Bool[np.ndarray, " column"]:
+    """Mark the columns whose names are those of other tables.
+
+    `tables` and `columns` are the stems of their names.
+    """
+    prefixes = table_prefixes(tables)
+    titles = spell(tables, prefixes)
+    known = frozenset().union(*titles)
+    names = spell(map(meaning, columns), prefixes)
+    named = (
+        not name.isdisjoint(known) and name.isdisjoint(titles[table])
+        for name, table in zip(names, lake.table_of.tolist(), strict=True)
+    )
+    return np.fromiter(named, dtype=bool, count=len(lake))
 
 
 def find_key_clues(
@@ -47,9 +76,12 @@ def find_key_clues(
     own_key = unique & complete & is_key
     np.minimum.at(first, lake.table_of[own_key], position[own_key])
     tables, columns = [stems(title) for title in lake.titles], column_stems(lake)
+    names_other = _name_others(lake, tables, columns)
     names = zip((tables[table] for table in lake.table_of), columns, strict=True)
+    own_name = np.array([_is_own(table, name) for table, name in names], dtype=bool)
     return KeyClues(
         leads=unique & (position == 0),
-        own_name=np.array([_is_own(table, name) for table, name in names], dtype=bool),
+        own_name=own_name & ~names_other,
         has_rival=first[lake.table_of] < position,
+        names_other=names_other,
     )

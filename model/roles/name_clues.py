@@ -80,6 +80,11 @@ class NameClues:
     other_word: Clue
     """1 if the names mark identifiers by different words, such as `key` and `id`."""
 
+    @property
+    def agree(self) -> Bool[np.ndarray, " pair"]:
+        """Pairs in which the column is named after the key or its table."""
+        return (self.names_table + self.continues_table + self.same_name) > 0
+
 
 def noun_stem(word: str) -> str:
     """Reduce an English noun to a stem that singular and plural share.

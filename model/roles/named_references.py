@@ -11,14 +11,19 @@ import numpy as np
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.named_candidates import find_named_candidates
-from datahub_hyperjoin.model.roles.references import (
-    DEFAULT_WEIGHTS,
-    References,
-    weigh_candidates,
-)
+from datahub_hyperjoin.model.roles.references import References, weigh_candidates
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
-_WEIGHTS = replace(DEFAULT_WEIGHTS, prior=-6.0, containment=0.0, rarity=0.0, words=0.0, density=0.0)
+_WEIGHTS = replace(
+    DEFAULT_WEIGHTS,
+    prior=-6.0,
+    containment=0.0,
+    rarity=0.0,
+    words=0.0,
+    density=0.0,
+    other_table=0.0,
+)
 """Log-odds of the clues that need no values. A column and a key with a common value, to which the
 other prior belongs, are a choice from many pairs already."""
 _TABLE_AT_END = 2.0

@@ -28,6 +28,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 from datahub_hyperjoin.model.roles.key_clues import find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import compare_names
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
@@ -45,82 +46,6 @@ _SURE = 0.5
 """Probability from which a key is taken to refer to another key."""
 _MAX_SCORE = 30.0
 """Greatest score, which keeps exponentials finite."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReferenceWeights:
-    """The weight of each clue, such as identical names, for or against a reference."""
-
-    prior: float = -4.5
-    """A column refers to a given key."""
-
-    containment: float = 0.8
-    """For each factor e by which the share of unmatched values falls."""
-
-    rarity: float = 1.0
-    """For each factor e by which fewer keys hold the column's values."""
-
-    words: float = 2.0
-    """The key holds many values of a column of text; words hardly ever match by chance."""
-
-    column_in_key: float = 2.0
-    key_in_column: float = 3.0
-    table_in_column: float = 1.5
-    names_table: float = 1.5
-    continues_table: float = 2.0
-    same_name: float = 0.5
-    other_word: float = -1.0
-
-    leading_column: float = -2.5
-    """The referring column is unique and the first of its table."""
-
-    own_key: float = -2.0
-    """It is also called `id` or named after its own table."""
-
-    uniqueness: float = -2.0
-    """The referring column repeats no value."""
-
-    density: float = -1.0
-    """The referring column holds consecutive numbers."""
-
-    leading_key: float = 1.0
-    """The key is unique and the first column of its table."""
-
-    other_key: float = -1.0
-    """The key's table has another key before it, and neither is the column named after the table,
-    nor the key."""
-
-    style: float = -0.7
-    own_table: float = -6.0
-    """The key is in the column's own table, where all names and habits are alike."""
-
-    parent_in_table: float = 5.0
-    """The key is there, and the column is called `parent`, `manager` or the like."""
-
-    elsewhere: float = -1.5
-    """The tables are in different folders or schemas."""
-
-    same_number: float = 0.5
-    same_prefix: float = 1.0
-    vocabulary: float = 1.0
-
-    other_group: float = -1.5
-    """The tables belong to two groups that hardly refer to each other."""
-
-    catalog: float = 16.0
-    """The catalog or a person connects the pair."""
-
-    reads_names: bool = True
-    """Whether names of tables and columns count."""
-
-    def without_names(self) -> "ReferenceWeights":
-        """Return weights that ignore the names of columns and tables."""
-        # Without names, those of any two tables end in the same number: none.
-        return replace(self, reads_names=False, same_number=0.0)
-
-
-DEFAULT_WEIGHTS = ReferenceWeights()
-"""Round numbers, chosen on the development lakes; results are flat near them."""
 
 
 @dataclass(frozen=True)
@@ -285,6 +210,7 @@ def _score(
         + weights.density * lake.density[column]
         + weights.leading_key * keys.leads[key]
         + weights.other_key * (lone & (names.names_table == 0))
+        + weights.other_table * (keys.names_other[column] & ~names.agree)
         + weights.style * tables.style
         + weights.own_table * within
         + weights.parent_in_table * within * names.names_parent

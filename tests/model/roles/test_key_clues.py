@@ -76,3 +76,39 @@ def test_the_position_in_the_table_counts_where_columns_are_left_out() -> None:
 
 def test_a_lake_without_columns_has_no_keys() -> None:
     assert len(clues_of(lake_of({"a": {}})).leads) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("visits", "user_id", True),
+        ("visits", "user", True),
+        ("visits", "userid", True),
+        ("visits", "fk_user", True),
+        ("user_visits", "user_id", True),
+        ("visits", "paying_user_id", False),
+        ("visits", "visit_id", False),
+        ("visits", "id", False),
+        ("users_2", "user_id", False),
+    ],
+)
+def test_some_columns_are_named_after_another_table(
+    table: str, name: str, *, expected: bool
+) -> None:
+    tables: Tables = {"users": {"mail": UNIQUE}, table: {name: UNIQUE}}
+    assert find("names_other", tables) == ({f"{table}.{name}"} if expected else set())
+
+
+def test_a_first_word_of_three_tables_is_no_part_of_another_table_s_name() -> None:
+    tables: Tables = {"dim_user": {"mail": UNIQUE}, "dim_day": {"day": UNIQUE}}
+    sales = {"user_key": UNIQUE, "shop_key": UNIQUE}
+    assert find("names_other", {**tables, "sales": sales}) == set()
+    assert find("names_other", {**tables, "dim_x": {"x": UNIQUE}, "sales": sales}) == {
+        "sales.user_key"
+    }
+
+
+def test_a_bridge_table_s_key_is_not_the_key_of_a_table_that_is_named_like_it() -> None:
+    bridge: Tables = {"user_roles": {"role_id": UNIQUE}}
+    assert find("own_name", bridge) == {"user_roles.role_id"}
+    assert find("own_name", {**bridge, "roles": {"text": UNIQUE}}) == set()

@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.references import (
-    DEFAULT_WEIGHTS,
-    References,
-    ReferenceWeights,
-    find_references,
-)
+from datahub_hyperjoin.model.roles.references import References, find_references
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType
@@ -111,6 +107,36 @@ def test_a_bridge_table_refers_to_both_sides() -> None:
         **things(9),
     }
     assert find(tables) == {("user_roles.user_id", "users.id"), ("user_roles.role_id", "roles.id")}
+
+
+def test_a_column_named_after_one_table_does_not_refer_to_another_one() -> None:
+    """The users' key holds other numbers than the visits, and that of the labels happens to fit."""
+    visits = {"id": numbers(1, 201), "user_id": draw(numbers(7001, 7041), 200)}
+    labels = {"id": numbers(7001, 7101), "text": [f"t{n}" for n in range(100)]}
+    tables: Tables = {"visits": visits, "labels": labels, **things(20)}
+    assert find(tables) == {("visits.user_id", "labels.id")}
+    assert find({**tables, **USERS}) == set()
+    weights = replace(DEFAULT_WEIGHTS, other_table=0.0)
+    assert find({**tables, **USERS}, weights=weights) == {("visits.user_id", "labels.id")}
+
+
+def test_the_table_that_a_column_is_named_after_wins_over_tables_whose_names_begin_alike() -> None:
+    tables: Tables = {
+        "sample": {"internal_id": numbers(1, 41)},
+        "sample_list": {"list_id": numbers(1, 41)},
+        "sample_profile": {"sample_id": draw(numbers(1, 41), 90)},
+        **things(9),
+    }
+    assert find(tables) == {("sample_profile.sample_id", "sample.internal_id")}
+
+
+def test_a_bridge_table_refers_even_if_it_repeats_no_row_of_one_side() -> None:
+    tables: Tables = {
+        "stages": {"id": numbers(1, 6)},
+        "stage_managers": {"stage_id": numbers(1, 6), "mail": [f"m{n}@x" for n in range(5)]},
+        **things(20),
+    }
+    assert ("stage_managers.stage_id", "stages.id") in find(tables)
 
 
 def test_a_foreign_key_in_lower_case_names_its_table() -> None:
