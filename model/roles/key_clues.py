@@ -51,7 +51,7 @@ def _name_others(
     prefixes = table_prefixes(tables)
     titles = spell(tables, prefixes)
     known = frozenset().union(*titles)
-    names = spell(map(meaning, columns), prefixes)
+    names = spell(map(meaningful_words, columns), prefixes)
     named = (
         not name.isdisjoint(known) and name.isdisjoint(titles[table])
         for name, table in zip(names, lake.table_of.tolist(), strict=True)
