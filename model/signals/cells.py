@@ -91,7 +91,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compare the cells of pairs: each left column with every right column in the same row.
+        """For each query, compare the cells of each left column with those of every right column.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
 

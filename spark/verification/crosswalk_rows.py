@@ -163,7 +163,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the rows of a crosswalk that have the same two values in its columns `x` and `y`.
+    """Count the rows of a crosswalk for each distinct pair of values in its columns `x` and `y`.
 
     The values are hashes. Rows in which either is missing are left out. `number` identifies the
     crosswalk in each row of the result.

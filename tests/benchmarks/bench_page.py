@@ -136,7 +136,7 @@ def load(tab: Tab, path: Path, address: str = "") -> float:
 
 
 def measure(tab: Tab, path: Path) -> dict[str, float]:
-    """Measure the seconds of page load, of each user action and of a frame of the picture."""
+    """Measure the seconds that the page takes to load, to react and to redraw its picture once."""
     steps = {
         "search a table": "box.value = 'customers'; box.dispatchEvent(new Event('input'));",
         "filter by role": "document.forms.filters.role.value = '0';"

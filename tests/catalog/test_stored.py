@@ -1,4 +1,4 @@
-"""Test which tables of an object store are listed, and what is said if it refuses."""
+"""Test which tables of an object store are listed, and the warning if the store denies access."""
 
 from collections.abc import Iterator
 from pathlib import Path

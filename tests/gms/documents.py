@@ -1,4 +1,4 @@
-"""GraphQL field values of documents, and the listing of documents and queries."""
+"""Answer GraphQL requests for DataHub's documents, and list documents and SQL queries."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -131,21 +131,14 @@ def test_the_table_that_a_column_is_named_after_wins_over_tables_whose_names_beg
 
 
 def test_a_bridge_table_refers_even_if_it_repeats_no_row_of_one_side() -> None:
-    tables: Tables = {
-        "stages": {"id": numbers(1, 6)},
-        "stage_managers": {"stage_id": numbers(1, 6), "mail": [f"m{n}@x" for n in range(5)]},
-        **things(20),
-    }
+    managers = {"stage_id": numbers(1, 6), "mail": [f"m{n}@x" for n in range(5)]}
+    tables: Tables = {"stages": {"id": numbers(1, 6)}, "stage_managers": managers, **things(20)}
     assert ("stage_managers.stage_id", "stages.id") in find(tables)
 
 
 def test_a_foreign_key_in_lower_case_names_its_table() -> None:
-    tables: Tables = {
-        "mapview": {"mapviewid": numbers(1, 41)},
-        "mapview_days": {"mapviewid": numbers(1, 41)},
-        "mapview_visits": {"mapviewid": draw(numbers(1, 41), 90)},
-        **things(9),
-    }
+    key, visits = {"mapviewid": numbers(1, 41)}, {"mapviewid": draw(numbers(1, 41), 90)}
+    tables: Tables = {"mapview": key, "mapview_days": key, "mapview_visits": visits, **things(9)}
     assert ("mapview_visits.mapviewid", "mapview.mapviewid") in find(tables)
 
 

@@ -1,4 +1,4 @@
-"""Test counted and estimated numbers of distinct values against plain counts."""
+"""Compare the distinct values that a sketch counts or estimates with exact numbers."""
 
 from collections import Counter
 

@@ -142,7 +142,7 @@ def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable
 
 
 def test_the_newest_metadata_has_the_highest_version(people: IcebergTable) -> None:
-    """Use Hadoop's file names, for which the version in the hint may be outdated."""
+    """The file `version-hint.text`, which Hadoop tables have, may name an older version."""
     folder = folder_of(people)
     people.append(PEOPLE.set_column(0, "id", [[11, 12, 13]]))
     old, *_, new = sorted((folder / "metadata").glob("*.metadata.json"))

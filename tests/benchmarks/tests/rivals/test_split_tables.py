@@ -1,4 +1,4 @@
-"""Test that the two halves of a split table join, and that the triplets list the joins."""
+"""Test that the halves of a split table join, and that the training triplets list the joins."""
 
 from itertools import groupby
 
