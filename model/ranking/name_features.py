@@ -15,15 +15,10 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup, log_odds
-from datahub_hyperjoin.model.roles.name_clues import (
-    NameClues,
-    Words,
-    compare_names,
-    meaningful_words,
-    stems,
-)
-from datahub_hyperjoin.model.roles.row_products import row_products
+from datahub_hyperjoin.model.roles.name_clues import NameClues, compare_names
 from datahub_hyperjoin.model.signals.names import NameSimilarity
+from datahub_hyperjoin.model.signals.row_products import row_products
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
 _PLACES = ("position", "columns of its table")
 """Measures of a column that depend on the layout of its table, and are left out."""

@@ -13,8 +13,8 @@ from scipy import sparse
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.noisy_or import PairSignals
-from datahub_hyperjoin.model.roles.row_products import row_products
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
+from datahub_hyperjoin.model.signals.row_products import row_products
 
 RISING_FEATURES = (
     "log-odds of the noisy-or",

@@ -7,14 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import (
-    Words,
-    column_stems,
-    meaningful_words,
-    spell,
-    stems,
-    table_prefixes,
-)
+from datahub_hyperjoin.model.roles.name_clues import column_stems, spell, table_prefixes
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's own key, which tolerates the error of estimates."""

@@ -14,40 +14,22 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.row_products import row_products
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, trigrams
+from datahub_hyperjoin.model.signals.row_products import row_products
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
 
 _MIN_PREFIXED = 3
 """Minimum number of tables whose names share a first word that names no table, as in `dim_`."""
-_ENDINGS = (
-    ("ies", "y"),
-    ("ie", "y"),
-    ("sses", "ss"),
-    ("shes", "sh"),
-    ("ches", "ch"),
-    ("che", "ch"),
-    ("xes", "x"),
-    ("uses", "u"),
-    ("use", "u"),
-    ("sis", "se"),
-)
-"""Endings and their replacements: `uses` is the plural of `us` and of `use`, so all lose it."""
-_MIN_PLURAL = 4
-"""Minimum number of letters of a word in the plural."""
-
 _PARENT_WORDS = frozenset(
     {"ancestor", "boss", "chief", "father", "head", "leader", "manager", "mother", "parent"}
     | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}
 )
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
-_KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
-"""Words that say that a column is a key or refers to one, but not what it identifies."""
 _MIN_GLUED = 3
 """Minimum number of letters of a table's name before an identifier word without a separator."""
 _LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 
-Words = tuple[str, ...]
 Columns = Int[np.ndarray, " pair"]
 Clue = Float[np.ndarray, " pair"]
 
@@ -84,45 +66,6 @@ class NameClues:
     def agree(self) -> Bool[np.ndarray, " pair"]:
         """Pairs in which the column is named after the key or its table."""
         return (self.names_table + self.continues_table + self.same_name) > 0
-
-
-def noun_stem(word: str) -> str:
-    """Reduce an English noun to a stem that singular and plural share.
-
-    Only the ending of the word decides.
-
-    Args:
-        word: A noun in the singular or plural, in lower case.
-
-    >>> noun_stem("countries"), noun_stem("country"), noun_stem("class")
-    ('country', 'country', 'class')
-    >>> noun_stem("warehouses") == noun_stem("warehouse"), noun_stem("statuses")
-    (True, 'statu')
-    """
-    if len(word) > _MIN_PLURAL:
-        for ending, rest in _ENDINGS:
-            if word.endswith(ending):
-                return word.removesuffix(ending) + rest
-    is_plural = len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
-    return word[:-1] if is_plural else word
-
-
-def stems(name: str) -> Words:
-    """Split a name into words, and reduce each word to its stem.
-
-    Args:
-        name: The name of a table or column.
-    """
-    return tuple(noun_stem(word) for word in tokens(name))
-
-
-def meaningful_words(words: Words) -> Words:
-    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`.
-
-    Args:
-        words: The stems of a name.
-    """
-    return tuple(word for word in words if word not in _KEY_WORDS)
 
 
 def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:

@@ -11,16 +11,10 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.name_clues import (
-    Words,
-    column_stems,
-    meaningful_words,
-    names_parent,
-    stems,
-    table_prefixes,
-)
+from datahub_hyperjoin.model.roles.name_clues import column_stems, names_parent, table_prefixes
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _MIN_UNIQUENESS = 0.95

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.name_clues import Clue
-from datahub_hyperjoin.model.roles.row_products import row_products
 from datahub_hyperjoin.model.signals.names import tokens
+from datahub_hyperjoin.model.signals.row_products import row_products
 
 _SUFFIX = re.compile(r"\d+$")
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from datahub_hyperjoin.model.ranking.pair_correction import to_batch
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
-from datahub_hyperjoin.model.roles.row_products import row_products
+from datahub_hyperjoin.model.signals.row_products import row_products
 
 _Values = Float[np.ndarray, " pair"]
 _Group = Int[np.ndarray, " pair"]

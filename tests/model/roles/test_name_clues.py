@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.roles import row_products
-from datahub_hyperjoin.model.roles.name_clues import (
-    NameClues,
-    column_stems,
-    compare_names,
-    noun_stem,
-)
+from datahub_hyperjoin.model.roles.name_clues import NameClues, column_stems, compare_names
+from datahub_hyperjoin.model.signals import row_products
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
+from datahub_hyperjoin.model.signals.stems import noun_stem
 from handmade import Tables, column, lake_of
 
 VALUES = ["1", "2"]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles import row_products
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.signals import row_products
 from handmade import Tables, lake_of
 
 VALUES = ["1", "2"]

@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
 
-_CHUNK = 1 << 16
-"""Pairs multiplied at once, which bounds memory."""
+_CHUNK = 1 << 20
+"""Stored numbers multiplied at once, which bounds memory."""
 
 
 def row_products(
@@ -23,8 +23,10 @@ def row_products(
         right_rows: Rows of the second matrix, as many.
     """
     products = np.zeros(len(left_rows))
-    for start in range(0, len(left_rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
+    in_row = max(left.nnz // max(left.shape[0], 1), right.nnz // max(right.shape[0], 1), 1)
+    step = max(_CHUNK // in_row, 1)
+    for start in range(0, len(left_rows), step):
+        part = slice(start, start + step)
         common: Float[np.ndarray, " pair"] = (
             left[left_rows[part]].multiply(right[right_rows[part]]).sum(axis=1)
         )

@@ -1,0 +1,62 @@
+"""Reduce the words of names to their stems, and drop those without meaning."""
+
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
+
+_ENDINGS = (
+    ("ies", "y"),
+    ("ie", "y"),
+    ("sses", "ss"),
+    ("shes", "sh"),
+    ("ches", "ch"),
+    ("che", "ch"),
+    ("xes", "x"),
+    ("uses", "u"),
+    ("use", "u"),
+    ("sis", "se"),
+)
+"""Endings and their replacements: `uses` is the plural of `us` and of `use`, so all lose it."""
+_MIN_PLURAL = 4
+"""Minimum number of letters of a word in the plural."""
+_KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
+"""Words that say that a column is a key or refers to one, but not what it identifies."""
+
+Words = tuple[str, ...]
+
+
+def noun_stem(word: str) -> str:
+    """Reduce an English noun to a stem that singular and plural share.
+
+    Only the ending of the word decides.
+
+    Args:
+        word: A noun in the singular or plural, in lower case.
+
+    >>> noun_stem("countries"), noun_stem("country"), noun_stem("class")
+    ('country', 'country', 'class')
+    >>> noun_stem("warehouses") == noun_stem("warehouse"), noun_stem("statuses")
+    (True, 'statu')
+    """
+    if len(word) > _MIN_PLURAL:
+        for ending, rest in _ENDINGS:
+            if word.endswith(ending):
+                return word.removesuffix(ending) + rest
+    is_plural = len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if is_plural else word
+
+
+def stems(name: str) -> Words:
+    """Split a name into words, and reduce each word to its stem.
+
+    Args:
+        name: The name of a table or column.
+    """
+    return tuple(noun_stem(word) for word in tokens(name))
+
+
+def meaningful_words(words: Words) -> Words:
+    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`.
+
+    Args:
+        words: The stems of a name.
+    """
+    return tuple(word for word in words if word not in _KEY_WORDS)
