@@ -19,6 +19,8 @@ _Columns = Int[np.ndarray, " pair"]
 
 _STRONGEST = 48
 """Number of candidates of each key column that the network sees."""
+_KEYS = 1024
+"""Key columns whose candidates are compared at once, which bounds memory."""
 _CHUNK = 16_384
 """Pairs that are described at once."""
 
@@ -60,14 +62,11 @@ def build_pair_graph(
         noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
-    row, position = np.nonzero(candidates != NO_CANDIDATE)
-    left, right = index.keys[row], candidates[row, position]
-    total = np.concatenate(
-        [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
-    )
-    strongest = _strongest(left, total)
-    order = strongest[np.lexsort((right[strongest], left[strongest]))]
-    return _describe(index, noisy_or, left[order], right[order])
+    parts = [np.zeros((2, 0), dtype=np.int64)]
+    for start in range(0, len(candidates), _KEYS):
+        some = slice(start, start + _KEYS)
+        parts.append(_strongest(noisy_or, index.keys[some], candidates[some]))
+    return _describe(index, noisy_or, *np.concatenate(parts, axis=1))
 
 
 def _slices(count: int) -> Iterator[slice]:
@@ -78,14 +77,22 @@ def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np
     return noisy_or.score(left[:, None], right[:, None])[:, 0, 0]
 
 
-def _strongest(left: _Columns, score: Float[np.ndarray, " pair"]) -> Int[np.ndarray, " strongest"]:
-    """Return the indices of the `_STRONGEST` best-scoring pairs of each key column.
-
-    `left` holds the key column of each pair, and `score` the pair's score.
-    """
+def _strongest(
+    noisy_or: NoisyOrScorer,
+    keys: Int[np.ndarray, " some"],
+    candidates: Int[np.ndarray, "some candidate"],
+) -> Int[np.ndarray, "2 strongest"]:
+    """Return the best-scoring pairs of each key column, sorted by key and candidate."""
+    row, position = np.nonzero(candidates != NO_CANDIDATE)
+    left, right = keys[row], candidates[row, position]
+    score = np.concatenate(
+        [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
+    )
     order = np.lexsort((-score, left))
     rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
-    return order[rank < _STRONGEST]
+    best = order[rank < _STRONGEST]
+    chosen = best[np.lexsort((right[best], left[best]))]
+    return np.stack([left[chosen], right[chosen]])
 
 
 def _describe(
