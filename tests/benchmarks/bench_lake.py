@@ -5,6 +5,8 @@ a process of its own, with the shipped model, and the joins are written to a fil
 exponent is the slope of a line through the logarithms of columns and costs (least squares): 1 is
 linear, 2 is quadratic.
 
+Of the references that a lake was written with, the table tells the share in the file.
+
 Processor seconds are those of all processes. The driver's memory is the peak during the stage; that
 of workers is the peak of the largest one so far, seen once a second.
 """
@@ -26,6 +28,7 @@ from pyarrow import parquet
 from tabulate import tabulate
 
 from benchmarks.area_lake import write_areas
+from benchmarks.area_references import published_references, written_references
 from benchmarks.bench_incremental import ingest
 from benchmarks.bench_profile import MIB, peaks_below
 from datahub_hyperjoin.evaluate.cost import measured
@@ -45,6 +48,15 @@ class LakeCost:
     mebibytes: float
     relationships: int
     """Join relationships in the file."""
+
+    references: int
+    """References that the lake was written with."""
+
+    found: int
+    """Those of them in the file."""
+
+    false: int
+    """Other references in the file."""
 
     seconds: dict[str, float]
     """Processor seconds of each stage, and of all."""
@@ -76,11 +88,18 @@ def measure(folder: Path) -> LakeCost:
 
     with _watched_peaks() as peaks:
         seconds = ingest(folder, observe)
+    written, published = (
+        written_references(folder / "lake"),
+        published_references(folder / "joins.json"),
+    )
     return LakeCost(
         tables=len(files),
         columns=sum(len(parquet.read_schema(file)) for file in files),
         mebibytes=sum(file.stat().st_size for file in files) / MIB,
         relationships=_count_relationships(folder / "joins.json"),
+        references=len(written),
+        found=len(written & published),
+        false=len(published - written),
         seconds={**seconds, _TOTAL: sum(seconds.values())},
         driver={**driver, _TOTAL: max(driver.values())},
         java=peaks[0],
@@ -151,6 +170,9 @@ def _rows(costs: Sequence[LakeCost]) -> Iterator[list[str]]:
     yield ["tables", *(f"{cost.tables:,}" for cost in costs)]
     yield ["MiB of files", *(f"{cost.mebibytes:,.0f}" for cost in costs)]
     yield ["relationships", *(f"{cost.relationships:,}" for cost in costs)]
+    yield ["references", *(f"{cost.references:,}" for cost in costs)]
+    yield ["references found", *(f"{cost.found / cost.references:.1%}" for cost in costs)]
+    yield ["false references", *(f"{cost.false:,}" for cost in costs)]
     for stage in costs[-1].seconds:
         seconds = [cost.seconds.get(stage, 0.0) for cost in costs]
         row = [f"{stage}, CPU s", *(f"{each:,.1f}" for each in seconds)]

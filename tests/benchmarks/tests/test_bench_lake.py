@@ -7,6 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from benchmarks.area_lake import AREA, write_areas
+from benchmarks.area_references import written_references
 from benchmarks.bench_lake import exponent, measure
 
 _STAGES = {
@@ -52,11 +53,29 @@ def test_a_smaller_lake_is_the_start_of_a_larger_one(tmp_path: Path) -> None:
     assert all(table.equals(large[name]) for name, table in small.items())
 
 
+def test_references_lead_to_the_key_of_their_area_or_else_of_the_first(tmp_path: Path) -> None:
+    def write(file: str, *columns: str) -> None:
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        parquet.write_table(pa.table({name: ["x"] for name in columns}), path)
+
+    write("sales_0/customer.parquet", "customer_id")
+    write("sales_10/customer.parquet", "customer_id")
+    write("sales_10/order.parquet", "order_id", "customer_id", "remark")
+    write("sales_2/visit.parquet", "visit_id", "customer_id", "unknown_id")
+    assert written_references(tmp_path) == {
+        ("sales_10/order.parquet", "customer_id", "sales_10/customer.parquet"),
+        ("sales_2/visit.parquet", "customer_id", "sales_0/customer.parquet"),
+    }
+
+
 def test_every_stage_of_a_run_is_measured(tmp_path: Path) -> None:
     write_areas(tmp_path / "lake", AREA)
     cost = measure(tmp_path)
     assert cost.tables == AREA
     assert cost.relationships > 0
+    assert 0.9 * cost.references <= cost.found <= cost.references
+    assert cost.false < cost.found
     assert set(cost.driver) - {"all"} >= _STAGES
     assert all(cost.seconds[stage] >= 0 for stage in _STAGES)
     assert cost.seconds["all"] == pytest.approx(
