@@ -223,7 +223,7 @@ def test_the_best_epoch_is_the_one_selected(
 
 
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network_encoding, "begin", None)
+    monkeypatch.setattr(network_encoding, "build_initial_model", None)
     config = switched(SMALL, ranking__scoring=Scoring.SIGNALS)
     index = build(lake, config)
     found = encode(index, config, lambda _: None)
