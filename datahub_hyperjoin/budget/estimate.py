@@ -16,7 +16,7 @@ _OF_HASH = 73
 """Bytes of a hash while the hashes of all columns are sorted, before any pair is compared."""
 _OF_PAIR = 90
 """Bytes of a pair of columns that share values."""
-_OF_KEY = 157_000
+_OF_KEY = 120_000
 """Bytes of a key column with its candidates, and of the features of these."""
 _NETWORK = 250 * _MEBIBYTE
 _OF_COLUMN_IN_NETWORK = 80_000
@@ -58,7 +58,7 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
     Examples:
         >>> costs = estimate_costs(LakeCounts(columns=10_000, keys=7_000, kept=13_000_000))
         >>> costs.memory >> 20
-        2293
+        2046
     """
     # Hashes are sorted before the first pair is compared, and then freed.
     comparing = _OF_HASH * counts.hashes

@@ -112,7 +112,9 @@ def find_reference_candidates(
         referenced=right,
         containment=containment,
         is_key=is_key,
-        chance=_chance(lake, left, right, containment, is_key),
+        chance=np.maximum(
+            _chance(lake, left, right, containment, is_key), overlap.least_chance[left]
+        ),
     )
 
 

@@ -15,11 +15,8 @@ from jaxtyping import Bool, Float
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.overlap import (
-    ValueOverlap,
-    estimate_pairs,
-    expected_containment,
-)
+from datahub_hyperjoin.model.signals.chance import expected_containment
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap, estimate_pairs
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.model.signals.shared_values import MAX_POSTINGS
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
@@ -85,7 +82,8 @@ def _measure_in_form(
         lake.is_text, overlap.left, overlap.right, overlap.containment
     )
     expected = by_form + np.where(members, 0.0, as_written)
-    return ValueOverlap(len(lake), *pairs, np.maximum(containment - expected[left], 0.0))
+    beyond_chance = np.maximum(containment - expected[left], 0.0)
+    return ValueOverlap(len(lake), *pairs, beyond_chance, overlap.least_chance)
 
 
 def _count_with_members(
@@ -140,6 +138,7 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
         shared=merge("shared"),
         containment=merge("containment"),
         beyond_chance=merge("beyond_chance"),
+        least_chance=overlap.least_chance,
         cut=overlap.cut,
     )
 

@@ -9,17 +9,23 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.chance import (
+    expected_containment,
+    sample_expected_containment,
+)
+from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
-from datahub_hyperjoin.model.signals.shared_values import best_partners, count_shared
+from datahub_hyperjoin.model.signals.shared_values import (
+    Postings,
+    best_partners,
+    count_common_hashes,
+)
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
-_MOST_PAIRS = 1 << 25
+_MOST_PAIRS = 1 << 23
 _LEAST_PARTNERS = 256
 """A column keeps at most `_MOST_PAIRS` divided by the number of columns as partners, but not fewer
-than `_LEAST_PARTNERS`. Lakes of 5,000 columns and fewer are not cut."""
-_PSEUDO_COLUMNS = 10
-"""Columns without any overlap that are added to each mean: a few real columns say little about the
-overlap expected by chance."""
+than `_LEAST_PARTNERS`. Lakes of 2,896 columns and fewer are not cut."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,10 @@ class ValueOverlap(SparsePairs):
     Every counter contains 1 to 10, so such overlap is no evidence of a join.
     """
 
+    least_chance: Float[np.ndarray, " column"]
+    """For a column of which pairs are left out, its mean containment in all columns of its kind;
+    otherwise 0. The pairs that are kept tell too little about chance."""
+
     cut: int = 0
     """Number of columns with more partners than are kept."""
 
@@ -55,6 +65,7 @@ class ValueOverlap(SparsePairs):
             shared=none,
             containment=zero,
             beyond_chance=zero,
+            least_chance=np.zeros(columns),
         )
 
     @cached_property
@@ -69,29 +80,6 @@ class ValueOverlap(SparsePairs):
         It is the cosine of the two sets of values, and low for a small set within a large one.
         """
         return np.sqrt(self.containment * self.of_reverse(self.containment))
-
-
-def expected_containment(
-    is_text: Bool[np.ndarray, " column"],
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    containment: Float[np.ndarray, " pair"],
-) -> Float[np.ndarray, " column"]:
-    """For each column, estimate how much of its containment in other columns is due to chance.
-
-    Args:
-        is_text: The columns compared as text; the others are compared as numbers.
-        left: The left column of each pair that shares a value.
-        right: The right column of each pair.
-        containment: The share of the left column's values that the right one holds.
-
-    Returns:
-        The mean containment of a column in all columns of its kind: text, or not text.
-    """
-    same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
-    total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(is_text))
-    kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
-    return total / (kind_size + _PSEUDO_COLUMNS)
 
 
 def most_partners(columns: int) -> int:
@@ -123,20 +111,38 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     most = most_partners(len(lake))
     expected, parts = np.zeros(len(lake)), [_no_pairs()]
     is_cut = np.zeros(len(lake), dtype=bool)
-    for counted in count_shared(sketches):
+    postings = Postings.of(sketches)
+    for counted in postings.count_shared():
         left, right, shared = _between_tables(lake, *counted)
         containment = arrays.containment(left, right, shared)
         expected += expected_containment(lake.is_text, left, right, containment)
         kept = _kept(arrays, (left, right, shared), containment, most)
         is_cut[left[~kept]] = True
         parts.append((left[kept], right[kept], shared[kept], containment[kept]))
+    is_incomplete = is_cut | postings.is_partial
+    if is_incomplete.any():
+        # Of a pair in several parts, the first remains.
+        parts.insert(0, _measure_near(arrays, lake, sketches, is_incomplete))
+    if postings.is_partial.any():
+        columns = np.flatnonzero(postings.is_partial)
+        expected[columns] = sample_expected_containment(lake, sketches, columns)
     left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
+    if is_incomplete.any():
+        _, first = np.unique(left * len(lake) + right, return_index=True)
+        left, right, shared, containment = (of[first] for of in (left, right, shared, containment))
     if is_cut.any():
         measured = left, right, shared, containment
         left, right, shared, containment = _in_both_orders(arrays, measured, is_cut)
     beyond_chance = np.maximum(containment - expected[left], 0.0)
     return ValueOverlap(
-        len(lake), left, right, shared, containment, beyond_chance, int(is_cut.sum())
+        len(lake),
+        left,
+        right,
+        shared,
+        containment,
+        beyond_chance,
+        least_chance=np.where(is_incomplete, expected, 0.0),
+        cut=int(is_cut.sum()),
     )
 
 
@@ -163,6 +169,26 @@ def _between_tables(
 ) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
     apart = lake.table_of[left] != lake.table_of[right]
     return left[apart], right[apart], shared[apart]
+
+
+def _measure_near(
+    arrays: SketchArrays,
+    lake: Lake,
+    sketches: Sequence[bytes],
+    chosen: Bool[np.ndarray, " column"],
+) -> _Measured:
+    """Measure the pairs of chosen columns that names or folders suggest, in both orders."""
+    parts = [_no_pairs()]
+    for first, second in find_near_pairs(lake, chosen):
+        common = count_common_hashes(sketches, first, second)
+        some = common > 0
+        shared, ends = common[some], (first[some], second[some])
+        parts += [
+            (left, right, shared, arrays.containment(left, right, shared))
+            for left, right in (ends, ends[::-1])
+        ]
+    left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
+    return left, right, shared, containment
 
 
 def _kept(

@@ -13,9 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
+from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
-MAX_POSTINGS = 4096
+MAX_POSTINGS = 1024
 """Values in more sketches are ignored, where equal sketches count once: such values distinguish
 nothing, and the cost of a value grows with the square of the number of sketches that hold it."""
 
@@ -31,7 +32,7 @@ Pairs = tuple[
 
 
 @dataclass(frozen=True)
-class _Postings:
+class Postings:
     """The distinct sketches of a lake, with the columns and the hashes of each sketch.
 
     Columns with equal values have the same sketch.
@@ -50,8 +51,16 @@ class _Postings:
     held_by: sparse.csr_array
     """The transpose of `holds`, which SciPy would otherwise sort again for each block."""
 
+    is_partial: Bool[np.ndarray, " column"]
+    """The columns with an ignored value."""
+
     @classmethod
-    def of(cls, sketches: Sequence[bytes]) -> "_Postings":
+    def of(cls, sketches: Sequence[bytes]) -> "Postings":
+        """Collect the columns and the hashes of each distinct sketch.
+
+        Args:
+            sketches: The sketch of each column.
+        """
         numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
         sketch_of = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
         hashes, bounds = concatenate_sketches([*numbers])
@@ -65,9 +74,19 @@ class _Postings:
         sizes = np.bincount(sketch_of, minlength=len(numbers))
         starts = np.concatenate([[0], np.cumsum(sizes)])
         members = np.argsort(sketch_of, kind="stable")
-        return cls(sketch_of, members, starts, holds, holds.T.tocsr())
+        is_partial = np.bincount(row[~rare], minlength=len(numbers))[sketch_of] > 0
+        return cls(sketch_of, members, starts, holds, holds.T.tocsr(), is_partial)
 
-    def blocks(self) -> Iterator[slice]:
+    def count_shared(self) -> Iterator[Pairs]:
+        """Yield all pairs of columns that share hashes, with the number of these, in blocks.
+
+        Yields:
+            All pairs of the left columns of a block, sorted by left, then right column. A column is
+            also paired with itself.
+        """
+        return map(self._pairs, self._blocks())
+
+    def _blocks(self) -> Iterator[slice]:
         """Divide the columns into blocks, each so small that its pairs fit into memory."""
         sizes = np.diff(self.starts)
         columns = len(self.sketch_of)
@@ -80,7 +99,7 @@ class _Postings:
             filled += pairs
         yield slice(start, columns)
 
-    def pairs(self, block: slice) -> Pairs:
+    def _pairs(self, block: slice) -> Pairs:
         """Pair a block of columns with all columns, and count the hashes that each pair shares."""
         counts = (self.holds[self.sketch_of[block]] @ self.held_by).tocoo()
         # Each sketch on the right stands for all its columns.
@@ -95,19 +114,31 @@ class _Postings:
         return left[order], right[order], shared[order]
 
 
-def count_shared(sketches: Sequence[bytes]) -> Iterator[Pairs]:
-    """Yield all pairs of columns that share hashes, with the number of shared hashes, in blocks.
+def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
+    """Build a matrix of sketches by hashes: 1 where a sketch holds a hash.
+
+    Args:
+        sketches: The sketches, which give the rows.
+    """
+    hashes, bounds = concatenate_sketches(sketches)
+    distinct, value = np.unique(hashes, return_inverse=True)
+    ones = np.ones(len(value), dtype=np.int32)
+    return sparse.csr_array((ones, value, bounds), (len(sketches), max(len(distinct), 1)))
+
+
+def count_common_hashes(
+    sketches: Sequence[bytes], left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
+) -> Int[np.ndarray, " pair"]:
+    """Count the hashes that both columns of each pair hold, however many other columns hold them.
 
     Args:
         sketches: The sketch of each column.
-
-    Yields:
-        All pairs of the left columns of a block, sorted by left, then right column. A column is
-        also paired with itself.
+        left: Column indices.
+        right: Column indices, as many.
     """
-    if sketches:
-        postings = _Postings.of(sketches)
-        yield from map(postings.pairs, postings.blocks())
+    columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    holds = build_incidence([sketches[column] for column in columns.tolist()])
+    return row_products(holds, holds, *np.split(ends, 2)).astype(np.int64)
 
 
 def best_partners(

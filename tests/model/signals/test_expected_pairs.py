@@ -17,7 +17,11 @@ def words(start: int, stop: int) -> Sequence[str]:
 def lake(make_lake: MakeLake) -> Lake:
     return make_lake(
         {
-            f"t{at}": {"word": words(at % 7, at % 7 + 3), "own": words(100 * at, 100 * at + 5)}
+            # No two columns share a name or a folder, so values alone tell which pairs are kept.
+            f"f{at}/t{at}": {
+                f"word{at}": words(at % 7, at % 7 + 3),
+                f"own{at}": words(100 * at, 100 * at + 5),
+            }
             for at in range(1, 61)
         }
     )
@@ -62,6 +66,7 @@ def test_values_that_too_many_columns_hold_do_not_count(
 ) -> None:
     for module in ("shared_values", "expected_pairs"):
         monkeypatch.setattr(f"datahub_hyperjoin.model.signals.{module}.MAX_POSTINGS", 1)
-    lake = make_lake({f"t{i}": {"word": ["everywhere", f"only{i // 2}"]} for i in range(4)})
+    cells = [["everywhere", f"only{i // 2}"] for i in range(4)]
+    lake = make_lake({f"f{i}/t{i}": {f"word{i}": cells[i]} for i in range(4)})
     pairs = len(measure_overlap(lake).left)
     assert expect_pairs(lake) == ExpectedPairs(pairs, pairs)

@@ -52,11 +52,43 @@ def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> No
     assert word > 0.85
 
 
+def ignore_common_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.shared_values.MAX_POSTINGS", 1)
+
+
 def test_values_that_too_many_columns_hold_are_left_out(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.signals.shared_values.MAX_POSTINGS", 1)
-    lake = make_lake({f"t{i}": {"word": ["everywhere", f"only{i // 2}"]} for i in range(4)})
-    overlap = measure_overlap(lake)
+    ignore_common_values(monkeypatch)
+    cells = [["everywhere", f"only{i // 2}"] for i in range(4)]
+    overlap = measure_overlap(make_lake({f"f{i}/t{i}": {f"word{i}": cells[i]} for i in range(4)}))
     assert list(zip(overlap.left, overlap.right, strict=True)) == [(0, 1), (1, 0), (2, 3), (3, 2)]
     assert set(overlap.shared) == {1}
+
+
+def test_columns_of_one_folder_share_values_however_many_others_hold_these(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = {
+        f"{folder}/{table}": {f"{table}{folder}": words(0, stop)}
+        for folder, table, stop in (("f", "a", 9), ("f", "b", 6), ("g", "c", 5))
+    }
+    whole = measure_overlap(make_lake(tables))
+    ignore_common_values(monkeypatch)
+    near = measure_overlap(make_lake(tables))
+    assert list(zip(near.left, near.right, strict=True)) == [(0, 1), (1, 0)]
+    for name in ("shared", "containment"):
+        expected = whole.look_up(getattr(whole, name).astype(float), near.left, near.right)
+        assert getattr(near, name).tolist() == expected.tolist()
+
+
+def test_chance_is_sampled_where_values_are_ignored(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = {f"f{i}/t{i}": {f"n{i}": [str(n) for n in range(i)]} for i in range(20, 60)}
+    whole = measure_overlap(make_lake(tables))
+    ignore_common_values(monkeypatch)
+    partial = measure_overlap(make_lake(tables))
+    assert not whole.least_chance.any()
+    mean = np.bincount(whole.left, whole.containment) / (len(tables) + 10)
+    assert partial.least_chance == pytest.approx(mean)

@@ -8,7 +8,11 @@ import pytest
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals import overlap, shared_values
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
-from datahub_hyperjoin.model.signals.shared_values import best_partners, count_shared
+from datahub_hyperjoin.model.signals.shared_values import (
+    Postings,
+    best_partners,
+    count_common_hashes,
+)
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -38,7 +42,7 @@ def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
 def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(shared_values, "BLOCK_PAIRS", block)
     sketches = random_sketches(60)
-    blocks = [*count_shared(sketches)]
+    blocks = [*Postings.of(sketches).count_shared()]
     assert (len(blocks) == 1) == (block > 60 * 60)
     listed = [
         pair for each in blocks for pair in zip(*(part.tolist() for part in each), strict=True)
@@ -47,8 +51,28 @@ def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) ->
     assert listed == sorted(listed)
 
 
-def test_no_column_shares_nothing() -> None:
-    assert [*count_shared([])] == []
+def test_without_columns_nothing_is_shared() -> None:
+    assert not any(len(left) for left, _, _ in Postings.of([]).count_shared())
+
+
+def test_hashes_of_chosen_pairs_are_counted_however_common_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 1)
+    sketches = random_sketches(30)
+    left, right = (ends.ravel() for ends in np.meshgrid(np.arange(30), np.arange(5, 25)))
+    expected = shared_by_sets(sketches)
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    assert count_common_hashes(sketches, left, right).tolist() == [
+        expected.get(pair, 0) for pair in pairs
+    ]
+
+
+def test_columns_with_an_ignored_value_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 2)
+    sketches = [np.array(each, dtype="<u8").tobytes() for each in ([1, 2], [1, 3], [1], [1], [3])]
+    # Equal sketches count once, and three distinct ones hold the value 1.
+    assert Postings.of(sketches).is_partial.tolist() == [True, True, True, True, False]
 
 
 def test_each_column_keeps_its_strongest_partners() -> None:
@@ -68,8 +92,8 @@ def test_few_partners_need_no_strengths() -> None:
 def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:
     """Measure six copies of a list, and a column with half of the list and two other words."""
     words = [f"w{number}" for number in range(20)]
-    copies = {f"t{number}": {"word": words} for number in range(6)}
-    return measure_overlap(make_lake({**copies, "half": {"word": [*words[:10], "x", "y"]}}))
+    copies = {f"f{number}/t{number}": {f"word{number}": words} for number in range(6)}
+    return measure_overlap(make_lake({**copies, "half": {"half": [*words[:10], "x", "y"]}}))
 
 
 def test_a_large_lake_keeps_both_orders_of_the_best_pairs(

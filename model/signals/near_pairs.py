@@ -1,0 +1,87 @@
+"""Find pairs of columns of which names or folders suggest that one refers to the other.
+
+In a large lake, a running number shares its values with thousands of other columns. Of so many
+partners, the overlap keeps only some, and values alone don't tell which: hundreds hold all values.
+The pairs of this module are measured in any case.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from jaxtyping import Bool, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
+from datahub_hyperjoin.tables import ColumnProfile
+
+_MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
+"""A folder of more columns suggests nothing, and nor does a name of more unique columns, such as
+`remark`. A name that many columns have may be that of the one key to which all of them refer."""
+_MIN_UNIQUENESS = 0.95
+"""Minimum uniqueness of a column that others refer to."""
+_BLOCK = 2048
+"""Columns paired at once, which bounds memory."""
+
+_Columns = Int[np.ndarray, " pair"]
+
+
+def find_near_pairs(
+    lake: Lake, chosen: Bool[np.ndarray, " column"]
+) -> Iterator[tuple[_Columns, _Columns]]:
+    """Yield the pairs of columns from different tables that share a name or a folder, in blocks.
+
+    A unique column also has the name of its table, to which `customer_id` refers.
+
+    Args:
+        lake: The columns.
+        chosen: Columns whose partners are wanted.
+
+    Yields:
+        Chosen columns, and their partners. One column of each pair is unique.
+    """
+    is_unique = np.array([_is_unique(profile) for profile in lake.profiles], dtype=bool)
+    labels = _label_columns(lake, is_unique)
+    unique = sparse.csr_array(labels.multiply(is_unique[:, None]))
+    of_label, unique_of_label = labels.T.tocsr(), unique.T.tocsr()
+    columns = np.flatnonzero(chosen)
+    for start in range(0, len(columns), _BLOCK):
+        block = columns[start : start + _BLOCK]
+        alike = (labels[block] @ unique_of_label + unique[block] @ of_label).tocoo()
+        left, right = block[alike.row], alike.col.astype(np.int64)
+        apart = lake.table_of[left] != lake.table_of[right]
+        yield left[apart], right[apart]
+
+
+def _is_unique(profile: ColumnProfile) -> bool:
+    return profile.uniqueness >= _MIN_UNIQUENESS
+
+
+def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse.csr_array:
+    """Return a matrix of columns by names and folders: 1 for those that few columns have."""
+    titles = ["".join(stems(title)) for title in lake.titles]
+    columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
+    names = [{*_names(profile, titles[table], unique=unique)} for profile, table, unique in columns]
+    folders = [{profile.id.table.parent} for profile in lake.profiles]
+    of_names, of_folders = _incidence(names), _incidence(folders)
+    few_unique = of_names[is_unique].sum(axis=0) <= _MOST_NAMESAKES
+    few = of_folders.sum(axis=0) <= _MOST_NEIGHBOURS
+    return sparse.hstack([of_names[:, few_unique], of_folders[:, few]], format="csr")
+
+
+def _names(profile: ColumnProfile, title: str, *, unique: bool) -> Iterator[str]:
+    """Yield the words by which a column may be called, joined; none for a name such as `id`."""
+    own = "".join(meaningful_words(stems(profile.id.path)))
+    yield from (name for name in (own, title if unique else "") if name)
+
+
+def _incidence(held: Sequence[AbstractSet[str]]) -> sparse.csr_array:
+    """Return a matrix of columns by labels: 1 where a column has a label."""
+    numbers: dict[str, int] = {}
+    listed = [
+        numbers.setdefault(label, len(numbers)) for labels in held for label in sorted(labels)
+    ]
+    bounds = np.concatenate([[0], np.cumsum([len(labels) for labels in held])])
+    ones = np.ones(len(listed), dtype=np.int32)
+    return sparse.csr_array((ones, listed, bounds), (len(held), max(len(numbers), 1)))

@@ -1,0 +1,64 @@
+"""Test which pairs of columns names and folders suggest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals import near_pairs
+from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
+from handmade import MakeLake
+
+UNIQUE, REPEATED = ["1", "2", "3"], ["1", "1", "2"]
+
+
+def near(lake: Lake, *chosen: str) -> set[tuple[str, str]]:
+    """Return the pairs of the chosen columns; of all columns if none is chosen."""
+    names = [f"{column.table.name}.{column.path}" for column in lake.ids]
+    mask = np.array([not chosen or name in chosen for name in names])
+    return {
+        (names[left], names[right])
+        for block in find_near_pairs(lake, mask)
+        for left, right in zip(*(ends.tolist() for ends in block), strict=True)
+    }
+
+
+def test_a_folder_suggests_each_pair_with_a_unique_column(make_lake: MakeLake) -> None:
+    lake = make_lake(
+        {"f/a": {"x": UNIQUE, "y": REPEATED}, "f/b": {"z": REPEATED}, "g/c": {"w": UNIQUE}}
+    )
+    assert near(lake) == {("f/a.x", "f/b.z"), ("f/b.z", "f/a.x")}
+
+
+def test_a_reference_has_the_name_of_a_table_elsewhere(make_lake: MakeLake) -> None:
+    lake = make_lake({"f/customers": {"id": UNIQUE}, "g/orders": {"customer_id": REPEATED}})
+    lake = replace(lake, titles=("customers", "orders"))
+    assert near(lake, "g/orders.customer_id") == {("g/orders.customer_id", "f/customers.id")}
+
+
+def test_only_partners_of_chosen_columns_are_found(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_pairs, "_BLOCK", 1)
+    lake = make_lake({f"f/t{at}": {f"c{at}": UNIQUE} for at in range(4)})
+    assert near(lake, "f/t2.c2") == {("f/t2.c2", f"f/t{at}.c{at}") for at in (0, 1, 3)}
+    assert len(near(lake)) == 12
+
+
+def test_a_name_of_many_unique_columns_suggests_nothing(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_pairs, "_MOST_NAMESAKES", 2)
+    tables = {f"f{at}/t{at}": {"remark": UNIQUE} for at in range(3)}
+    assert near(make_lake(tables)) == set()
+    # One key, and many columns that refer to it.
+    referring = {f"f{at}/t{at}": {"customer": REPEATED} for at in range(3)}
+    assert len(near(make_lake({"g/k": {"customer": UNIQUE}, **referring}))) == 6
+
+
+def test_a_large_folder_suggests_nothing(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_pairs, "_MOST_NEIGHBOURS", 2)
+    assert near(make_lake({f"f/t{at}": {f"c{at}": UNIQUE} for at in range(3)})) == set()
