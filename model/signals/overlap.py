@@ -103,8 +103,9 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         lake: The columns with their sketches.
 
     Returns:
-        The pairs that share at least one hash; of a column with very many partners, those with the
-        greatest containment in either direction.
+        The pairs that share at least one hash. Of a column with very many partners, these are the
+        partners with the greatest containment in either direction, and those that names or folders
+        suggest.
     """
     sketches = [profile.sketch for profile in lake.profiles]
     arrays = SketchArrays.of(lake, sketches)
