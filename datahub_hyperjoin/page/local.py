@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -123,7 +124,7 @@ class LocalPage:
             if len(kept) < len(earlier):
                 write_decision_file(self.file, kept)
 
-    @property
+    @cached_property
     def _names(self) -> Mapping[str, str]:
         """The page's names of tables, by the names in the file that the run had read."""
         rows = self.decided["rows"]

@@ -40,7 +40,10 @@ def expected_containment(
 
 
 def sample_expected_containment(
-    lake: Lake, sketches: Sequence[bytes], columns: Int[np.ndarray, " chosen"]
+    lake: Lake,
+    sketches: Sequence[bytes],
+    arrays: SketchArrays,
+    columns: Int[np.ndarray, " chosen"],
 ) -> Float[np.ndarray, " chosen"]:
     """Estimate `expected_containment` of some columns from a sample of the lake's columns.
 
@@ -49,9 +52,10 @@ def sample_expected_containment(
     Args:
         lake: The columns.
         sketches: The sketch of each column.
+        arrays: The same sketches as arrays.
         columns: Column indices.
     """
-    arrays, is_text = SketchArrays.of(lake, sketches), lake.is_text
+    is_text = lake.is_text
     drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])
     both = np.concatenate([columns, drawn]).tolist()
     holds = build_incidence([sketches[column] for column in both])

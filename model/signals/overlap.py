@@ -126,7 +126,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         parts.insert(0, _measure_near(arrays, lake, sketches, is_incomplete))
     if postings.is_partial.any():
         columns = np.flatnonzero(postings.is_partial)
-        expected[columns] = sample_expected_containment(lake, sketches, columns)
+        expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
     left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
     if is_incomplete.any():
         _, first = np.unique(left * len(lake) + right, return_index=True)

@@ -63,14 +63,10 @@ class Postings:
         """
         numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
         sketch_of = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
-        hashes, bounds = concatenate_sketches([*numbers])
-        _, value = np.unique(hashes, return_inverse=True)
-        row = np.repeat(np.arange(len(numbers)), np.diff(bounds))
+        every = build_incidence([*numbers])
+        row, value = np.repeat(np.arange(len(numbers)), np.diff(every.indptr)), every.indices
         rare = np.bincount(value)[value] <= MAX_POSTINGS
-        holds = sparse.csr_array(
-            (np.ones(rare.sum(), dtype=np.int32), (row[rare], value[rare])),
-            shape=(len(numbers), int(value.max(initial=0)) + 1),
-        )
+        holds = sparse.csr_array((every.data[rare], (row[rare], value[rare])), shape=every.shape)
         sizes = np.bincount(sketch_of, minlength=len(numbers))
         starts = np.concatenate([[0], np.cumsum(sizes)])
         members = np.argsort(sketch_of, kind="stable")

@@ -58,10 +58,9 @@ def published_references(joins: Path) -> frozenset[PublishedReference]:
             aspect = event["aspect"]["json"]
             fields = [mapping["sourceField"] for mapping in aspect["relationshipFieldMappings"]]
             if aspect["customProperties"]["role"] == "reference" and len(fields) == 1:
-                tables = (
+                table, referenced = (
                     DatasetUrn.from_string(aspect[end]).name for end in ("source", "destination")
                 )
-                table, referenced = tables
                 yield PublishedReference(table, fields[0], referenced)
 
     return frozenset(find())
