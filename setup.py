@@ -14,7 +14,7 @@ FILES = "https://github.com/datahub-hyperjoin/datahub-hyperjoin/blob/main/"
 
 
 def with_absolute_links(markdown: str) -> str:
-    """Replace the relative links in a text by absolute URLs."""
+    """Replace the relative links in a text with absolute URLs."""
     return re.sub(r"\]\((?!https?:|mailto:|#)(?:\./)?", f"]({FILES}", markdown)
 
 

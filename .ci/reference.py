@@ -1,4 +1,4 @@
-"""Write the reference of all recipe keys, and their JSON schema, from the configuration.
+"""Generate the reference and the JSON schema of all recipe keys from the configuration classes.
 
 Usage: python .ci/reference.py [FOLDER]. Without a folder, the files of docs/ are replaced.
 """
@@ -138,7 +138,7 @@ def type_of(choice: Schema) -> str:
 
 
 def limits_of(choice: Schema) -> list[str]:
-    """Return the limits of a number."""
+    """Return the limits in a number's schema as texts, such as `from 1`."""
     return [f"{words} {choice[key]:,.16g}" for key, words in LIMITS.items() if key in choice]
 
 
@@ -184,7 +184,7 @@ def for_editors() -> Schema:
 
 
 def allow_variables(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema in which a variable may take the place of any value that is not a text.
+    """Return a schema in which a variable may replace any boolean, number or enum value.
 
     DataHub replaces variables before the configuration sees them, and an editor does not.
     """
@@ -198,7 +198,7 @@ def allow_variables(node: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def main(folder: Path) -> None:
-    """Write both files."""
+    """Write the reference of all recipe keys and the JSON schema of recipes to a folder."""
     recipe = Reference(
         HyperJoinConfig.model_json_schema(), "source.config", about="The settings of a run."
     )

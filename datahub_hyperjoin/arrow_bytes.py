@@ -83,7 +83,7 @@ def index_within(bounds: Indices) -> Indices:
 
 
 def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice]:
-    """Yield the slices that split a sequence into chunks of limited size in bytes.
+    """Yield slices that split a sequence into chunks of at most `limit` bytes.
 
     Args:
         sizes: Bytes of each item.

@@ -137,7 +137,7 @@ class CatalogFacts:
     @cached_property
     def connected(self) -> frozenset[Pair]:
         """The pairs that the catalog or a person confirms, and that nobody rejected."""
-        return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
+        return frozenset(pair for pair, evidence in self.pairs.items() if evidence.is_confirmed)
 
     @cached_property
     def accepted(self) -> frozenset[Pair]:

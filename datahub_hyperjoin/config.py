@@ -177,7 +177,7 @@ class HyperJoinConfig(
 
     @field_validator("catalog", mode="before")
     @classmethod
-    def _read_only_datahub(cls, written: object) -> object:
+    def _expand_short_catalog(cls, written: object) -> object:
         """Expand the short form `catalog: datahub` to `catalog: {described: true}`."""
         return {"described": True} if written == "datahub" else written
 

@@ -55,7 +55,7 @@ def measure_with_crosswalks(
 def _list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
     """List the pairs that a crosswalk connects, each with the crosswalk's columns."""
     ids = index.lake.ids
-    number = index.lake.number_of
+    number = index.lake.index_of
     found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)
     return tuple(
         Bridge(left, ids[via[0]], ids[via[1]], right) for (left, right), via in found if via

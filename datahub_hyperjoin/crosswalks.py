@@ -139,7 +139,7 @@ def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> It
 
 
 def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Note in a copy of the evidence that values were compared through a crosswalk.
+    """Return a copy of the evidence, marked with the crosswalk through which values were compared.
 
     Args:
         bridge: The steps.

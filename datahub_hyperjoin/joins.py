@@ -91,7 +91,7 @@ class Evidence:
 
 
 class Role(str, Enum):
-    """The role of a join, such as a reference: how its two columns are related."""
+    """The role of a join: how its two columns are related, for example as a reference."""
 
     REFERENCE = "reference"
     """Many to one: the rows of one column refer to the unique values of the other."""
@@ -147,16 +147,16 @@ class CatalogEvidence:
     """URN of the user who decided; empty if unknown."""
 
     @property
-    def connects(self) -> bool:
+    def is_confirmed(self) -> bool:
         """Whether the catalog or a person confirms the join.
 
         A rejection overrides everything else.
 
         A foreign key or a relationship confirms a join; SQL queries alone do not.
 
-        >>> CatalogEvidence(declared="fk_carrier").connects
+        >>> CatalogEvidence(declared="fk_carrier").is_confirmed
         True
-        >>> CatalogEvidence(declared="fk_carrier", verdict=Verdict.REJECTED).connects
+        >>> CatalogEvidence(declared="fk_carrier", verdict=Verdict.REJECTED).is_confirmed
         False
         """
         if self.verdict is Verdict.REJECTED:

@@ -1,4 +1,4 @@
-"""Store rejected suggestions in the catalog.
+"""Record in the catalog which suggestions people deleted, hid or rejected.
 
 There they survive the loss of a checkpoint.
 """

@@ -127,7 +127,7 @@ class _Decisions:
             # What is declared has been true once; its score tells how surely it still is.
             score = score if key == self.facts.referenced.get(pair) and score else probability
             role = Role.REFERENCE
-        elif catalog.connects or (catalog.queries and score >= self.min_joinability):
+        elif catalog.is_confirmed or (catalog.queries and score >= self.min_joinability):
             key, role = None, Role.SAME_DOMAIN
         else:
             return None
@@ -146,7 +146,7 @@ class _Decisions:
         if declared := self.facts.referenced.get(pair):
             return declared, 1.0
         relations = self.index.relations
-        left, right = (self.index.lake.number_of[column] for column in pair)
+        left, right = (self.index.lake.index_of[column] for column in pair)
         if relations.key[left] == right:
             return pair[1], float(relations.probability[left])
         if relations.key[right] == left:

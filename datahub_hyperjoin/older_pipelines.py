@@ -111,7 +111,7 @@ class ForeignMetadata:
     def without_foreign_properties(
         self, units: Iterable[MetadataWorkUnit], changed: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop structured properties that older pipelines write, unless the entity is in `changed`.
+        """Drop structured properties that older pipelines write, except on entities in `changed`.
 
         The entities are columns and datasets. Where the joins of one did not change, the older
         pipelines already list this pipeline's joins, too.

@@ -15,7 +15,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
     """Find the entity kind that the two columns of each pair share."""
-    number = index.lake.number_of
+    number = index.lake.index_of
     kinds = ((pair, index.entities.kind(number[pair[0]], number[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}
 

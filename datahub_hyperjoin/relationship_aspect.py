@@ -92,13 +92,15 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
         Its pairs of columns, those of the source first, and its evidence, with the source on the
         left; None if it was not verified.
     """
-    forward = _precedes(join.pairs) if join.referenced is None else join.referenced == join.right
+    forward = (
+        _left_is_source(join.pairs) if join.referenced is None else join.referenced == join.right
+    )
     if forward:
         return join.pairs, join.evidence
     return _swapped(join.pairs), join.evidence and join.evidence.reversed
 
 
-def _precedes(pairs: Sequence[Pair]) -> bool:
+def _left_is_source(pairs: Sequence[Pair]) -> bool:
     """Return whether the left table becomes the source of an undirected join's relationship.
 
     It does if the URN of its dataset sorts after that of the right table's dataset.
@@ -148,7 +150,7 @@ def columns_urn(columns: Sequence[Pair]) -> str:
 def _columns_urn(columns: _Pairs) -> str:
     # Field paths that contain types would sort in another order.
     pairs = in_order((_plain(left), _plain(right)) for left, right in columns)
-    pairs = pairs if _precedes(pairs) else tuple(sorted(_swapped(pairs)))
+    pairs = pairs if _left_is_source(pairs) else tuple(sorted(_swapped(pairs)))
     source, destination = pairs[0]
     return relationship_urn(
         source=dataset_urn(source.table),
@@ -205,7 +207,7 @@ def _cardinality(join: Join, evidence: Evidence | None) -> Cardinality:
     """
     if evidence:
         return evidence.cardinality
-    stated = join.referenced is not None and join.catalog.connects
+    stated = join.referenced is not None and join.catalog.is_confirmed
     return Cardinality.MANY_ONE if stated else Cardinality.MANY_MANY
 
 

@@ -75,7 +75,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
     Returns:
         The keys, without those whose values repeat.
     """
-    number = index.lake.number_of
+    number = index.lake.index_of
     measured: dict[tuple[int, int], float] = {}
     refuted = set()
     for (left, right), both in evidence.items():
@@ -181,7 +181,7 @@ class _Decisions:
             evidence=evidence,
             catalog=catalog,
         )
-        number = self.index.lake.number_of
+        number = self.index.lake.index_of
         ends = number[pair[0]], number[pair[1]]
         likely, target = self._with_role(join, *ends), self.facts.referenced.get(pair)
         is_meant = target is None or (likely is not None and likely.referenced == target)
@@ -189,7 +189,7 @@ class _Decisions:
             return likely
         if score is None:
             return None
-        if catalog.connects:
+        if catalog.is_confirmed:
             return self._as_stated(join, target)
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
@@ -202,14 +202,14 @@ class _Decisions:
         if score is None:
             return "neither column surely refers to the other, and the ranking does not suggest it"
         density = self.index.lake.density
-        left, right = (self.index.lake.number_of[column] for column in pair)
+        left, right = (self.index.lake.index_of[column] for column in pair)
         if max(density[left], density[right]) > _MAX_DENSITY:
             return (
                 "its numbers fill their range without gaps, so that they are in every such column, "
                 "and neither column surely refers to the other"
             )
         near = pair[0] if self._refers_nearby(left) else pair[1]
-        key = self.index.lake.ids[self.relations.key[self.index.lake.number_of[near]]]
+        key = self.index.lake.ids[self.relations.key[self.index.lake.index_of[near]]]
         return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:

@@ -69,7 +69,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
-    """Lock folders against other runs in a `with` block, and delete leftovers of killed runs.
+    """For a `with` block, lock folders against other runs, and delete what killed runs left there.
 
     Args:
         folders: The folders by recipe key; None for a key that is not set. Missing folders are

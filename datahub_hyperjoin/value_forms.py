@@ -227,7 +227,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether converting values from a notation to its value form changes any of them.
+    """Return whether converting values from a notation to its value form yields a new value.
 
     Truth words count only if there are exactly two values, one true and one false.
     """

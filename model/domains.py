@@ -89,7 +89,7 @@ def drop_redundant_joins(joins: Sequence[Join], domains: Iterable[Domain]) -> tu
             inner[domain.representative].append(join)
     stars = {join.pairs for centre, group in inner.items() for join in _star(centre, group)}
     dropped = {join.pairs for group in inner.values() for join in group} - stars
-    return tuple(join for join in joins if join.pairs not in dropped or join.catalog.connects)
+    return tuple(join for join in joins if join.pairs not in dropped or join.catalog.is_confirmed)
 
 
 def _same_values(join: Join) -> bool:

@@ -89,7 +89,7 @@ class Lake:
         return tuple(profile.id for profile in self.profiles)
 
     @cached_property
-    def number_of(self) -> Mapping[ColumnId, int]:
+    def index_of(self) -> Mapping[ColumnId, int]:
         """The index of each column."""
         return {column: number for number, column in enumerate(self.ids)}
 

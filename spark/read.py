@@ -198,7 +198,7 @@ def known_dialect(file: File) -> Dialect:
 
 
 def path_of(file: File | WorkbookSheet) -> DataPath:
-    """Return the file that a reader opens, on this machine or in an object store.
+    """Return a file's local path, or a `StoredFile` for a file in an object store.
 
     Args:
         file: The table's file.

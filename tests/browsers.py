@@ -40,7 +40,7 @@ class Browser:
         return status
 
     def data(self, path: str = "/", name: str = "data") -> Any:  # noqa: ANN401 - JSON
-        """Return the data of a page."""
+        """Return the JSON data that is embedded in a page."""
         answer = self.client.get(path)
         assert answer.status_code == 200, answer.text
         found = re.search(

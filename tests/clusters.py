@@ -135,7 +135,7 @@ def _settings(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _running(home: Path, script: str, arguments: list[str], memory: str = "256m") -> Iterator[None]:
-    """Run one of Spark's scripts in a folder, and end it with all processes that it started."""
+    """Run one of Spark's scripts in a folder, then end it and all processes that it started."""
     home.mkdir(parents=True)
     variables = {
         "SPARK_HOME": str(_HOME),

@@ -1,4 +1,4 @@
-"""Make labelled candidate pairs whose labels can be told only from other pairs of their tables."""
+"""Make labelled candidate pairs whose labels only other pairs of the same tables reveal."""
 
 import numpy as np
 

@@ -115,7 +115,7 @@ def states(server: Server, database: Database | None = None) -> dict[str, str]:
 def alike(
     one: Callable[[], dict[str, str]], other: Callable[[], dict[str, str]], tries: int = 20
 ) -> bool:
-    """Call two functions repeatedly, and return whether their states are equal at least once.
+    """Return whether two functions return equal table states in at least one of several tries.
 
     Others may write to the same server meanwhile.
     """

@@ -33,7 +33,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the path of DataHub's configuration file, the only setting that names a server."""
+    """Unset variables that name a server, and return the path of DataHub's configuration file."""
     for name in ("URL", "HOST", "PORT", "TOKEN"):
         monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
     path = tmp_path / ".datahubenv"

@@ -1,4 +1,4 @@
-"""Test that whatever the package imports is installed with it, not only for its developers."""
+"""Test that the package or an extra for users requires every third-party package it imports."""
 
 import ast
 import sys

@@ -107,7 +107,7 @@ def test_the_connection_test_looks_at_the_file(lake: Path, decisions: Path) -> N
 def test_with_a_server_the_file_adds_to_the_decisions_in_datahub(
     lake: Path, decisions: Path
 ) -> None:
-    """Reject a join in the file, which hides the join until the line is removed."""
+    """Reject a join in the file; it stays hidden until the decision is removed from the file."""
     with Gms() as gms:
         describe_folder(gms, lake)
         quick = Runs(gms, lake)

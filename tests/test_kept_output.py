@@ -22,13 +22,13 @@ _EARLIER = '[{"earlier": true}]'
 
 
 class WithJoins(GivenJoins):
-    """A source that runs to its end."""
+    """A source that returns one join, and is not interrupted."""
 
     joins = (join_of(CARRIER),)
 
 
 class InterruptedBefore(WithJoins):
-    """A source that Ctrl-C ends while DataHub creates it."""
+    """A source that Ctrl-C interrupts while DataHub creates it."""
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003

@@ -13,7 +13,7 @@ NOTEBOOK = Path(__file__).parent.parent / "docs" / "first_joins.ipynb"
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
-    """Run a notebook in a folder, as a reader does who has installed the package."""
+    """Run a notebook in a folder, as a reader who has installed the package does."""
     resources = {"metadata": {"path": str(folder)}}
     return NotebookClient(notebook, timeout=300, resources=resources).execute()
 

@@ -248,7 +248,7 @@ def test_a_column_refers_to_at_most_one_key(tables: Tables, data: st.DataObject)
     joins = decide(tables, facts).values()
     directed = [join for join in joins if join.role.is_directed]
     # The catalog may connect a column with several keys.
-    refers = [join.referring for join in directed if not join.catalog.connects]
+    refers = [join.referring for join in directed if not join.catalog.is_confirmed]
     assert len(refers) == len({*refers})
     assert {(join.left, join.right) for join in joins} <= {*measured} - facts.rejected
     assert {(join.left, join.right) for join in joins} >= facts.accepted & {*measured}

@@ -98,7 +98,7 @@ def test_a_declared_key_has_the_direction_of_its_declaration(ends: Ends) -> None
 
 
 def test_a_declaration_against_the_rows_has_no_direction() -> None:
-    """Declare a key that repeats its values, while the other column does not."""
+    """Declare a reference from a unique column to a column with repeated values."""
     facts = declare("customers.id", "orders.customer_id")
     [join] = decide({**CUSTOMERS, **ORDERS}, facts).values()
     assert (join.role, join.referenced) == (Role.SAME_DOMAIN, None)

@@ -37,7 +37,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a lake of one table in each of five formats, which all join."""
+    """Write a lake of five tables in five formats, each of which joins with another table."""
     lake = tmp_path / "shop"
     lake.mkdir()
     customers = [f"C{at:03}" for at in range(60)]

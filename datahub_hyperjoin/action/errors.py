@@ -77,7 +77,7 @@ class UnrecordedRemovalError(HyperJoinError):
 
     @classmethod
     def of_column(cls, column: str, reason: str) -> Self:
-        """Report that a column's removed suggestions cannot be recorded as rejected."""
+        """Report that the suggestions removed from a column cannot be recorded as rejected."""
         return cls(
             f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
             "them under its *Rejected joins* in DataHub"

@@ -51,7 +51,7 @@ _Of = TypeVar("_Of", bound=_Aspect)
 
 @dataclass(frozen=True, slots=True)
 class CatalogChange:
-    """A change in the catalog that the next run will read."""
+    """A change to the catalog, to be read by the next run."""
 
     urn: str
     """The entity that changed."""
@@ -157,7 +157,7 @@ class ChangeDetector:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the first property that lost entries, and the URNs of those entries' columns.
+        """Return the first property from which entries were removed, and the URNs of their columns.
 
         `before` and `after` hold the entries of each property. No URN is returned if no property
         lost an entry. A person who edits an entry or adds one has removed nothing.

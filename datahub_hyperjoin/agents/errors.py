@@ -51,7 +51,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def deciding_without_token(cls, variable: str) -> Self:
-        """Report that without a token every user of this machine could accept or reject joins."""
+        """Report that, without a token, every user of this machine could accept or reject joins."""
         return cls(
             "without a token, every user of this machine could accept and reject joins in your "
             f"name. Add `--read-only`, or set {variable} in the environment"

@@ -39,7 +39,7 @@ def serve(app: Starlette, *, host: str, port: int) -> None:
 def create_app(
     server: MCPServer[None], *, host: str, names: Sequence[str] = (), token: str = ""
 ) -> Starlette:
-    """Create the web application that serves agents at `/mcp` under `host` and further `names`.
+    """Create the web application that serves agents at `/mcp` under the given host names.
 
     Requests under any other host name are refused: a malicious web page could send them (DNS
     rebinding).
@@ -76,7 +76,7 @@ def create_app(
 
 
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
-    """Raise an error if the token is weak, or missing though needed, or if no host is allowed.
+    """Raise an error if the token is weak, or needed but missing, or if no host name is allowed.
 
     A token must be long and contain neither spaces nor non-ASCII characters. It may only be missing
     if `host` is reachable from this machine alone. `allowed` holds the permitted host names.

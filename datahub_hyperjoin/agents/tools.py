@@ -175,7 +175,7 @@ def _nothing(name: str) -> Answer:
 
 
 def _unless_described(join: CatalogJoin, why: str) -> str:
-    """Return the reason `why`, or an empty text if the join already has a description.
+    """Return the reason for a decision, or an empty text if the join already has a description.
 
     A reason is stored as the join's description, which must not replace an existing one.
     """

@@ -1,4 +1,4 @@
-"""Find tables that the last run read but this run did not find."""
+"""Find the last run's tables that this run lacks and whose datasets are not soft-deleted."""
 
 from collections.abc import Collection
 

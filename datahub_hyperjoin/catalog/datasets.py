@@ -121,7 +121,7 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return each column's path without types (plain path), and its DataHub field path.
+    """Return the plain path (without types) and the DataHub field path of each column.
 
     Members of a union have the same plain path; only the first member is returned.
     """

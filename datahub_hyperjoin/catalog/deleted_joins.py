@@ -112,7 +112,7 @@ def read_deleted_joins(
 
 
 def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
-    """Map the URN of each pair's relationship to the pair.
+    """Index pairs by the URNs of their relationships.
 
     Args:
         pairs: The pairs, in any order of their columns.

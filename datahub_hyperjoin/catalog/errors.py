@@ -27,7 +27,7 @@ _STORE_HINTS = {
 
 
 class MissingFolderError(CatalogError, FileNotFoundError):
-    """The recipe names a folder that does not exist or is a file."""
+    """The folder that the recipe names does not exist, or is a file."""
 
     @classmethod
     def at(cls, folder: str) -> Self:
@@ -103,7 +103,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def unclear(cls, candidates: str) -> Self:
-        """Report that files match more than one dataset each, so the user must choose."""
+        """Report that several datasets may match each file, so the user must choose."""
         return cls(
             "several datasets may be those of the files, and none is certain. Set `catalog.names` "
             "to the names that the right datasets have, as in `mnt/lake/{table}`: "

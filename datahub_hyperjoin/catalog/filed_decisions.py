@@ -60,7 +60,7 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Map the names in the file to tables that lack what all names in the file begin with.
+    """Map names in the file to tables with these names minus the prefix that all names share.
 
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """
@@ -119,7 +119,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert decisions from the file to the type that decisions from DataHub have.
+    """Convert decisions from the decisions file to the type of decisions read from DataHub.
 
     Args:
         filed: The decisions; those about unknown tables are left out.

@@ -114,7 +114,7 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
-    """Split a file or folder name into the name without extensions and the file format.
+    """Return a file or folder name without its extensions, and the file format that they denote.
 
     >>> split_name("flights.csv.gz"), split_name("orders")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))

@@ -1,4 +1,4 @@
-"""Find the columns that tags or glossary terms label as personal data."""
+"""Find the columns that are labelled as personal data by a tag or glossary term."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

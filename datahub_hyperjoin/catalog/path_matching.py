@@ -51,7 +51,7 @@ class DatasetPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches(Generic[_File, _Dataset]):
-    """The datasets matched with files, and the files with several possible datasets."""
+    """The dataset of each matched file, and the possible datasets of each ambiguous file."""
 
     datasets: Mapping[_File, _Dataset]
     """The dataset of each file that has one. No two files have the same."""

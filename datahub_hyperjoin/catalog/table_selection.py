@@ -72,7 +72,7 @@ class TableSelection:
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """Create a `Table`, and compose from `parts` the name that DataHub uses for it.
+        """Create a `Table` whose name in DataHub is composed from `parts`.
 
         Args:
             title: The name a person would use.

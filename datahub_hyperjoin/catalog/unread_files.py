@@ -25,7 +25,7 @@ _BESIDE_DATA = {
 def warn_of_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about files that belong to no table; group them by extension, except archives.
+    """Warn about files that belong to no table: each archive by itself, others by extension.
 
     Descriptions, checksums and files that the selection leaves out are not listed.
 

@@ -68,7 +68,7 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
-    """Find joins between tables, and use and decide about those in DataHub.
+    """Find joins between tables, and use, accept or reject the joins in DataHub.
 
     `find`, `page` and `evaluate` need no server. The other commands use the one that a recipe
     names, or that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
@@ -165,7 +165,7 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Look up the joins that the user named, then decide about all of them; None is an undo.
+    """Look up the joins that the user named, then decide about each; no `verdict` means undo.
 
     All names are looked up first, so a wrong name changes nothing.
     """

@@ -99,7 +99,7 @@ def connector() -> Callable[[str], DataHubGraph]:
 
 
 def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
-    """Return a function that creates a client of DataHub's frontend from a person's cookies.
+    """Return a function that connects to DataHub's frontend with a person's cookies.
 
     The frontend passes the client's requests on to DataHub's server in the name of the person whom
     the cookies name. The settings of the command `datahub` are not used.

@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the pairs of columns that identify a join in a decision.
+    """Return the pairs of columns by which a decision identifies a join.
 
     Args:
         join: The join. A decision about one through a crosswalk names its two ends.
@@ -66,7 +66,7 @@ def build_written_decision(
 def find_decided_tables(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables that decisions refer to; skip tables outside the run without a warning.
+    """Find the tables that each decision names; those outside the run are None, without a warning.
 
     Args:
         written: The decisions.

@@ -131,7 +131,7 @@ class ForbiddenValuesError(HyperJoinError, ValueError):
 
     @classmethod
     def on_page(cls) -> Self:
-        """Report which two arguments contradict each other."""
+        """Report that `values=True` contradicts `keep_values=False` in the run's profile."""
         return cls(
             "`values=True` would keep values on the page, which `keep_values=False` of the run's "
             "profile forbids. Leave out one of them"

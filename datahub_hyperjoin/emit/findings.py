@@ -99,7 +99,7 @@ class Publication:
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
     def shown_by(self, config: EmitConfig) -> frozenset[str]:
-        """Return the URNs of the queries and documents about these joins that `config` enables.
+        """Return the URNs of the queries and documents that `config` enables for these joins.
 
         Args:
             config: The layers to write.

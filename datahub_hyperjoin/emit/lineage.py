@@ -88,7 +88,7 @@ def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
 
     The list is empty if the join has no direction, or if names alone suggest it.
     """
-    guessed = join.evidence is None and not join.catalog.connects
+    guessed = join.evidence is None and not join.catalog.is_confirmed
     if join.referenced is None or guessed:
         return []
     to_right = join.referenced == join.right

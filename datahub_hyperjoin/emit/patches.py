@@ -86,7 +86,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return a proposal's JSON Patch operations; None if it is neither a patch nor a `status`.
+    """Return the changes of a patch or a `status` aspect as JSON Patch operations; otherwise None.
 
     An aspect `status`, which is written as a whole, becomes one operation.
     """

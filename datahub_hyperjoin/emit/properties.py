@@ -318,7 +318,7 @@ def emit_dataset(
 def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
     guessed = join.evidence is None
     return (
-        not join.catalog.connects,
+        not join.catalog.is_confirmed,
         guessed,
         join.role.place,
         -join.joinability,

@@ -92,7 +92,7 @@ class ReadBack(Committable):
             yield unit
 
     def commit(self) -> None:
-        """Record the entities and the withdrawals that have not reached the catalog."""
+        """Record in the checkpoints which entities and withdrawals have not reached the catalog."""
         written, graph = self._handler.current(), self._ctx.graph
         if not written or not graph or self._ctx.dry_run_mode:
             return

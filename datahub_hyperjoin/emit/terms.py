@@ -83,7 +83,7 @@ def is_own_term(term: str, namespace: str) -> bool:
 def assign_terms(
     groups: Sequence[ColumnGroup], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> dict[str, ColumnGroup]:
-    """Assign each group of columns an existing term with overlapping columns, or a new term.
+    """Assign each group of columns an existing term that shares columns with it, or a new term.
 
     A group keeps a term if it has at least half of the term's columns, or the term half of its own.
     The largest overlaps come first.

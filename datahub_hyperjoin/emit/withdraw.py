@@ -37,7 +37,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw the metadata that only the last run wrote, unless it exceeds `threshold` percent.
+    """Withdraw what only the last run wrote, unless that is over `threshold` % of its metadata.
 
     Args:
         last: The state that the last run wrote.

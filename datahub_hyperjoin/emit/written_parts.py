@@ -1,4 +1,4 @@
-"""The parts of a written state: lineage edges, and the columns of glossary terms."""
+"""Parts of a written state: lineage edges, and the columns listed under each glossary term."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -202,7 +202,7 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
-        """Summarise one metric of this ranking method, and its difference from that of `first`.
+        """Summarise a metric of this method, and compare it with the same metric of `first`.
 
         The summary covers all query columns and seeds. `first` is the method with which all others
         are compared, if there is one.

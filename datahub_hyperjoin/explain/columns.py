@@ -97,7 +97,7 @@ def explain_column(
         config: The method.
     """
     index = comparison.index
-    number = index.lake.number_of.get(profile.id)
+    number = index.lake.index_of.get(profile.id)
     uniqueness, completeness, is_key = profile.uniqueness, profile.completeness, False
     obstacle = f"its type is {profile.type.value}, and such values are not compared"
     if number is not None:

@@ -36,5 +36,5 @@ class SameColumnError(HyperJoinError, ValueError):
 
     @classmethod
     def named(cls, column: str) -> Self:
-        """Report the column to which both names refer."""
+        """Report that both names refer to the same column."""
         return cls(f"both names fit {column}. Name two columns")

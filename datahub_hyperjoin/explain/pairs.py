@@ -95,7 +95,7 @@ def explain_pair(
         explain_column(left, comparison, config),
         explain_column(right, comparison, config),
     )
-    number, catalog = comparison.index.lake.number_of, facts.of(pair)
+    number, catalog = comparison.index.lake.index_of, facts.of(pair)
     if left.id not in number or right.id not in number:
         opaque = next(each for each in columns if each.column not in number)
         objection = f"{opaque.column} cannot be joined: {opaque.obstacle}"
@@ -139,7 +139,7 @@ def _explain_references(
     A column that refers to no key is left out.
     """
     relations = decide_relations(index, confirmed)
-    numbers = [index.lake.number_of[column] for column in columns]
+    numbers = [index.lake.index_of[column] for column in columns]
     return tuple(
         ReferenceExplanation(
             column=index.lake.ids[number],

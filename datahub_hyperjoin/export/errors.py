@@ -15,7 +15,7 @@ class NoSafeJoinError(CatalogError, LookupError):
     """The catalog has no join that is safe to export."""
 
     @classmethod
-    def known(cls, kind: str, *, reasons: str) -> Self:
+    def for_format(cls, kind: str, *, reasons: str) -> Self:
         """Report that no join can be exported in the given format, and why."""
         because = f" Left out: {reasons}." if reasons else ""
         return cls(

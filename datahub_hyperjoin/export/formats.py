@@ -121,7 +121,7 @@ def export_joins(
         else:
             held.append(join)
     if not held:
-        raise NoSafeJoinError.known(export_format.value, reasons=word_reasons(left_out))
+        raise NoSafeJoinError.for_format(export_format.value, reasons=word_reasons(left_out))
     text = _writer(export_format)(build_schema(held, declared))
     return Exported(text=text, joins=len(held), left_out=left_out)
 

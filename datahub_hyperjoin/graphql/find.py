@@ -56,7 +56,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
         for join in read_joins(search(graph, "joins_by_name", names=spellings))
         if join.name in spellings
     ]
-    return _only(name, matches or _by_condition(spellings, all_joins(graph, hidden=True)))
+    return _only(name, matches or _by_spelling(spellings, all_joins(graph, hidden=True)))
 
 
 def _spellings(name: str) -> list[str]:
@@ -76,7 +76,7 @@ def _spellings(name: str) -> list[str]:
     return [*dict.fromkeys([name, *conditions])]
 
 
-def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
+def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
     """Find the joins whose name, title or condition is one of the given spellings.
 
     Raises:

@@ -164,7 +164,7 @@ def columns_above(
 
 
 def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
-    """Return the values of one structured property of an entity."""
+    """Return an entity's values of the structured property with the URN `urn`."""
     assignments = ((entity or {}).get("structuredProperties") or {}).get("properties") or ()
     return [
         value

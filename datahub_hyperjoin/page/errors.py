@@ -6,7 +6,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 
 class NoPageError(HyperJoinError, ValueError):
-    """A file is no page of joins on which people can decide."""
+    """A file cannot be read, or is not a page of joins that people can accept or reject."""
 
     @classmethod
     def unread(cls, file: str, reason: str) -> Self:

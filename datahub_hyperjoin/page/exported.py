@@ -82,7 +82,7 @@ def _without_rejection(join: CatalogJoin) -> CatalogJoin:
 
 
 def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
-    """Return the index of the reason why an export omits a join; -1 if it contains the join."""
+    """Return the index of the reason why an export omits a join; -1 if the export contains it."""
     reason = (
         examined if isinstance(examined, LeftOut) else reason_left_out(examined, export_format, {})
     )

@@ -1,4 +1,4 @@
-"""A page of joins whose decisions are written to the file at once.
+"""A local page of joins, which writes each decision to the file of decisions immediately.
 
 A run wrote the page as a file. People open it from a server of their own machine.
 """
@@ -46,7 +46,7 @@ class LocalPage:
 
     @classmethod
     def read(cls, path: Path, file: Path | None = None) -> "LocalPage":
-        """Read a page.
+        """Read a page of joins, and determine the file that holds its decisions.
 
         Args:
             path: The page.
@@ -126,7 +126,7 @@ class LocalPage:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """The page's names of tables, by the names in the file that the run had read."""
+        """The page's name of each table, by its name in the file of decisions that the run read."""
         rows = self.decided["rows"]
         return {row[at]: row[at // 2 + 7] for row in rows for at in (0, 2)}
 

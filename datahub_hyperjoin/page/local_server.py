@@ -1,4 +1,4 @@
-"""The server of a page of joins on its owner's machine.
+"""A web server that shows a page of joins only to the person who starts it, on their machine.
 
 Other machines cannot reach it. Other users of the machine, and web sites that the browser shows,
 get no answer, because they do not know its token.
@@ -88,7 +88,7 @@ class _Answer(BaseHTTPRequestHandler):
             self._try(lambda: self._owner.page.render(self._owner.token), "text/html")
 
     def do_POST(self) -> None:
-        """Write a decision."""
+        """Store the decision that the page sent, or undo it."""
         length = self.headers.get("Content-Length", "")
         if not self._is_own_host or not self._owner.knows(self.headers.get("X-Token", "")):
             self._answer(HTTPStatus.FORBIDDEN, _CLOSED)
@@ -106,7 +106,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     @property
     def _is_own_host(self) -> bool:
-        """Whether the browser asked for this machine, not for a site whose name leads here."""
+        """Whether the `Host` header names this server, not a site that resolves to its address."""
         own = {f"{name}:{self._owner.server_port}" for name in host_names(_HOST)}
         return self.headers.get("Host", "") in own
 
@@ -128,7 +128,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 
 def _read(body: bytes) -> tuple[WrittenDecision, bool] | None:
-    """Parse a decision that the page sent, and whether it is undone; None for anything else."""
+    """Parse a decision from the page, and whether to undo it; return None if it is malformed."""
     try:
         sent: Mapping[str, Any] = json.loads(body)
         left, right = ([*map(str, sent[name])] for name in ("left_columns", "right_columns"))

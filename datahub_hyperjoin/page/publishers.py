@@ -1,4 +1,4 @@
-"""Name the publisher of a table, by which the page colours and filters."""
+"""Derive the publisher of a table, which the page uses for colours and filters."""
 
 from datahub_hyperjoin.tables import TableId
 

@@ -69,7 +69,7 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the SQL of all joins but those in `differing` into every dialect of the page.
+    """Translate the SQL of joins into every dialect of the page, except joins in `differing`.
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
@@ -128,7 +128,7 @@ def _translated(
 
 
 def _name_files(tables: Iterable[exp.Table]) -> None:
-    """Replace the path of each file in a statement with a table name.
+    """In the tables of a statement, replace file paths with table names.
 
     Only DuckDB reads a file by its path.
     """
@@ -164,7 +164,7 @@ def _is_nested(node: exp.Expr) -> bool:
 
 
 def _has_place(node: exp.Expr) -> bool:
-    """Return whether a literal contains `{`, so that it would look like a name's placeholder."""
+    """Return whether a node is a literal with `{`, which would look like a name's placeholder."""
     return isinstance(node, exp.Literal) and "{" in node.name
 
 

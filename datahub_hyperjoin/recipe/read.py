@@ -65,7 +65,7 @@ def in_sentences() -> Iterator[None]:
 def list_faults(
     error: ValidationError, model: type[BaseModel] = HyperJoinConfig, section: str = ""
 ) -> list[str]:
-    """Write a sentence for each fault that a model found; no sentence contains a value.
+    """Write a sentence for each fault that a Pydantic model found, without the recipe's values.
 
     Args:
         error: The error that the model raised.

@@ -41,7 +41,7 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def unreached(cls, key: str, reason: str) -> Self:
-        """Report the recipe section of a server that cannot be reached, and the reason."""
+        """Report that the server in a section of the recipe cannot be reached, and why."""
         return cls(
             f"`{key}.server`: DataHub cannot be reached: {reason.rstrip('.')}. Start the server, "
             "or correct the address"

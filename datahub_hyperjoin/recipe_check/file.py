@@ -47,7 +47,7 @@ class WrittenRecipe:
     `sink.config.token`."""
 
     def has_values_of(self, section: str) -> bool:
-        """Return whether all variables of a section could be replaced.
+        """Return whether all variables in a section of the recipe have values.
 
         Args:
             section: Key of the section, such as `sink.config`.
@@ -95,7 +95,7 @@ def _parse(path: Path) -> object:
 
 
 def _in_words(problem: str) -> str:
-    """Reword a message of YAML without what it quotes of the recipe, which may be a secret.
+    """Reword a YAML error message, and omit quoted text of the recipe, which may be a secret.
 
     >>> _in_words("expected the node content, but found '<stream end>'")
     'expected a value, but found the end of the file'

@@ -58,7 +58,7 @@ def is_of_other_source(kind: str) -> bool:
 
 
 def names_server(recipe: Mapping[str, Any]) -> bool:
-    """Return whether a recipe has a DataHub server, even if its settings are faulty.
+    """Return whether a recipe uses a DataHub server, even if the server's settings are faulty.
 
     Args:
         recipe: The recipe, with the values of variables.

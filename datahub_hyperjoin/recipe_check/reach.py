@@ -98,7 +98,7 @@ def database_fault(database: Database, key: str) -> str:
 
 
 def file_fault(filename: str) -> str:
-    """Check that DataHub's file sink can write its file.
+    """Return why DataHub's file sink cannot write its file, or an empty text if it can.
 
     Args:
         filename: The `filename` of the sink. Object stores are not checked.

@@ -47,7 +47,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address of the service that is shown to people."""
+        """The service's address to show to people: its first origin, with its path."""
         return f"{self.origins[0]}{self.path}"
 
     def beside(self, site: str) -> str:

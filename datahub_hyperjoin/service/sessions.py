@@ -49,27 +49,27 @@ class Sessions:
         self._lock = threading.Lock()
 
     def open(self, person: str, graph: DataHubGraph) -> str:
-        """Start a session, and return its secret name.
+        """Start a session, and return its secret ID.
 
         Args:
             person: URN of the user in DataHub.
             graph: A client that has the person's token; it is closed with the session.
 
         Returns:
-            The secret name of the session.
+            The secret ID of the session.
         """
         name = secrets.token_urlsafe(_BYTES)
         self.find_or_open(name, person, graph)
         return name
 
     def find_or_open(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
-        """Return the session with a secret name, or start it if it does not exist.
+        """Return the session with the given secret ID, or start it if it does not exist.
 
         If two requests start it at the same time, both get the session of the first. The client of
         the second is then closed.
 
         Args:
-            name: The secret name of the session.
+            name: The secret ID of the session.
             person: URN of the user in DataHub.
             graph: A client that acts for this person; it is closed with the session.
         """
@@ -89,7 +89,7 @@ class Sessions:
         return session
 
     def find(self, name: str) -> PersonalSession | None:
-        """Return the session with the given secret name; None if no such session is open."""
+        """Return the session with the given secret ID; None if no such session is open."""
         with self._lock:
             self._drop_expired()
             return self._sessions.get(name)

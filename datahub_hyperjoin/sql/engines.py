@@ -41,7 +41,7 @@ class SqlEngine(ABC):
         """Close all connections, and delete all temporary data."""
 
     def interrupt(self) -> None:  # noqa: B027 (most engines are for one thread)
-        """End the queries that other threads run; an engine for one thread has none."""
+        """End the queries of other threads; do nothing in an engine that only one thread uses."""
 
     @abstractmethod
     def readings(self, table: Table) -> Iterator[TableInSql]:

@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notations of two columns, such as decimal comma; None if a column has none.
+        """Return the notation of each of two columns, such as decimal comma; None if it has none.
 
         Args:
             left: A column.

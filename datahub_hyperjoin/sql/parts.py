@@ -20,7 +20,7 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build a `SELECT` clause that computes a join's number of rows from the sizes of its groups.
+    """Build a `SELECT` clause that computes a join's row count from the sizes of matching groups.
 
     The groups come from `count_groups`. The clause multiplies the counts of matching groups and
     sums the products.

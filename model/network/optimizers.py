@@ -66,7 +66,7 @@ def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: fl
 
 
 def _clip(weights: list[nn.Parameter], greatest: float) -> None:
-    """Scale all gradients down if the norm of all of them together exceeds `greatest`.
+    """Scale all gradients down if their global norm exceeds `greatest`.
 
     Unlike torch's `clip_grad_norm_`, this accepts sparse gradients.
     """

@@ -41,7 +41,7 @@ class ColumnSimilarity:
         self._similarity[others, np.arange(len(others))] = 1.0
 
     def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
-        """Return a row of similarities for each given column: one for each column in `others`."""
+        """Return the similarity of each given column to each column in `others`."""
         return self._similarity[columns]
 
 

@@ -47,7 +47,7 @@ def list_contributions(
     scorer = build_scorer(index, embeddings, scoring)
     if not isinstance(scorer, NoisyOrScorer) or not pairs:
         return {}
-    ends = np.array([[index.lake.number_of[column] for column in pair] for pair in pairs])
+    ends = np.array([[index.lake.index_of[column] for column in pair] for pair in pairs])
     both = (ends, ends[:, ::-1])
     ways = [scorer.measure(way[:, :1], way[:, 1:]) for way in both]
     together = np.maximum(*(combine(way, scorer.strengths)[:, 0, 0] for way in ways))

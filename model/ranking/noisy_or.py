@@ -20,7 +20,7 @@ Measure = Float[np.ndarray, "*pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """For each signal, the highest probability of a join that it can give on its own."""
+    """For each signal, the highest probability of a join that the signal alone can give."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""
@@ -140,11 +140,11 @@ def combine_background_knowledge(signals: PairSignals, strengths: SignalStrength
     Returns:
         Scores in [0, 1].
     """
-    not_joinable = 1 - _by_other_names(signals, strengths)
+    not_joinable = 1 - _by_entities_and_crosswalks(signals, strengths)
     return 1 - not_joinable * (1 - strengths.catalog * signals.catalog)
 
 
-def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+def _by_entities_and_crosswalks(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     """Compute the probability of a join from two signals: entities and crosswalks."""
     by_entities = np.where(
         signals.same_form,
@@ -179,7 +179,7 @@ def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) ->
         * signals.shared_weight
         * signals.right_uniqueness,
         "location": strengths.location * overlap * signals.same_location,
-        "entities": _by_other_names(signals, strengths),
+        "entities": _by_entities_and_crosswalks(signals, strengths),
         "related": strengths.related * signals.related,
         "catalog": strengths.catalog * signals.catalog,
     }

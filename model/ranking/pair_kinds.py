@@ -1,4 +1,4 @@
-"""Compare pairs by features that relate their two columns, not by the columns themselves.
+"""Compare pairs of columns by the features of each pair, not by those of its single columns.
 
 Signals that mislead the score for one pair, such as a shared range of numbers, mislead it for many
 pairs of the same lake. A decision is therefore evidence about all pairs with similar features.

@@ -89,7 +89,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score one chosen candidate against all candidates of the column.
+    """Score one chosen candidate of each query column, paired with every candidate of that column.
 
     `positions` holds the position of the chosen candidate for each query column.
     """

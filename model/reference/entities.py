@@ -162,7 +162,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether the values of both columns have the same form.
+        """For each pair, return whether both columns have values of the same recognised form.
 
         A form is, for example, the two-letter codes of countries.
 

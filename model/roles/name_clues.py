@@ -69,7 +69,7 @@ class NameClues:
 
 
 def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
-    """Write each name in one word: whole, and without a first word that many tables share.
+    """Spell each name as one word, both with and without a first word that many tables share.
 
     Args:
         names: The stems of the names.

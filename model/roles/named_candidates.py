@@ -189,7 +189,7 @@ def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _S
 
 
 def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair columns such as `manager_id`, which name a parent row, with keys they may refer to.
+    """Pair columns that name a parent row, such as `manager_id`, with keys they may refer to.
 
     These are the keys of the column's own table, whose rows may have parents in the same table, and
     those of other tables that have a column of the same name. `keys_of` maps tables to their keys.

@@ -89,7 +89,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """Map each column to its most probable key; two columns never refer to each other."""
+        """Map each column to the most probable key that does not already refer to that column."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:

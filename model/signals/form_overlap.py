@@ -67,7 +67,7 @@ def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of columns, with the values of some converted to one value form.
+    """Estimate the overlap of columns after some columns' values are converted to one value form.
 
     `members` marks the columns whose values are converted.
     """

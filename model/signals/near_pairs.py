@@ -1,4 +1,4 @@
-"""Find pairs of columns of which names or folders suggest that one refers to the other.
+"""Find pairs of columns whose names or folders suggest that one refers to the other.
 
 In a large lake, a running number shares its values with thousands of other columns. Of so many
 partners, the overlap keeps only some, and values alone don't tell which: hundreds hold all values.
@@ -30,7 +30,7 @@ _Columns = Int[np.ndarray, " pair"]
 def find_near_pairs(
     lake: Lake, chosen: Bool[np.ndarray, " column"]
 ) -> Iterator[tuple[_Columns, _Columns]]:
-    """Yield the pairs of columns from different tables that share a name or a folder, in blocks.
+    """Yield, in blocks, pairs of columns that have a name or folder in common, but not a table.
 
     A unique column also has the name of its table, to which `customer_id` refers.
 
@@ -59,7 +59,7 @@ def _is_unique(profile: ColumnProfile) -> bool:
 
 
 def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse.csr_array:
-    """Return a matrix of columns by names and folders: 1 for those that few columns have."""
+    """Mark each column's names and folders in a matrix, except those that too many columns have."""
     titles = ["".join(stems(title)) for title in lake.titles]
     columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
     names = [{*_names(profile, titles[table], unique=unique)} for profile, table, unique in columns]
@@ -71,7 +71,10 @@ def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse
 
 
 def _names(profile: ColumnProfile, title: str, *, unique: bool) -> Iterator[str]:
-    """Yield the words by which a column may be called, joined; none for a name such as `id`."""
+    """Yield the name of a column and, if the column is unique, its table's title, as joined stems.
+
+    Words such as `id` are dropped, so a column named `id` yields only the title, if any.
+    """
     own = "".join(meaningful_words(stems(profile.id.path)))
     yield from (name for name in (own, title if unique else "") if name)
 

@@ -178,7 +178,7 @@ def _measure_near(
     sketches: Sequence[bytes],
     chosen: Bool[np.ndarray, " column"],
 ) -> _Measured:
-    """Measure the pairs of chosen columns that names or folders suggest, in both orders."""
+    """Measure, in both orders, the pairs that names or folders suggest for the chosen columns."""
     parts = [_no_pairs()]
     for first, second in find_near_pairs(lake, chosen):
         common = count_common_hashes(sketches, first, second)

@@ -63,7 +63,7 @@ class CatalogPriors:
             lake: The columns.
             facts: Everything the catalog says.
         """
-        index_of = lake.number_of
+        index_of = lake.index_of
         statistics = [_statistics(profile, facts) for profile in lake.profiles]
         declared_unique = sorted(index_of[column] for column in facts.unique & index_of.keys())
         probabilities = {pair: _probability(evidence) for pair, evidence in facts.pairs.items()}

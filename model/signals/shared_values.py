@@ -74,7 +74,7 @@ class Postings:
         return cls(sketch_of, members, starts, holds, holds.T.tocsr(), is_partial)
 
     def count_shared(self) -> Iterator[Pairs]:
-        """Yield all pairs of columns that share hashes, with the number of these, in blocks.
+        """Yield, in blocks, all pairs of columns that share hashes, and how many they share.
 
         Yields:
             All pairs of the left columns of a block, sorted by left, then right column. A column is
@@ -111,7 +111,7 @@ class Postings:
 
 
 def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
-    """Build a matrix of sketches by hashes: 1 where a sketch holds a hash.
+    """Build a matrix of sketches (rows) and hashes (columns): 1 where the sketch holds the hash.
 
     Args:
         sketches: The sketches, which give the rows.
@@ -125,7 +125,7 @@ def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
 def count_common_hashes(
     sketches: Sequence[bytes], left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Int[np.ndarray, " pair"]:
-    """Count the hashes that both columns of each pair hold, however many other columns hold them.
+    """For each pair, count the hashes that its columns share, even those that many columns have.
 
     Args:
         sketches: The sketch of each column.

@@ -212,7 +212,7 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert values that are all valid in a notation to the canonical form: `1,5` to `1.5`."""
+    """Convert values, all valid in a notation, to the canonical form, such as `1,5` to `1.5`."""
     match notation.form:
         case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
             return _rewrite(normal, *_REWRITES[notation])

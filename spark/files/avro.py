@@ -53,7 +53,7 @@ def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """Yield the path of each column in an Avro schema, and its type if it cannot be compared.
+    """Yield each column's path in an Avro schema, and the type if the column is not comparable.
 
     The second item is None for a column that can be compared. Each nested record is replaced by
     its fields.

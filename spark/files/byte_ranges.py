@@ -57,7 +57,7 @@ class QuoteScan:
 
 
 class RangeText(io.RawIOBase):
-    """A stream of the rows of a byte range, after one line that readers have to skip.
+    """A stream of a byte range's rows, preceded by one line that readers have to skip.
 
     The line is the header if the range contains it; otherwise it is blank.
 

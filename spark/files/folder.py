@@ -176,7 +176,7 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Return the columns `names` of a batch of a file's rows; fill those that the file lacks.
+    """Select the columns `names` from a file's batch of rows, and fill columns that the file lacks.
 
     `keys` maps each partition key to its value, which fills the key's column. Other missing columns
     are null.

@@ -191,7 +191,7 @@ def _options(dialect: Dialect) -> dict[str, Any]:
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
-    """Return whether the row `header` can hold the column names of the rows below it (`body`).
+    """Return whether the row `header` can be the header of the rows below it (`body`).
 
     `widest` is the number of fields that are filled in the fullest row.
     """

@@ -33,17 +33,17 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last component of the file's path."""
         return PurePosixPath(self.uri).name
 
     @property
     def stem(self) -> str:
-        """Its name without the last extension."""
+        """The file's name without the last extension."""
         return PurePosixPath(self.uri).stem
 
     @property
     def suffix(self) -> str:
-        """The last extension of its name."""
+        """The last extension of the file's name."""
         return PurePosixPath(self.uri).suffix
 
     def with_name(self, name: str) -> "StoredFile":
@@ -81,7 +81,7 @@ def open_in_order(path: DataPath) -> BinaryIO:
 
 
 def open_at_random(path: DataPath) -> Path | pa.NativeFile:
-    """Return a file in the form from which Arrow's Parquet and ORC readers can read single parts.
+    """Return a file for random access by Arrow's Parquet and ORC readers.
 
     Args:
         path: The file.

@@ -64,7 +64,7 @@ _OPTION = re.compile(r"([^\s,=\[]+)=")
 
 @dataclass(frozen=True, slots=True)
 class LocatedTable:
-    """The files of a table in a Spark catalog, with their sizes and times of change."""
+    """The files of a table in a Spark catalog, with their sizes and modification times."""
 
     files: CatalogFiles
     """Where they are, and which columns they have."""

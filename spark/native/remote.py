@@ -64,7 +64,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
     return sorted(logs, key=lambda file: file.path)
 
 
-def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
+def read_binary_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
     """Read files into a Spark data frame that has one row for each file.
 
     Args:
@@ -98,7 +98,7 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
     Raises:
         KeyboardInterrupt: The user interrupted the job.
     """
-    rows = collect_arrow(copy_files(session, uris))
+    rows = collect_arrow(read_binary_files(session, uris))
     return dict(zip(rows["path"].to_pylist(), rows["content"].to_pylist(), strict=True))
 
 

@@ -128,7 +128,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts of all parts of a table: either those of one column, or those of the rows.
+    """Merge one column's value counts, or else the row counts, from all parts of a table.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

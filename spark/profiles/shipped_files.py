@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.errors import (
     UnshippedFileError,
 )
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
-from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
@@ -96,7 +96,9 @@ def _profile_files(
     def job(indices: Sequence[int]) -> dict[int, TableProfile]:
         shipped = _of_tables(files, indices)
         worker = partial(_profile_copies, files=shipped, config=config, folder=folder)
-        rows = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(RESULT_ROW))
+        rows = read_binary_files(session, [*shipped]).mapInArrow(
+            worker, from_arrow_schema(RESULT_ROW)
+        )
         return receive_profiles(collect_arrow(rows), tables)
 
     profiles, lost = run_in_halves(
@@ -147,7 +149,9 @@ def _profile_folders(
     def job(indices: Sequence[int]) -> dict[int, list[bytes]]:
         shipped = _of_tables(shipment.files, indices)
         worker = partial(_count_copies, files=shipped, config=config)
-        parts = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(PART_ROW))
+        parts = read_binary_files(session, [*shipped]).mapInArrow(
+            worker, from_arrow_schema(PART_ROW)
+        )
         merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
         counted: dict[int, list[bytes]] = {index: [] for index in indices}
         for row in collect_arrow(merged).to_pylist():

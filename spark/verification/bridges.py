@@ -257,7 +257,7 @@ def _count_in_process(
 
 
 def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
-    """List the tables with a joined column or a crosswalk that could not be read."""
+    """List the tables in which a joined column or a crosswalk could not be read."""
     ends, crosswalks = numbers.ends.items(), numbers.crosswalks.items()
     unread = {column.table for column, number in ends if number not in counts.totals}
     return sorted(unread.union(table for (table, _), at in crosswalks if at not in counts.read))

@@ -117,7 +117,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring columns, each with another column shuffled, and then the key.
+    """Return copies of the referring columns, each with a different column shuffled; the key last.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the
@@ -138,7 +138,7 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """For each reference, count all rows of its column tuples, and the rows that match the key.
+    """For each reference, count the rows of each tuple of columns, and those that match the key.
 
     `wanted` holds the tuples of columns of each reference. The last is the key, with which the
     others are compared. `count` counts their values; `texts` are the columns of text.
@@ -156,7 +156,7 @@ def _count_tuples(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request per table, which lists the column tuples to count and their numbers.
+    """Build one request per table, with the column tuples to count, each with its index.
 
     `numbers` maps each tuple to its number, and `texts` are the columns of text.
     """

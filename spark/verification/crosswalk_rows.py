@@ -21,7 +21,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
@@ -113,7 +113,7 @@ def _read_shipped_files(session: SparkSession, requests: list[RequestedCrosswalk
             request = replace(requests[file.table_index], table=table)
             yield from entries_of_table(request, Databases())
 
-    return copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(ENTRY_ROW))
+    return read_binary_files(session, [*files]).mapInArrow(worker, from_arrow_schema(ENTRY_ROW))
 
 
 def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> DataFrame:

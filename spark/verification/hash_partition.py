@@ -58,7 +58,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """The numbers under which columns are counted in a notation, by path and notation."""
+        """For each path and notation, the number that identifies the column's counted values."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()

@@ -182,7 +182,7 @@ def _count(
 
 
 def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether a database counts a column's values exactly as a run that reads them would.
+    """Return whether a database's counts of a column equal those of a run that reads the values.
 
     Words such as `NA` are nulls unless the column is text. If a column has no other values, its
     profile does not say whether it is text.

@@ -27,7 +27,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
-from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
@@ -154,7 +154,7 @@ def _search(
 
 
 def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]) -> _Keys:
-    """Search tables for composite keys in a Spark job.
+    """Run a Spark job that searches tables for composite keys.
 
     If a table crashes its worker, several jobs are run. A job that fails for another reason finds
     nothing.
@@ -212,7 +212,7 @@ def _search_shipped_files(
             search = chosen[file.table_index].search
             yield _search_table(_Searched(table, search), indices[file.table_index], Databases())
 
-    return copy_files(session, [*first]).mapInArrow(worker, from_arrow_schema(_KEY_ROW))
+    return read_binary_files(session, [*first]).mapInArrow(worker, from_arrow_schema(_KEY_ROW))
 
 
 def _search_distributed(

@@ -21,7 +21,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
 from datahub_hyperjoin.spark.packing import pack
@@ -180,7 +180,7 @@ def partition_shipped_files(
                 request, synonyms, Databases(), count=count, is_whole=is_whole
             )
 
-    return copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
+    return read_binary_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
 
 def partition_ranges(

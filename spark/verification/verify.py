@@ -162,7 +162,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count the matches of pairs, with the values compared as written.
+    """Let databases count the matches of those pairs whose values are compared as written.
 
     The result names each column by its number in `numbers`. `texts` has the columns of text.
     """
@@ -306,7 +306,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose each pair's evidence: of values as written, or of a comparison that matches far more.
+    """Choose each pair's evidence: of values as written, unless another way matches far more.
 
     The other comparisons are of entities or of another form of the values. In `compared`, a pair as
     written comes before the same pair compared in other ways. `numbers` are the numbers under which

@@ -1,4 +1,4 @@
-"""Test when changes in the catalog cause a run, and that many changes share one."""
+"""Test when changes in the catalog cause a run, and that many changes share a single run."""
 
 import logging
 import threading

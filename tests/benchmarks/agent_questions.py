@@ -57,7 +57,7 @@ class Outcome:
     """Whether the catalog has all needed joins."""
 
     @property
-    def counts(self) -> bool:
+    def is_counted(self) -> bool:
         """Whether all needed joins arrived within the limits on calls and tokens."""
         return self.arrived and self.calls <= _MOST_CALLS and self.tokens <= _MOST_TOKENS
 
@@ -130,9 +130,9 @@ def describe_outcomes(outcomes: Sequence[Outcome]) -> str:
         rows.append(
             (
                 name,
-                f"{sum(it.counts for it in own)} of {len(own)}",
-                f"{sum(it.counts for it in known)} of {len(known)}",
-                sum(it.arrived and not it.counts for it in own),
+                f"{sum(it.is_counted for it in own)} of {len(own)}",
+                f"{sum(it.is_counted for it in known)} of {len(known)}",
+                sum(it.arrived and not it.is_counted for it in own),
                 median(it.tokens for it in own),
                 max(it.tokens for it in own),
             )
@@ -172,7 +172,7 @@ def main() -> None:
     if options.details:
         for it in outcomes:
             pairs = sorted(f"{one} = {other}" for one, other in it.question.needed)
-            print(json.dumps([it.route, it.counts, it.published, it.calls, it.tokens, pairs]))
+            print(json.dumps([it.route, it.is_counted, it.published, it.calls, it.tokens, pairs]))
     print(describe_outcomes(outcomes))
 
 

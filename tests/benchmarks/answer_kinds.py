@@ -41,7 +41,7 @@ Answers = Mapping[ColumnName, Sequence[Answer]]
 
 
 def read_answers(folder: Path) -> Answers:
-    """Read the kind of each answer of a labelled lake.
+    """Read the columns that join with each query column, and the kind of each such pair.
 
     Args:
         folder: The labelled lake.
@@ -59,7 +59,7 @@ def read_answers(folder: Path) -> Answers:
 
 
 def read_first(predictions: Path) -> Mapping[ColumnName, set[ColumnName]]:
-    """Read the first candidates of each query column.
+    """Read the `K` best candidates of each query column.
 
     Args:
         predictions: The file of predictions.
@@ -90,7 +90,7 @@ def count_kinds(
 
 
 def share_shown(answers: Answers) -> float:
-    """Return the highest P@15 that the lake's evidence allows, as a share of a perfect ranking's.
+    """Return the best P@15 that the evidence allows, relative to that of a perfect ranking.
 
     Args:
         answers: The answers of each query column.
@@ -100,7 +100,7 @@ def share_shown(answers: Answers) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
+    """Print the number of answers of each kind, and the share that the ranking finds."""
     parser = argparse.ArgumentParser(prog="benchmarks.answer_kinds", description=__doc__)
     parser.add_argument("folder", type=Path, help="the labelled lake")
     parser.add_argument("predictions", type=Path, help="rankings of its query columns")

@@ -1,4 +1,4 @@
-"""Compare the references that a run publishes with those that the lake was written with."""
+"""Compare the references that a run publishes with those that `write_areas` put into the lake."""
 
 import json
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def written_references(lake: Path) -> frozenset[PublishedReference]:
 
 
 def published_references(joins: Path) -> frozenset[PublishedReference]:
-    """Return the references of one column in a file of joins.
+    """Return the single-column references in a file of joins.
 
     Args:
         joins: The file that the file sink wrote.

@@ -42,7 +42,7 @@ def name_of(column: ColumnId) -> ColumnName:
 
 
 def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
-    """Read the draws of decisions from a file, by the size and the number of each draw.
+    """Read draws of decisions from a file, and map the size and number of each to its decisions.
 
     Args:
         file: A `decisions.csv`.

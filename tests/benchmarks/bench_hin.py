@@ -83,7 +83,7 @@ class Timing:
 
     @property
     def share(self) -> float:
-        """Share of the machine's speed that the action reached."""
+        """Speed of the action, as a share of that of one large matrix product."""
         return self.work / self.seconds / self.gemm
 
 
@@ -272,7 +272,7 @@ def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> 
 
 
 def _exponent(points: list[tuple[int, float]]) -> str:
-    """Return the exponent of a power law that is fitted to values by size.
+    """Fit a power law to values at given sizes, and return its exponent as text.
 
     It is the slope of their logarithms.
     """

@@ -54,7 +54,10 @@ def main() -> None:
 
 
 def change(lake: Path, tables: int) -> None:
-    """Remove the last tenth of the rows of the first few tables; the very first is a long one."""
+    """Remove the last tenth of the rows from each of the first `tables` tables.
+
+    The first of these tables is long.
+    """
     for at in range(tables):
         [file] = lake.rglob(f"t{at}.csv")
         lines = file.read_text("utf-8").splitlines(keepends=True)

@@ -135,7 +135,7 @@ def _in_mib(size: float) -> float:
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """Return the exponent of a power law that is fitted to costs by size.
+    """Fit a power law of the sizes to the costs, and return its exponent.
 
     Args:
         sizes: At least two sizes of lakes.

@@ -53,7 +53,7 @@ PERCENTILES = (50, 90, 99, 100)
 
 @dataclass(frozen=True)
 class Run:
-    """Measurements of one lake size."""
+    """The measurements of profiling a lake of one size."""
 
     tables: int
     columns: int

@@ -124,7 +124,7 @@ def _with_bounds(share: Interval) -> str:
 def count_false(
     lake: DirectedLake, folder: Path, settings: RecipeSettings
 ) -> list[tuple[str, str]]:
-    """Count the joins found for columns whose answers were removed from the lake.
+    """Measure how many joins are found for columns after removing all columns that join with them.
 
     All of these joins are false.
 

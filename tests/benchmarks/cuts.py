@@ -1,4 +1,4 @@
-"""Reduce lakes to a number of randomly drawn tables.
+"""Reduce lakes to a given number of tables, drawn at random.
 
 Tables with a query column or a column that joins with one are *labelled*; all others are noise. A
 cut keeps the lake's shares of both, rounded. For the labelled tables, query columns are drawn at

@@ -144,7 +144,7 @@ def take_pictures(found: FoundJoins, lake: GalleryLake, folder: Path) -> None:
 
 
 def main() -> None:
-    """Print the table, and write the pictures."""
+    """Print the table of `docs/gallery.md`, and take the pictures if Chromium is installed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder for the pictures")
     given = parser.parse_args()

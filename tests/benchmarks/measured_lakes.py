@@ -17,7 +17,7 @@ _TOGETHER = 8
 
 
 class Guise(Enum):
-    """What a measurement reads of a lake, besides the types and counts of its columns."""
+    """The parts of a lake that a measurement reads besides the types and counts of its columns."""
 
     WHOLE = "named"
     """Names and values."""
@@ -49,7 +49,7 @@ Save = Callable[[ProfiledLake, AnyGuise, Path], None]
 
 
 def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:
-    """Return the file that stores the measurements of a lake in one guise.
+    """Return the file for a lake's measurements, one of several that differ in what is read.
 
     Args:
         folder: The lake.

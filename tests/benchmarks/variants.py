@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.config.method import PAPER, Positions
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant, given by the settings that differ from the full pipeline."""
+    """A variant of the pipeline, given by the settings that differ from the full pipeline."""
 
     name: str
     """The name shown in reports."""

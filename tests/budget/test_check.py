@@ -1,4 +1,4 @@
-"""Test that a run says what it will cost, and stops if it cannot fit."""
+"""Test that a run estimates its cost, and stops if it needs more memory than is allowed."""
 
 import json
 import pickle
@@ -23,7 +23,7 @@ TINY = ModelConfig(max_memory=1)
 
 
 class Listener(RunProgress):
-    """Remembers the lines of progress."""
+    """A progress reporter that stores its lines."""
 
     def __init__(self) -> None:
         super().__init__()

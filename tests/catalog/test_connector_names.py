@@ -56,7 +56,7 @@ UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradat
 
 
 def naming_function(file: str, name: str) -> Callable[..., str]:
-    """Return the function with which a connector names a table, stripped of its annotations."""
+    """Return the connector's function that names a table, with the annotations removed."""
     path = SOURCES / file
     tree = ast.parse(path.read_text(encoding="utf-8") if path.exists() else "")
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -97,7 +97,7 @@ def named_by_connector(url: str) -> str:
 
 
 def table_id(url: str, **keys: object) -> TableId:
-    """Return the identity that this project gives to the same table."""
+    """Return the `TableId` that this project gives to the table `Sales.Orders`."""
     connection = ConnectionConfig.model_validate({"database": {"url": url}, **keys})
     assert connection.database
     location = Relation(

@@ -1,4 +1,4 @@
-"""Test that decisions in a file are matched to columns, and count like decisions in DataHub."""
+"""Test that decisions in a file are matched to columns and have the effect of those in DataHub."""
 
 from collections.abc import Callable
 
@@ -110,7 +110,7 @@ def test_an_unknown_table_is_a_warning_that_knows_a_similar_name(
 def test_a_removed_table_stays_known_by_its_urn_to_be_followed(
     warn: Warn, warnings: Warnings
 ) -> None:
-    """Keep the URN of a removed table, because DataHub may know the table's new name."""
+    """Test that a removed table keeps its URN, because DataHub may know the table's new name."""
     old = TableId("file", "old.csv")
     assert columns_of(written(dataset_urn(old)), warn) == (pair_of(ColumnId(old, "carrier"), CODE),)
     assert [title for title, *_ in warnings] == ["Decision about an unknown table"]

@@ -24,7 +24,7 @@ EMIT = {"glossary_terms": True}
 
 
 def refer(referring: str, referenced: str = "airports.csv.faa") -> Join:
-    """Make a join of a column that refers to a key."""
+    """Make a join whose column `referring` refers to the key `referenced`."""
     key = column(referenced)
     return replace(join_of(pair_of(column(referring), key)), referenced=key)
 

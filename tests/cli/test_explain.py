@@ -1,4 +1,4 @@
-"""`hyperjoin explain`, run as users run it, with a recipe and with a server."""
+"""Test `hyperjoin explain`, run as users run it: with a recipe, a folder or a server."""
 
 import json
 from collections.abc import Iterator

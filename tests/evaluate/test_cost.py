@@ -1,4 +1,4 @@
-"""Test the measured run time and memory of a block."""
+"""Test the measured run time and peak memory of a `with` block."""
 
 import subprocess
 import sys

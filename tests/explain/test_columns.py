@@ -1,4 +1,4 @@
-"""Test that a column is found by its name, and that a reason is given if it is no key column."""
+"""Test that a column is found by name, and that the reason is given if it is not a key column."""
 
 from dataclasses import replace
 

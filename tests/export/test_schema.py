@@ -14,7 +14,7 @@ def build(joins: list[CatalogJoin], declared: DeclaredColumns | None = None) -> 
 
 
 def moved(join: CatalogJoin, left: TableId, right: TableId) -> CatalogJoin:
-    """Return the join between two other tables, with the same column names."""
+    """Move a join to two other tables, whose columns have the same names."""
     pairs = tuple((ColumnId(left, a.path), ColumnId(right, b.path)) for a, b in join.pairs)
     return replace(join, pairs=pairs, referenced=pairs[0][1])
 

@@ -72,7 +72,7 @@ class _Answer:
 
 @dataclass
 class BadNetwork:
-    """A proxy on a free port."""
+    """A proxy that passes requests on to a server, with the faults that `weather` describes."""
 
     to: str
     weather: Weather = FAIR
@@ -132,7 +132,7 @@ class BadNetwork:
 
 
 def _writes(method: str, path: str) -> bool:
-    """Return whether a request only writes.
+    """Return whether a request writes data and reads none.
 
     The answer to such a request contains little data.
     """

@@ -1,4 +1,4 @@
-"""Run against a server with every kind of fault, and afterwards without faults."""
+"""Run pipelines against a server with every kind of fault, and afterwards without faults."""
 
 import logging
 import random

@@ -282,7 +282,7 @@ def _leftovers(run: Run) -> str:
 
 
 def _spoiled_keeping(before: dict[str, bytes], kept: Path) -> str:
-    """Describe what is wrong with a store and a model.
+    """Describe any damage to the kept store and model; empty if they are intact.
 
     Unchanged files and complete new ones are both right.
     """

@@ -1,4 +1,4 @@
-"""Run tries in a separate process, so that a crash or a hang ends only that process."""
+"""Carry out an attack in a separate process, so that a crash or a hang ends only that process."""
 
 import multiprocessing
 import random

@@ -27,7 +27,7 @@ _WHOLE_RUN_S = 600
 
 
 def seeded(*parts: object) -> random.Random:
-    """Return a random generator with a fixed seed.
+    """Return a random generator whose seed is built from the given parts.
 
     It draws the same numbers in all Python versions.
     """

@@ -28,7 +28,7 @@ class Faults:
     """The failures and wrong answers that the next requests get."""
 
     def __init__(self) -> None:
-        """Start with an empty list."""
+        """Start without any faults."""
         self._lock = threading.Lock()
         self._due: list[_Fault] = []
 

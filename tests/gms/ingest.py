@@ -59,7 +59,7 @@ class Ingestion:
     """The part of the server through which all writes go."""
 
     def __init__(self, store: Store, registry: Registry, *, modern: bool) -> None:
-        """Start with empty logs."""
+        """Start with empty logs of writes and rejections."""
         self._store, self._registry, self._modern = store, registry, modern
         self._lock = threading.Lock()
         self.writes: list[Write] = []

@@ -24,7 +24,7 @@ class Stored:
 
 
 class Store:
-    """All entities.
+    """The entities that the double of DataHub's server holds, with aspects and time series.
 
     Code that reads and then writes must hold the lock meanwhile.
     """

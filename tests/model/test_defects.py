@@ -99,7 +99,7 @@ class Largest(TorchDispatchMode):
 
 
 def wide_graph(columns: int, tables: int) -> Batch:
-    """Make tables of a few columns.
+    """Make the network's input for many tables of a few columns each.
 
     The first table joins the second, the third the fourth, and so on.
     """

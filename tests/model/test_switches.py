@@ -44,7 +44,7 @@ def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def renamed(make_lake: MakeLake, airline_tables: Tables) -> Lake:
-    """Make the same tables with other table and column names."""
+    """Make the airline tables with other table and column names."""
     return make_lake(
         {
             f"sheet{t}": {f"field{c}": cells for c, cells in enumerate(columns.values())}

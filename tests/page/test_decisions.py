@@ -1,4 +1,4 @@
-"""The page shows people's decisions, takes further ones, and downloads them for the next run."""
+"""Test that the page shows decisions, takes new ones and saves them in a file for the next run."""
 
 import json
 import re
@@ -131,7 +131,7 @@ addEventListener("load", () => {
 
 
 def browse(page: str, path: Path, steps: str, stored: str = "{}") -> dict[str, Any]:
-    """Open a page in a browser that kept earlier decisions, and return what the steps saw."""
+    """Run `steps` on a page in a browser with `stored` decisions, and return what they recorded."""
     assert CHROMIUM
     keep = f"localStorage.setItem(`hyperjoin decisions ${{location.pathname}}`, {stored!r});"
     driven = page.replace("<body>", f"<body><script>{keep}</script>")

@@ -1,4 +1,4 @@
-"""Test which values the page shows, and of which columns it shows none."""
+"""Test which values the page shows, and for which columns it shows no values."""
 
 import stat
 from dataclasses import replace

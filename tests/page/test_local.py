@@ -1,4 +1,4 @@
-"""Test that decisions on a page of this machine are written to the file at once."""
+"""Test that each decision on a local page is written to the file of decisions immediately."""
 
 import json
 import re

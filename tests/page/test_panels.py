@@ -167,7 +167,7 @@ def test_values_of_both_columns_are_shown(browser: Tab, page: Path) -> None:
 
 
 def exported(tab: Tab, name: str) -> str:
-    """Return the file that the page writes; empty if it writes none."""
+    """Click an export button, and return the content of the file; empty if the page saves none."""
     tab.run(
         "globalThis.saved = null; URL.createObjectURL = (blob) => {"
         "  blob.text().then((text) => { saved = text; }); return 'data:,'; };"

@@ -1,4 +1,4 @@
-"""Test in a real browser that people can decide on the page in DataHub's Preview tab."""
+"""Test in a real browser that people can accept or reject joins in DataHub's Preview tab."""
 
 from contextlib import AbstractContextManager
 from functools import partial

@@ -35,7 +35,7 @@ class DataHubBrowser(Browser):
             self.go_as(token)
 
     def go_as(self, token: str) -> None:
-        """Replace the cookies by those of a person."""
+        """Replace the browser's cookies with those of the person who has the token."""
         self.client.headers["Cookie"] = f"theme=dark; {self._frontend.cookie(token)}"
 
 

@@ -49,7 +49,7 @@ class _DeadlyFile(File):
     """A file whose reader ends at once without an error, as after a crash."""
 
     def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
-        """End the process that unpickles the table.
+        """Return a call that ends the process in which the table is unpickled.
 
         A real crash in a library would disappear with the library's next release.
         """

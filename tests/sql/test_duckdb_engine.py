@@ -1,4 +1,4 @@
-"""Test SQL on files in DuckDB, and run it again as people do."""
+"""Test the SQL that DuckDB runs on files, and run it again in a separate DuckDB as people would."""
 
 import gzip
 import shutil

@@ -41,7 +41,7 @@ def texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def named_in_guide(text: str, table: TableId) -> Named:
-    """Return the joins of a table's document, or of an excerpt of it.
+    """Return the pairs of columns that a table's document, or an excerpt of it, lists as joins.
 
     Args:
         text: The text; a line that an excerpt cuts off before the columns end does not count.
@@ -60,7 +60,7 @@ def named_in_guide(text: str, table: TableId) -> Named:
 
 
 def named_in_property(text: str, table: TableId) -> Named:
-    """Return the join of an entry of the property *Suggested joins*.
+    """Return the join that an entry of the property *Suggested joins* names.
 
     Args:
         text: The entry.

@@ -50,7 +50,7 @@ def read_references(file: Path) -> list[_Pair]:
 
 
 def read_known_joins(file: Path) -> list[_Pair]:
-    """Read the list of known joins of the quick start, written before any output was seen.
+    """Read the quick start's known joins, which were listed before any output was seen.
 
     Args:
         file: The list, `tests/known_joins.csv`.

@@ -69,7 +69,7 @@ async def read_document(talk: Conversation, question: Question) -> None:
 
 
 async def read_queries(talk: Conversation, question: Question) -> None:
-    """Search the dataset by its name, then get its Highlighted Queries."""
+    """Search for the dataset by its name, then get its Highlighted Queries."""
     if urn := await _search(talk, question):
         found = await talk.ask("get_dataset_queries", urn=urn, source="MANUAL", count=_QUERIES)
         for text in texts(found):

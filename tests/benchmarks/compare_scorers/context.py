@@ -1,4 +1,4 @@
-"""Describe the context of candidate pairs by numbers that trees can read.
+"""Compute features that describe the context of candidate pairs, for gradient-boosted trees.
 
 The pair network learns from messages what a pair's context tells. These features say by hand what
 one would look for: mutual ranks, competitors, joins of the two tables' other columns, and common
@@ -95,7 +95,7 @@ def _total(values: _Values, group: _Group) -> _Values:
 
 
 def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
-    """For each pair, return the best value among pairs of other columns of the same two tables."""
+    """For each pair, return the best value of its tables' pairs that share no column with it."""
     best = np.full(len(graph.left), _NONE)
     for rank in reversed(range(_LISTED)):
         other, exists = between.at(rank)
@@ -149,7 +149,7 @@ def _competition(graph: PairGraph, end: _Group) -> list[_Values]:
 
 
 def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
-    """Compare each pair with `reverse`, the same pair the other way round; -1 if no candidate."""
+    """Compare each pair with its reversed pair; `reverse` is -1 where that is no candidate."""
     evidence = log_odds(graph.by_evidence)
     rank = _Grouped.of(evidence, graph.left).rank
     back = np.where(reverse >= 0, rank[reverse], rank.max(initial=0) + 1)

@@ -64,7 +64,7 @@ class School:
 
     @cached_property
     def validation(self) -> Sequence[LabelledPairs]:
-        """The lakes on which the best epoch and the share of the corrections are chosen."""
+        """The lakes on which the best epoch and the share of each correction to add are chosen."""
         return self.read("validation")
 
 
@@ -179,7 +179,7 @@ def _correct_by_trees(
 
 
 def _choose_share(correct: Correct, lakes: Sequence[LabelledPairs]) -> tuple[float, float]:
-    """Return the share of the corrections that ranks best, and its mean average precision."""
+    """Choose the share of each correction to add; return it and its mean average precision."""
     corrected = [(lake, lake.ranked, correct(lake)) for lake in lakes]
     precision = {
         share: float(

@@ -50,12 +50,12 @@ class Measured:
 
     @property
     def values(self) -> Float[np.ndarray, "metric query"]:
-        """The means over the seeds."""
+        """The metrics of each query column, averaged over the seeds."""
         return self.by_seed.mean(axis=0)
 
     @property
     def spread(self) -> float:
-        """Greatest minus least mean average precision over the seeds."""
+        """The range of the mean average precision over the seeds: the greatest minus the least."""
         return float(np.ptp(self.by_seed[:, 0].mean(axis=1)))
 
 

@@ -54,7 +54,7 @@ def _set_scale(network: Trainable, lakes: Sequence[LabelledPairs], seed: int) ->
 def score(
     lake: LabelledPairs, corrections: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " asked"]:
-    """Score the pairs of the query columns.
+    """Compute the corrected scores of the pairs of the query columns.
 
     Args:
         lake: The pairs.

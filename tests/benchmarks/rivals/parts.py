@@ -19,7 +19,7 @@ _ANCHOR, _LEFT = (0.6, 1.0), (0.8, 1.0)
 
 
 def ranked_parts(cells: int, random: np.random.Generator) -> Float32[np.ndarray, "part cell"]:
-    """Draw an anchor, and parts of the same column that join with it.
+    """Draw masks of a column's cells: an anchor, and parts that overlap with the anchor.
 
     Args:
         cells: Number of cells, at least `FEWEST`.

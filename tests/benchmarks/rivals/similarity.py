@@ -169,7 +169,7 @@ def token_similarity(shares: sparse.csr_array, part: slice) -> Similarity:
 
 
 def _nearest(similarity: Similarity) -> sparse.csr_array:
-    """Give equal weights to the nearest columns of each row.
+    """Build a matrix that gives equal weights to the most similar columns in each row.
 
     Among equally near columns, the first in the lake are taken.
 

@@ -1,4 +1,4 @@
-"""Split tables into pairs that join, the training data of OmniMatch.
+"""Split tables into pairs that join, as OmniMatch does to make its training data.
 
 OmniMatch (Koutras et al.: OmniMatch: Joinability Discovery in Data Products, VLDB 2025) splits a
 table in two. Some columns go to both halves, either the most diverse or random ones; the others are

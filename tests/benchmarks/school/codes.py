@@ -38,7 +38,7 @@ _GROUPED = 0.3
 
 @dataclass(frozen=True)
 class _System:
-    """The things of one public table, with their codes and names."""
+    """The things that one public table lists, with their codes and names."""
 
     database: str
     name: str
@@ -161,7 +161,7 @@ def _forms(
 def _tables(
     system: _System, number: int, random: Random
 ) -> Iterator[tuple[str, pd.DataFrame, list[tuple[str, str, dict[int, str]]]]]:
-    """Yield the tables about one set of things.
+    """Yield the name, the rows and the identifying columns of each table about a system's things.
 
     Facts and lists hold one code or name of each thing, and crosswalks hold two.
     """

@@ -118,7 +118,7 @@ def _domain(
 
 
 def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set[ColumnName]]:
-    """Merge domains of different databases with mostly equal values.
+    """Merge domains that have mostly equal values and belong to different databases.
 
     The columns of domains that overlap less are returned as doubtful.
     """

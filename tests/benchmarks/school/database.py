@@ -42,7 +42,7 @@ class Database:
         """Return the distinct values of a column, except the empty text."""
         return frozenset(self.tables[column.table][column.column]) - {""}
 
-    def keep_columns(self) -> "Database":
+    def without_dangling_references(self) -> "Database":
         """Return the database without references from missing columns."""
         kept = tuple(one for one in self.references if self.has(one.origin))
         return replace(self, references=kept)

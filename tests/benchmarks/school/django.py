@@ -48,7 +48,9 @@ def read_django(repository: Repository, patterns: str) -> Database:
         read, declared = _read_model(label, pd.DataFrame(found), models, known)
         tables |= read
         references += declared
-    return Database(repository.source, tables, tuple(sorted(set(references)))).keep_columns()
+    return Database(
+        repository.source, tables, tuple(sorted(set(references)))
+    ).without_dangling_references()
 
 
 def _read_model(
@@ -111,9 +113,9 @@ def _target(call: ast.Call, own: str) -> str:
 def _declared(
     name: str, models: dict[str, _Model]
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Return the fields of a model that refer to other models, including inherited ones.
+    """Return a model's foreign keys, many-to-many fields and base classes.
 
-    The base classes are returned, too.
+    Inherited ones are included.
     """
     keys: dict[str, str] = {}
     lists: dict[str, str] = {}

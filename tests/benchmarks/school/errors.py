@@ -13,11 +13,11 @@ from datahub_hyperjoin.evaluate.errors import EvaluationError
 
 
 class SourceError(EvaluationError, ValueError):
-    """A source of the list cannot be used."""
+    """A source on the list of sources cannot be used."""
 
     @classmethod
     def unknown_value(cls, source: str, key: str, value: str, known: str) -> Self:
-        """A row of the list has an unknown value for a key."""
+        """A row in the list of sources has an unknown value for a key."""
         return cls(f"{source}: {key} is {value!r}. Use one of: {known}")
 
     @classmethod
@@ -35,7 +35,7 @@ class SourceError(EvaluationError, ValueError):
 
     @classmethod
     def too_few(cls, kind: str) -> Self:
-        """No table of the sources suits a lake of the requested kind."""
+        """The sources yield no joins for a lake of the requested kind."""
         return cls(f"no lake of {kind} can be made of the sources. Add more of them to the list")
 
 

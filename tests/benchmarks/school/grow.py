@@ -74,7 +74,7 @@ def _new_keys(
 
 
 def _step(old: list[str]) -> int:
-    """Return the typical difference of consecutive numeric keys, or zero for other keys."""
+    """Return the typical difference between consecutive numeric keys, or zero for other keys."""
     if len(old) < 2 or not all(value.isdecimal() for value in old):
         return 0
     return max(1, int(np.median(np.diff([int(value) for value in old]))))

@@ -104,5 +104,5 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """Add numbers to mapping values that repeat, without regard to case."""
+    """Make the values of a mapping distinct, ignoring case, by adding numbers to repeated ones."""
     return dict(zip(names, distinct(names.values()), strict=True))

@@ -108,7 +108,7 @@ def _draw_bases(
 
 
 def _grouped(drawn: Iterator[tuple[str, str, pd.DataFrame, list[str]]]) -> list[_Base]:
-    """Group key columns with mostly equal values, and drop the doubtful ones."""
+    """Group key columns that share most of their values; drop columns that share only some."""
     bases = list(drawn)
     keys = [(at, key) for at, (_, _, _, names) in enumerate(bases) for key in names]
     values = {(at, key): frozenset(bases[at][2][key]) - {""} for at, key in keys}

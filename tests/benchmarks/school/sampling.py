@@ -41,7 +41,7 @@ def sample(database: Database, rows: int, random: Random) -> Database:
         for name, frame in sorted(database.tables.items())
         if len(kept[name]) >= _FEWEST
     }
-    return replace(database, tables=tables).keep_columns()
+    return replace(database, tables=tables).without_dangling_references()
 
 
 def _add_referenced(database: Database, kept: dict[str, set[int]], most: int) -> None:

@@ -51,7 +51,7 @@ def read_connection(name: str, connection: sqlite3.Connection) -> Database:
         for table in names
         for one in _references(connection, table)
     ]
-    return Database(name, tables, tuple(sorted(set(declared)))).keep_columns()
+    return Database(name, tables, tuple(sorted(set(declared)))).without_dangling_references()
 
 
 def _read_rows(connection: sqlite3.Connection, table: str) -> pd.DataFrame:

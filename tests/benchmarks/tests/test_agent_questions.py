@@ -103,7 +103,7 @@ def test_only_answers_within_the_limits_count() -> None:
         return Outcome(question, "document", calls, tokens, arrived=arrived, published=True)
 
     outcomes = [outcome(2, 4_000), outcome(3, 10), outcome(1, 4_001), outcome(1, 1, arrived=False)]
-    assert [each.counts for each in outcomes] == [True, False, False, False]
+    assert [each.is_counted for each in outcomes] == [True, False, False, False]
     row = describe_outcomes(outcomes).splitlines()[-1].split("  ")
     assert [cell.strip() for cell in row if cell.strip()][:4] == [
         "document",

@@ -1,4 +1,4 @@
-"""Test the counts of answers by kind on a lake of four answers."""
+"""Test that answers are counted by kind, on a lake with four known answers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test the generated lakes and the scores of the benchmark of composite references."""
+"""Test the lakes that the composite-key benchmark generates, and how it scores references."""
 
 from pathlib import Path
 

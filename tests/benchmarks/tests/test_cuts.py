@@ -1,4 +1,4 @@
-"""Test lakes that are reduced to a number of tables."""
+"""Test that lakes can be reduced to a given number of tables."""
 
 import re
 from dataclasses import replace

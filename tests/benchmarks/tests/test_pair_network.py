@@ -1,4 +1,4 @@
-"""Test that the pair network learns, and that messages tell it what a pair alone does not show."""
+"""Test that the pair network learns, and that message passing adds what a pair alone lacks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test that a lake without answers keeps one query column of each group of joining columns."""
+"""Test that one query column of each group of joining columns is kept, and the rest removed."""
 
 from pathlib import Path
 

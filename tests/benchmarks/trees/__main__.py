@@ -47,7 +47,7 @@ def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
 
 
 def _files(folder: Path, cache: Path) -> dict[Guise, Path]:
-    """Return the files for a lake's examples, with its names and without them.
+    """Return the files of a lake's training examples: one with the lake's names, one without them.
 
     Lakes whose names are uninformative have only the first file.
     """
@@ -63,7 +63,7 @@ def _has_names(folder: Path) -> bool:
 
 
 def _name_examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
-    """For each lake with informative names, yield its training examples without values."""
+    """For each lake with informative names, yield training examples made without its values."""
     files = {
         folder: {known: guise_file(folder, cache, known) for known in Known}
         for folder in filter(_has_names, folders)
@@ -78,7 +78,7 @@ def _name_examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
 
 
 def lakes_of(folder: Path) -> list[Path]:
-    """List the lakes of a split to learn from, without those that are too large or have no rows.
+    """List the lakes of a split, except those with too many tables or without rows.
 
     Args:
         folder: The folder of the split.
@@ -101,7 +101,7 @@ def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Path]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train the trees, compare them with the noisy-or on validation lakes, and write them."""
+    """Train and write the trees, and compare them with the noisy-or on validation lakes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=__doc__)
     parser.add_argument("school", type=Path, help="folder with the lakes of `benchmarks.school`")
     parser.add_argument("--names", action="store_true", help="train those that read no values")

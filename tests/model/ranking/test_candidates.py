@@ -1,4 +1,4 @@
-"""Test that each source adds a fixed number of candidates, even if no other source adds them."""
+"""Test that each source adds a fixed number of candidates, even if no other source finds them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +80,7 @@ def hash_of(table: str) -> int:
     return int.from_bytes(table.encode(), "big") ** 5
 
 
-def find_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
+def count_found_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
     """Count the targets among the candidates.
 
     Targets are similar to the query according to one source alone.
@@ -179,12 +179,12 @@ def test_the_columns_that_a_column_is_related_to_are_candidates(
 def test_a_pair_is_a_candidate_by_one_source_alone(
     source: str, make_lake: MakeLake, know: Know
 ) -> None:
-    assert find_targets(source, 1, make_lake, know) == 1
-    assert find_targets("none", 1, make_lake, know) == 0
+    assert count_found_targets(source, 1, make_lake, know) == 1
+    assert count_found_targets("none", 1, make_lake, know) == 0
 
 
 @pytest.mark.parametrize(("source", "taken"), TAKEN.items())
 def test_a_source_adds_a_fixed_number_of_candidates(
     source: str, taken: int, make_lake: MakeLake, know: Know
 ) -> None:
-    assert find_targets(source, COUNT + 2, make_lake, know) == taken
+    assert count_found_targets(source, COUNT + 2, make_lake, know) == taken

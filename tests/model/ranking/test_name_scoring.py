@@ -45,7 +45,7 @@ def index() -> LakeIndex:
 
 @pytest.fixture(scope="module")
 def headers() -> LakeIndex:
-    """Index the same lake without values, from the names and types of its columns."""
+    """Index the lake of `TABLES` without values, from the names and types of its columns."""
     described = []
     for name, columns in TABLES.items():
         table = TableId("file", name)

@@ -1,4 +1,4 @@
-"""Test which key each column refers to, in lakes where people would know it at once."""
+"""Test which key each column refers to, in lakes where the answer is obvious to a person."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def test_a_bridge_table_refers_to_both_sides() -> None:
 
 
 def test_a_column_named_after_one_table_does_not_refer_to_another_one() -> None:
-    """The users' key holds other numbers than the visits, and that of the labels happens to fit."""
+    """By chance, the key of `labels` holds the values of `user_id`; the key of `users` does not."""
     visits = {"id": numbers(1, 201), "user_id": draw(numbers(7001, 7041), 200)}
     labels = {"id": numbers(7001, 7101), "text": [f"t{n}" for n in range(100)]}
     tables: Tables = {"visits": visits, "labels": labels, **things(20)}

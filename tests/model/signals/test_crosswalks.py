@@ -129,7 +129,7 @@ def test_pairs_equal_those_of_a_search_over_all_columns(make_lake: MakeLake) -> 
 
 
 def search(lake: Lake, overlap: ValueOverlap) -> dict[tuple[int, int], float]:
-    """Find the pairs through crosswalks by trying all combinations of four columns."""
+    """Find the pairs that join through crosswalks, by trying all combinations of four columns."""
 
     def of(values: np.ndarray, left: int, right: int) -> float:
         return float(overlap.look_up(values, np.array([left]), np.array([right]))[0])

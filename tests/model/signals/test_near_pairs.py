@@ -1,4 +1,4 @@
-"""Test which pairs of columns names and folders suggest."""
+"""Test which pairs of columns are suggested by names and folders."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ UNIQUE, REPEATED = ["1", "2", "3"], ["1", "1", "2"]
 
 
 def near(lake: Lake, *chosen: str) -> set[tuple[str, str]]:
-    """Return the pairs of the chosen columns; of all columns if none is chosen."""
+    """Return the near pairs of the chosen columns, or of all columns if none is chosen."""
     names = [f"{column.table.name}.{column.path}" for column in lake.ids]
     mask = np.array([not chosen or name in chosen for name in names])
     return {

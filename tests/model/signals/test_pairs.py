@@ -1,4 +1,4 @@
-"""Test the storage of pairs against dicts."""
+"""Test that stored pairs are found as they are in plain Python collections."""
 
 import numpy as np
 from hypothesis import given

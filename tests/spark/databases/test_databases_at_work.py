@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Create a read-only user whose name tells the connections of a run from all others."""
+    """Create a read-only user, by whose name the connections of a run can be recognised."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(

@@ -1,4 +1,4 @@
-"""Test that the keys which real databases declare are read."""
+"""Test that keys declared in real databases are read."""
 
 from collections.abc import Iterator
 from pathlib import Path

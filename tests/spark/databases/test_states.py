@@ -1,4 +1,4 @@
-"""Test the states of tables in real databases, by which changes are recognised."""
+"""Test with real databases that a table's state reveals changes, or is empty if unreliable."""
 
 import logging
 import sqlite3

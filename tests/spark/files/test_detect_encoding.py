@@ -1,4 +1,4 @@
-"""Test that lists of countries and cities in older encodings are read right."""
+"""Test that lists of countries and cities in older encodings are read correctly."""
 
 import gettext
 import io

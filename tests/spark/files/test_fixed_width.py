@@ -1,4 +1,4 @@
-"""Test that text with columns of fixed widths is read, by the schema beside it."""
+"""Test that fixed-width text files are read according to the schema files next to them."""
 
 import gzip
 from pathlib import Path

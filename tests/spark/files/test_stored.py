@@ -1,4 +1,7 @@
-"""Test that stored files are read like local ones, but only the requested columns of Parquet."""
+"""Test that files of object stores are read like local files.
+
+Of a Parquet file, only the requested columns are read.
+"""
 
 import bz2
 import gzip

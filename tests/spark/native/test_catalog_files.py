@@ -54,13 +54,13 @@ def by_spark(table: Table) -> Table:
 
 
 def profiles_of(spark: SparkSession, table: Table) -> tuple[TableProfile, TableProfile]:
-    """Return two profiles of a table: that of a run, and that of Spark's own readers."""
+    """Return two profiles of a table: as a run reads it, and as Spark's own readers read it."""
     [found], [expected] = (profile_lake(spark, [one], CONFIG) for one in (table, by_spark(table)))
     return found, replace(expected, table=found.table)
 
 
 def check(spark: SparkSession, name: str) -> TableProfile:
-    """Check that a table is read from its files as Spark reads it."""
+    """Check that reading a table's files directly gives the same results as Spark's readers."""
     table = scan(spark)[name]
     assert is_located(table)
     found, expected = profiles_of(spark, table)

@@ -1,4 +1,4 @@
-"""Tests of files of remote file systems that Spark lists and fetches."""
+"""Test that an interrupt while Spark fetches remote files is raised as `KeyboardInterrupt`."""
 
 from typing import cast
 from unittest.mock import Mock
@@ -14,13 +14,13 @@ def test_an_interrupt_while_files_are_fetched_ends_in_the_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupt() -> None:
-        """Fail like PySpark, which replaces an interrupt by the failure of the cancelled job."""
+        """Fail like PySpark, which turns an interrupt into the failure of the cancelled job."""
         try:
             raise KeyboardInterrupt
         finally:
             message = "[SPARK_JOB_CANCELLED]"
             raise PySparkException(message)
 
-    monkeypatch.setattr(remote, "copy_files", lambda *_: Mock(toArrow=interrupt))
+    monkeypatch.setattr(remote, "read_binary_files", lambda *_: Mock(toArrow=interrupt))
     with pytest.raises(KeyboardInterrupt):
         remote.fetch_files(cast("SparkSession", None), ["s3a://lake/orders/_delta_log/0.json"])

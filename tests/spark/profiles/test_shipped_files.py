@@ -32,7 +32,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Lake:
-    """A folder under its local and its remote name."""
+    """A folder, with its local path and its URI in a remote file system."""
 
     near: Path
     far: str

@@ -1,4 +1,4 @@
-"""Test that renaming or emptying a lake does not change its joins."""
+"""Test that a lake keeps its joins if names change, columns are shuffled or values are removed."""
 
 import pandas as pd
 import pytest
@@ -34,7 +34,7 @@ def test_a_guise_keeps_the_truth(guise: Guise, lake: SchoolLake) -> None:
 
 
 def shared(lake: SchoolLake) -> list[tuple[str, int]]:
-    """Return the kind and the number of shared values of each join."""
+    """Return the kind of each join, and the number of values that its two columns share."""
 
     def values(column: ColumnName) -> frozenset[str]:
         return frozenset(lake.tables[column.table][column.column])

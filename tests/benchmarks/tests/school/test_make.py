@@ -1,4 +1,4 @@
-"""Test lakes of pieces, lakes of codes, and the whole school of lakes."""
+"""Test the joins of lakes of table pieces and of codes, and that the lakes are reproducible."""
 
 import csv
 import io

@@ -62,7 +62,7 @@ def test_the_list_has_licences_and_disjoint_splits() -> None:
 
 @pytest.fixture
 def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make git clone from a local folder instead of GitHub."""
+    """Redirect git from GitHub to a local folder, and return this folder."""
     folder = tmp_path / "github"
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{folder}/.insteadOf")
