@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, note_crosswalk
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.pair_evidence import measure_pairs
@@ -118,7 +118,7 @@ def choose_evidence(
     for bridge, evidence in bridged.items():
         own = chosen.get(bridge.pair) if bridge.pair in accepted else None
         if own and not own.compared_as and _reaches_more(evidence, own):
-            chosen[bridge.pair] = as_compared(bridge, evidence)
+            chosen[bridge.pair] = note_crosswalk(bridge, evidence)
     return chosen
 
 

@@ -103,7 +103,7 @@ class CrosswalkJoin:
             left=bridge.left,
             right=bridge.right,
             joinability=self.joinability,
-            evidence=as_compared(bridge, self.evidence),
+            evidence=note_crosswalk(bridge, self.evidence),
             via=(bridge.left_via, bridge.right_via),
         )
 
@@ -138,7 +138,7 @@ def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> It
             yield crosswalk.as_join
 
 
-def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
+def note_crosswalk(bridge: Bridge, evidence: Evidence) -> Evidence:
     """Return a copy of the evidence, marked with the crosswalk through which values were compared.
 
     Args:
@@ -159,7 +159,7 @@ def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
     ...     left_fan_out=1.0,
     ...     right_fan_out=1.0,
     ... )
-    >>> as_compared(Bridge(*ends), evidence).compared_as
+    >>> note_crosswalk(Bridge(*ends), evidence).compared_as
     'values through items.csv'
     """
     return replace(evidence, compared_as=f"{_THROUGH}{bridge.crosswalk}")

@@ -15,7 +15,7 @@
     │  └─ FolderInUseError
     └─ StoredFileError       a file that an earlier run kept cannot be used
        ├─ DamagedFileError
-       └─ UnsealedFileError
+       └─ NoChecksumError
 
 An error that one folder raises is in the `errors` module of that folder. Every error is created by
 a named constructor, which writes the message. A message ends with an instruction that fixes the
@@ -191,7 +191,7 @@ class DamagedFileError(StoredFileError, ValueError):
         return cls(f"{path!r} is damaged: its checksum does not match its content. Delete it")
 
 
-class UnsealedFileError(StoredFileError, ValueError):
+class NoChecksumError(StoredFileError, ValueError):
     """A stored file has no checksum.
 
     Another version of the package, or another program, wrote it.

@@ -241,7 +241,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return catalog
 
     def _read_decisions(self) -> tuple[WrittenDecision, ...]:
-        """Read the decisions file that the recipe names, and warn if it does not exist."""
+        """Read the file of decisions that the recipe names, and warn if it does not exist."""
         path = self.config.decisions
         if path is None:
             return ()

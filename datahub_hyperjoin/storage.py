@@ -2,7 +2,7 @@
 
 A file is written in a temporary folder beside it and renamed when it is complete. A killed run
 leaves its temporary folder behind, which blocks nobody; the next run that has the folder for itself
-deletes it. A seal is a checksum at the end of a file: a sealed file is read as it was written, or
+deletes it. A file with a checksum at its end is read as it was written, or
 not at all.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
+from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, NoChecksumError
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ LOCK = ".lock"
 _UNFINISHED = ".unfinished-"
 # Safetensors names its own temporary files in the second way.
 _LEFTOVER = re.compile(rf"{re.escape(_UNFINISHED)}\w+|\.tmp\w{{6}}")
-_SEAL = b"hyperjoin-sha256"
-_SEAL_SIZE = len(_SEAL) + hashlib.sha256().digest_size
+_MARK = b"hyperjoin-sha256"
+_TRAILER_SIZE = len(_MARK) + hashlib.sha256().digest_size
 _BLOCK = 1 << 20
 
 
@@ -126,7 +126,7 @@ def checksum(path: Path) -> str:
 
 
 @contextmanager
-def replacing_sealed(path: Path) -> Iterator[Path]:
+def replacing_with_checksum(path: Path) -> Iterator[Path]:
     """Let a `with` block write a new file, then add a checksum and replace the old file.
 
     Args:
@@ -136,24 +136,24 @@ def replacing_sealed(path: Path) -> Iterator[Path]:
         The path to write to.
 
     Raises:
-        UnsealedFileError: The file has no seal, so it may be someone else's. It stays as it is.
+        NoChecksumError: The file has no checksum, so it may be someone else's. It stays as it is.
     """
-    if path.exists() and path.stat().st_size and not _is_sealed(path):
-        raise UnsealedFileError.at(str(path))
+    if path.exists() and path.stat().st_size and not _has_checksum(path):
+        raise NoChecksumError.at(str(path))
     with replacing(path) as unfinished:
         yield unfinished
         digest = bytes.fromhex(checksum(unfinished))
         with unfinished.open("ab") as file:
-            file.write(_SEAL + digest)
+            file.write(_MARK + digest)
 
 
-def _is_sealed(path: Path) -> bool:
+def _has_checksum(path: Path) -> bool:
     with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - _SEAL_SIZE, 0))
-        return file.read(len(_SEAL)) == _SEAL
+        file.seek(max(path.stat().st_size - _TRAILER_SIZE, 0))
+        return file.read(len(_MARK)) == _MARK
 
 
-def read_sealed(path: Path) -> memoryview:
+def read_checked(path: Path) -> memoryview:
     """Verify the checksum at the end of a file, and return the content before it.
 
     Args:
@@ -163,17 +163,17 @@ def read_sealed(path: Path) -> memoryview:
         The content, which is mapped into memory.
 
     Raises:
-        DamagedFileError: The content is not what was sealed.
-        UnsealedFileError: The file has no seal.
+        DamagedFileError: The content does not match the checksum.
+        NoChecksumError: The file has no checksum.
     """
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise DamagedFileError.at(str(path))
         content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    end = max(len(content) - _SEAL_SIZE, 0)
-    digest = end + len(_SEAL)
-    if content[end:digest] != _SEAL:
-        raise UnsealedFileError.at(str(path))
+    end = max(len(content) - _TRAILER_SIZE, 0)
+    digest = end + len(_MARK)
+    if content[end:digest] != _MARK:
+        raise NoChecksumError.at(str(path))
     if hashlib.sha256(content[:end]).digest() != content[digest:]:
         raise DamagedFileError.at(str(path))
     return content[:end]

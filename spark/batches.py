@@ -29,7 +29,7 @@ _LONG = f"values longer than {_LONGEST} characters, which were cut"
 _FAR = "dates and times thousands of years away, which count as missing"
 
 
-def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
+def merge_batches(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
     """Merge small batches into larger ones, because every batch has a fixed cost.
 
     Args:

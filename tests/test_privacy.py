@@ -14,7 +14,7 @@ from datahub.ingestion.run.pipeline import Pipeline
 
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.storage import read_sealed
+from datahub_hyperjoin.storage import read_checked
 from endpoint import Endpoint
 from lake import codes, write_table
 
@@ -82,7 +82,7 @@ def content(folder: Path) -> bytes:
     texts = [file.read_bytes() for file in folder.glob("joins.*")]
     for file in (folder / "kept").rglob("*"):
         if file.suffix == ".parquet":
-            rows = pq.read_table(pa.BufferReader(read_sealed(file))).to_pylist()
+            rows = pq.read_table(pa.BufferReader(read_checked(file))).to_pylist()
             texts.append(repr(rows).encode())
         elif file.is_file():
             texts.append(file.read_bytes())

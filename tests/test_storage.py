@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
+from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, NoChecksumError
 from datahub_hyperjoin.storage import (
     checksum,
     locking,
-    read_sealed,
+    read_checked,
     replacing,
-    replacing_sealed,
+    replacing_with_checksum,
 )
 
 SIZE = 1 << 20
 WRITER = """
 import sys
 from pathlib import Path
-from datahub_hyperjoin.storage import replacing_sealed
+from datahub_hyperjoin.storage import replacing_with_checksum
 
 for _ in range(40):
-    with replacing_sealed(Path(sys.argv[1])) as unfinished:
+    with replacing_with_checksum(Path(sys.argv[1])) as unfinished:
         unfinished.write_bytes(bytes([int(sys.argv[2])]) * (1 << 20))
 """
 HOLDER = """
@@ -57,7 +57,7 @@ def test_several_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         contents = set()
         while any(writer.poll() is None for writer in writers):
             if file.exists():
-                content = bytes(read_sealed(file))
+                content = bytes(read_checked(file))
                 assert content == content[:1] * SIZE
                 contents.add(content[0])
     assert contents <= {1, 2, 3}
@@ -119,32 +119,34 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("data", b"old")]
 
 
-def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
+def test_every_changed_byte_of_a_file_with_a_checksum_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "data"
-    with replacing_sealed(file) as unfinished:
+    with replacing_with_checksum(file) as unfinished:
         unfinished.write_bytes(b"some content")
         plain = checksum(unfinished)
-    sealed = file.read_bytes()
-    assert bytes(read_sealed(file)) == b"some content"
-    assert sealed.endswith(bytes.fromhex(plain))
-    for position in range(len(sealed)):
-        file.write_bytes(sealed[:position] + bytes([sealed[position] ^ 1]) + sealed[position + 1 :])
-        with pytest.raises((DamagedFileError, UnsealedFileError), match=r"data' .*elete it$"):
-            read_sealed(file)
-    for size in range(len(sealed)):
-        file.write_bytes(sealed[:size])
-        with pytest.raises((DamagedFileError, UnsealedFileError), match=r"data' .*elete it$"):
-            read_sealed(file)
+    content = file.read_bytes()
+    assert bytes(read_checked(file)) == b"some content"
+    assert content.endswith(bytes.fromhex(plain))
+    for position in range(len(content)):
+        file.write_bytes(
+            content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+        )
+        with pytest.raises((DamagedFileError, NoChecksumError), match=r"data' .*elete it$"):
+            read_checked(file)
+    for size in range(len(content)):
+        file.write_bytes(content[:size])
+        with pytest.raises((DamagedFileError, NoChecksumError), match=r"data' .*elete it$"):
+            read_checked(file)
 
 
-def test_a_file_without_a_seal_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_without_a_checksum_is_not_replaced(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(b"of the user")
     message = r"data' was not written by this version of the package\. Move or delete it$"
-    with pytest.raises(UnsealedFileError, match=message), replacing_sealed(file):
+    with pytest.raises(NoChecksumError, match=message), replacing_with_checksum(file):
         pass
     assert file.read_bytes() == b"of the user"
     file.write_bytes(b"")
-    with replacing_sealed(file) as unfinished:
+    with replacing_with_checksum(file) as unfinished:
         unfinished.write_bytes(b"new")
-    assert bytes(read_sealed(file)) == b"new"
+    assert bytes(read_checked(file)) == b"new"

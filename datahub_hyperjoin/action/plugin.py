@@ -84,7 +84,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
                 pass
             case None:
                 return
-        logger.info("Heard a change of %s", change.urn)
+        logger.info("DataHub reports a change of %s", change.urn)
         self._runs.schedule()
 
     def close(self) -> None:

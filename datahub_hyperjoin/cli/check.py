@@ -30,4 +30,4 @@ def check_recipe_file(*, recipe: Path) -> None:
         heading = f"{recipe} has {number_of(len(check.problems), 'problem')}:"
         click.echo("\n- ".join([heading, *check.problems]), err=True)
         raise SystemExit(1)
-    click.echo("\n".join([f"{recipe} can run.", *check.outlook]))
+    click.echo("\n".join([f"{recipe} can run.", *check.description]))

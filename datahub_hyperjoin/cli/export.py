@@ -9,7 +9,7 @@ from datahub_hyperjoin.cli.connect import connected
 from datahub_hyperjoin.export import (
     ExportFormat,
     export_joins,
-    sealed,
+    precede_with_checksum,
     word_reasons,
     write_export,
 )
@@ -51,7 +51,7 @@ def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None
     with connected() as graph:
         joins = _read(graph, datasets)
         exported = export_joins(joins, export_format, declared=read_declared(graph, joins))
-        text = sealed(exported, export_format)
+        text = precede_with_checksum(exported, export_format)
         if out:
             write_export(out, text, export_format)
             click.echo(f"Wrote {number_of(exported.joins, 'join')} to {out}", err=True)

@@ -8,7 +8,7 @@ is needed, since that takes a second.
 from datahub_hyperjoin.export.formats import Exported, ExportFormat, export_joins
 from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, word_reasons
 from datahub_hyperjoin.export.schema import DeclaredColumns
-from datahub_hyperjoin.export.write import sealed, write_export
+from datahub_hyperjoin.export.write import precede_with_checksum, write_export
 
 __all__ = [
     "DeclaredColumns",
@@ -17,7 +17,7 @@ __all__ = [
     "LeftOut",
     "SafeJoin",
     "export_joins",
-    "sealed",
+    "precede_with_checksum",
     "word_reasons",
     "write_export",
 ]

@@ -81,7 +81,7 @@ class Exported:
     """The text of an export, with the numbers of included and omitted joins."""
 
     text: str
-    """The text, without the first line that `sealed` adds."""
+    """The text, without the first line that `precede_with_checksum` adds."""
 
     joins: int
     """Number of joins in the text."""

@@ -17,7 +17,7 @@ _OPTION = "--out"
 _MODE = 0o644
 
 
-def sealed(exported: Exported, export_format: ExportFormat) -> str:
+def precede_with_checksum(exported: Exported, export_format: ExportFormat) -> str:
     """Return the text of an export, preceded by a line with the text's checksum.
 
     Args:
@@ -38,7 +38,7 @@ def write_export(path: Path, text: str, export_format: ExportFormat) -> None:
 
     Args:
         path: The file; missing folders are created.
-        text: The text that `sealed` returns.
+        text: The text that `precede_with_checksum` returns.
         export_format: Its format.
 
     Raises:

@@ -51,7 +51,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
-        file: Name of the decisions file that the page downloads.
+        file: Name of the file of decisions that the page downloads.
         values: Whether the page shows a few values of the joined columns, except personal ones.
     """
     contents = list_contents(

@@ -1,4 +1,4 @@
-"""Check that a run has its folder, decisions file and server before it reads anything."""
+"""Check that a run has its folder, file of decisions and server before it reads anything."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,7 +17,7 @@ _SERVER = "datahub"
 
 
 def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
-    """Check that a run can use the folder, the decisions file and the server that it needs.
+    """Check that a run can use the folder, the file of decisions and the server that it needs.
 
     Args:
         config: The recipe.

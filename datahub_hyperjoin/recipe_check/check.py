@@ -15,16 +15,16 @@ from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe import read_recipe, unmet_requirements
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
-from datahub_hyperjoin.recipe_check.errors import UnusableServerError
-from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
-from datahub_hyperjoin.recipe_check.frame import (
-    frame_faults,
+from datahub_hyperjoin.recipe_check.datahub_keys import (
+    faults_in_datahub_keys,
     is_of_other_source,
     names_server,
     sink_config,
 )
-from datahub_hyperjoin.recipe_check.outlook import describe_reading, describe_writing
-from datahub_hyperjoin.recipe_check.reach import database_fault, file_fault, owner_of_token
+from datahub_hyperjoin.recipe_check.description import describe_reading, describe_writing
+from datahub_hyperjoin.recipe_check.errors import UnusableServerError
+from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
+from datahub_hyperjoin.recipe_check.reachability import database_fault, file_fault, owner_of_token
 from datahub_hyperjoin.recipe_secrets import find_literal_secrets
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.profiles.routes import need_spark
@@ -48,7 +48,7 @@ class RecipeCheck:
     warnings: list[str] = field(default_factory=list)
     """Files that the run would not read."""
 
-    outlook: list[str] = field(default_factory=list)
+    description: list[str] = field(default_factory=list)
     """What the run would read and write; empty if there are problems."""
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
@@ -89,7 +89,7 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
         return check
     listings = _check_tables(config, recipe, check)
     if not check.problems:
-        check.outlook = [
+        check.description = [
             describe_reading(config, listings, owners),
             describe_writing(config, recipe.resolved, owners),
         ]
@@ -99,7 +99,7 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
 def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | None:
     """Check the recipe's keys, and return the configuration; None if it is faulty or incomplete."""
     check.problems += recipe.unset.values()
-    check.problems += _about_others(frame_faults(recipe.resolved), recipe.unset)
+    check.problems += _about_others(faults_in_datahub_keys(recipe.resolved), recipe.unset)
     source = recipe.resolved.get("source")
     if not isinstance(source, Mapping) or is_of_other_source(str(source.get("type"))):
         return None

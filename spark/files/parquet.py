@@ -5,7 +5,7 @@ from collections.abc import Collection, Generator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.spark.batches import STEP_ROWS, merge_steps
+from datahub_hyperjoin.spark.batches import STEP_ROWS, merge_batches
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -44,4 +44,4 @@ def _batches(
     paths = readable_paths(columns)
     with file, translate_read_errors():
         steps = file.iter_batches(STEP_ROWS, columns=paths, use_threads=False)
-        yield from merge_steps((flatten(step, paths) for step in steps), cells=_BATCH_CELLS)
+        yield from merge_batches((flatten(step, paths) for step in steps), cells=_BATCH_CELLS)

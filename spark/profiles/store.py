@@ -29,7 +29,7 @@ from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.result_transfer import read_results
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.spark.profiles.store_keys import bridge_keys, pair_keys, table_key
-from datahub_hyperjoin.storage import read_sealed, replacing_sealed
+from datahub_hyperjoin.storage import read_checked, replacing_with_checksum
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.temporary import temporary_folder
 
@@ -246,8 +246,8 @@ class Store:
             # One by one, because `mkdir(parents=True)` ignores the mode for outer folders.
             for new in (self._folder, folder.parent, folder):
                 new.mkdir(mode=0o700, exist_ok=True)
-            # Sealed, because a damaged key could be that of another table.
-            with replacing_sealed(folder / _KEYS_FILE) as unfinished:
+            # With a checksum, because a damaged key could be that of another table.
+            with replacing_with_checksum(folder / _KEYS_FILE) as unfinished:
                 unfinished.write_text(json.dumps(keys))
         except OSError as error:
             logger.warning("Cannot store results as they come in %s: %s", self._folder, error)
@@ -279,7 +279,7 @@ class Store:
         if self._folder is None or self._ignores_content or not (self._folder / name).exists():
             return []
         try:
-            rows = pq.read_table(pa.BufferReader(read_sealed(self._folder / name)))
+            rows = pq.read_table(pa.BufferReader(read_checked(self._folder / name)))
             if not rows.schema.equals(schema):
                 message = "another version of this package wrote it"
                 raise pa.ArrowInvalid(message)
@@ -292,7 +292,7 @@ class Store:
         if self._folder is None:
             return
         try:
-            with replacing_sealed(self._folder / name) as unfinished:
+            with replacing_with_checksum(self._folder / name) as unfinished:
                 pq.write_table(table, unfinished)
         except (StoredFileError, OSError) as error:
             logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
@@ -300,7 +300,7 @@ class Store:
 
 def _unfinished_profiles(folder: Path, note_damaged: NoteDamaged) -> Iterator[pa.RecordBatch]:
     try:
-        keys = json.loads(bytes(read_sealed(folder / _KEYS_FILE)))
+        keys = json.loads(bytes(read_checked(folder / _KEYS_FILE)))
         for rows in read_results(folder):
             of_rows = [keys[index] for index in rows["table"].to_pylist()]
             columns = [pa.array(of_rows, pa.string()), *rows.columns[1:]]

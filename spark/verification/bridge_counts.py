@@ -30,7 +30,7 @@ GROUP BY bridge
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class MatchCounts:
     """The counts of one column's matching values and rows in a join through a crosswalk."""
 
     values: int = 0
@@ -56,10 +56,10 @@ class BridgeCounts:
     shared: Mapping[int, int]
     """For each join, the pairs of values that its crosswalk connects."""
 
-    left: Mapping[int, Reached]
+    left: Mapping[int, MatchCounts]
     """The matches of each join's left column."""
 
-    right: Mapping[int, Reached]
+    right: Mapping[int, MatchCounts]
     """The matches of each join's right column."""
 
 
@@ -88,9 +88,9 @@ def count_bridges(
         def fetch(query: str) -> list[Any]:
             return connection.execute(query).fetchall()
 
-        def reached(value: str, own: str, other: str) -> dict[int, Reached]:
+        def reached(value: str, own: str, other: str) -> dict[int, MatchCounts]:
             rows = fetch(_REACHED.format(value=value, own=own, other=other))
-            return {bridge: Reached(*counts) for bridge, *counts in rows}
+            return {bridge: MatchCounts(*counts) for bridge, *counts in rows}
 
         totals = fetch('SELECT "column", COUNT(*), SUM(rows)::BIGINT FROM value_rows GROUP BY ALL')
         return BridgeCounts(

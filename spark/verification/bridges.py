@@ -29,7 +29,7 @@ from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.bridge_counts import (
     BridgeCounts,
-    Reached,
+    MatchCounts,
     count_bridges,
 )
 from datahub_hyperjoin.spark.verification.crosswalk_rows import (
@@ -264,7 +264,7 @@ def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
 
 
 def _evidence(numbers: _Numbers, counts: BridgeCounts) -> dict[Bridge, Evidence]:
-    totals, none = counts.totals, Reached()
+    totals, none = counts.totals, MatchCounts()
     return {
         numbers.bridges[at]: _evidence_of(
             counts.shared.get(at, 0),
@@ -299,7 +299,7 @@ def _link(
     return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
 
 
-def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
+def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, MatchCounts]:
     """For one end of each join, left or right, count the values and rows that match.
 
     The ends of a join are its left and its right column. The last three arguments select the end.
@@ -322,12 +322,13 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, R
         F.sum(F.col("matched") * F.col("own")).alias("rows"),
     )
     return {
-        row["bridge"]: Reached(row["values"], row["most"], row["rows"]) for row in sums.collect()
+        row["bridge"]: MatchCounts(row["values"], row["most"], row["rows"])
+        for row in sums.collect()
     }
 
 
 def _evidence_of(
-    shared: int, left: tuple[Reached, int, int], right: tuple[Reached, int, int]
+    shared: int, left: tuple[MatchCounts, int, int], right: tuple[MatchCounts, int, int]
 ) -> Evidence:
     """Compute the evidence for a join from the counts of its two columns.
 

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins, sealed
+from datahub_hyperjoin.export import (
+    DeclaredColumns,
+    ExportFormat,
+    export_joins,
+    precede_with_checksum,
+)
 from datahub_hyperjoin.export.errors import NoSafeJoinError
 from datahub_hyperjoin.export.safe_joins import LeftOut
 from datahub_hyperjoin.graphql import CatalogJoin, catalog_join
@@ -27,7 +32,10 @@ def test_a_format_writes_what_was_reviewed(
     joins: list[CatalogJoin], declared: DeclaredColumns, export_format: ExportFormat
 ) -> None:
     exported = export_joins(joins, export_format, declared=declared)
-    shown, file = sealed(exported, export_format), GOLDEN / f"{export_format.value}.txt"
+    shown, file = (
+        precede_with_checksum(exported, export_format),
+        GOLDEN / f"{export_format.value}.txt",
+    )
     if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
         file.write_text(shown, "utf-8")
     assert shown == file.read_text("utf-8")

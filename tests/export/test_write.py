@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.errors import UnwritablePathError
-from datahub_hyperjoin.export import ExportFormat, export_joins, sealed, write_export
+from datahub_hyperjoin.export import ExportFormat, export_joins, precede_with_checksum, write_export
 from datahub_hyperjoin.export.errors import ForeignFileError
 from datahub_hyperjoin.graphql import CatalogJoin
 
@@ -15,7 +15,7 @@ DBML = ExportFormat.DBML
 def test_a_file_of_an_earlier_export_is_replaced(joins: list[CatalogJoin], tmp_path: Path) -> None:
     path = tmp_path / "new" / "joins.dbml"
     for some in (joins, joins[:2]):
-        text = sealed(export_joins(some, DBML), DBML)
+        text = precede_with_checksum(export_joins(some, DBML), DBML)
         write_export(path, text, DBML)
         assert path.read_text("utf-8") == text
     assert path.stat().st_mode & 0o777 == 0o644
@@ -33,7 +33,7 @@ def test_a_file_of_somebody_else_is_kept(
         match=r"^`--out` is '.*joins.dbml', which was not written by `hyperjoin export`, or was "
         r"edited since. Move it, or name another file$",
     ):
-        write_export(path, sealed(export_joins(joins, DBML), DBML), DBML)
+        write_export(path, precede_with_checksum(export_joins(joins, DBML), DBML), DBML)
     assert path.read_text("latin-1") == own
 
 
@@ -41,7 +41,7 @@ def test_a_file_that_people_edited_or_of_another_format_is_kept(
     joins: list[CatalogJoin], tmp_path: Path
 ) -> None:
     path = tmp_path / "joins"
-    text = sealed(export_joins(joins, DBML), DBML)
+    text = precede_with_checksum(export_joins(joins, DBML), DBML)
     write_export(path, text, DBML)
     with pytest.raises(ForeignFileError, match="edited since"):
         write_export(path, text, ExportFormat.MERMAID)
@@ -54,4 +54,4 @@ def test_a_path_that_cannot_be_written_is_named(joins: list[CatalogJoin], tmp_pa
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "joins.dbml"
     with pytest.raises(UnwritablePathError, match=r"`--out` is '.*joins.dbml', and writing fails"):
-        write_export(path, sealed(export_joins(joins, DBML), DBML), DBML)
+        write_export(path, precede_with_checksum(export_joins(joins, DBML), DBML), DBML)

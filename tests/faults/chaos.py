@@ -226,10 +226,7 @@ def _untold(step: str, expected: dict[str, object], found: History) -> list[str]
     """Report metadata that was lost without a warning.
 
     If the server confirmed a write and then lost it, only missing entities count, because later
-    runs restore everything else.
-
-    Of the writes that a server confirms and then loses, runs miss entities. They make up for the
-    others without a word.
+    runs restore everything else without a warning.
     """
     lacking = difference(expected, found.seen[step], more=True)
     if step in found.swallowed:

@@ -18,7 +18,7 @@ from typing import Any
 from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.model.saved.description import find_damage
 from datahub_hyperjoin.model.saved.files import DESCRIPTION
-from datahub_hyperjoin.storage import read_sealed
+from datahub_hyperjoin.storage import read_checked
 from faults.full_disk import small_disk
 from faults.outcome import Attack, Outcome
 from faults.whole_runs import (
@@ -292,7 +292,7 @@ def _spoiled_keeping(before: dict[str, bytes], kept: Path) -> str:
             return f"{name} is lost"
         if name.startswith(STORE) and name.endswith(".parquet"):
             try:
-                read_sealed(kept / name)
+                read_checked(kept / name)
             except StoredFileError as error:
                 return str(error)
     described = f"{MODEL}/{DESCRIPTION}"

@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.storage import replacing_sealed
+from datahub_hyperjoin.storage import replacing_with_checksum
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -135,12 +135,12 @@ def test_without_a_folder_nothing_is_kept(cities: Table) -> None:
 
 
 def no_parquet(file: Path) -> None:
-    with replacing_sealed(file) as unfinished:
+    with replacing_with_checksum(file) as unfinished:
         unfinished.write_text("no Parquet")
 
 
 def other_columns(file: Path) -> None:
-    with replacing_sealed(file) as unfinished:
+    with replacing_with_checksum(file) as unfinished:
         pq.write_table(pa.table({"key": ["a"], "rows": [1]}), unfinished)
 
 

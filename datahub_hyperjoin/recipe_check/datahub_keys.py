@@ -16,7 +16,7 @@ from datahub_hyperjoin.recipe import list_faults, recipe_keys
 _OURS, _REST = "hyperjoin", "datahub-rest"
 
 
-def frame_faults(recipe: Mapping[str, Any]) -> Iterator[str]:
+def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each fault in the parts of a recipe that DataHub itself reads.
 
     Args:
