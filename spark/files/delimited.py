@@ -30,7 +30,7 @@ from datahub_hyperjoin.spark.files.header import (
     DELIMITERS,
     first_rows,
     name_first_column,
-    note_row_names,
+    note_names,
     parse_rows,
     title_lines,
 )
@@ -172,9 +172,9 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
         stream.skip(titles)
         head = stream.head()
-    header = _header(head, dialect)
-    names = name_first_column(header, first_rows(head, dialect)[1:])
-    notes += note_row_names(names, header)
+    header, rows = _header(head, dialect), first_rows(head, dialect)[1:]
+    names = name_first_column(header, rows)
+    notes += note_names(names, header, rows)
     columns = [Column(name, position) for position, name in enumerate(names)]
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:

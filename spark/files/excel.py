@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.errors import (
     MissingExcelError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_row_names
+from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_names
 from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 
@@ -103,7 +103,7 @@ def read_sheet(
     columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
     if not columns:
         raise UnreadableTableError.without_names()
-    notes += note_row_names(names, texts[start])
+    notes += note_names(names, texts[start], texts[start + 1 :])
     if start:
         notes.append(f"lines above the header were skipped: {start}")
     batches = _batches(chain(head[start + 1 :], rows), columns)

@@ -11,6 +11,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from datahub_hyperjoin.locations import Dialect
 
 ROW_NAME = "row_name"
@@ -18,6 +20,9 @@ ROW_NAME = "row_name"
 
 ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME}"
 """The note about a table whose first column got this name."""
+
+ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
+"""The note about a table that has no header."""
 
 DELIMITERS = ",;\t|"
 """Characters that are looked for as delimiters."""
@@ -167,17 +172,35 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     return named
 
 
-def note_row_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
-    """Return a note if the first column got its name from `name_first_column`, and none otherwise.
+def note_names(
+    names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> list[str]:
+    """Return notes on column names that the file does not give: `row_name`, or those of a row.
 
     Args:
         names: The names of all columns.
         header: The names in the header.
+        rows: The first rows.
 
-    >>> note_row_names(["row_name", "mpg"], ["", "mpg"]), note_row_names(["mpg"], ["mpg"])
+    >>> note_names(["row_name", "mpg"], ["", "mpg"], []), note_names(["mpg"], ["mpg"], [])
     (['the first column has no name in the file, and is called row_name'], [])
     """
-    return [ROWS_NAMED] if [*names[:1]] == [ROW_NAME] != [*header[:1]] else []
+    named = [ROWS_NAMED] if [*names[:1]] == [ROW_NAME] != [*header[:1]] else []
+    return named + ([ROW_AS_HEADER] if _is_row(header, rows) else [])
+
+
+def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the header looks like one of the rows: a number above each column of numbers.
+
+    Years may name columns, and so may numbers at equal distances, such as the days of a month.
+    """
+    columns = [*zip(header, *(row for row in rows if len(row) == len(header)), strict=True)]
+    of_numbers = [name.strip() for name, *values in columns if _are_numbers(values)]
+    if len(columns) < _FEWEST_CELLS or not of_numbers or not all(map(_is_number, of_numbers)):
+        return False
+    whole = [int(name) for name in of_numbers if name.isascii() and name.isdigit()]
+    is_series = len(whole) == len(of_numbers) > 1 and len({*np.diff(whole).tolist()}) == 1
+    return not is_series and not any(map(_YEAR.fullmatch, of_numbers))
 
 
 def _options(dialect: Dialect) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.spark.files.header import find_header
+from datahub_hyperjoin.spark.files.header import ROW_AS_HEADER, find_header, note_names
 
 NAMES = ["name", "country", "people"]
 BODY = [["Oslo", "NO", "0.7"], ["Bergen", "NO", "0.3"], ["Malmö", "SE", "0.4"]]
@@ -67,3 +67,34 @@ def test_a_sheet_of_two_columns_may_have_a_title() -> None:
     assert find_header(rows, in_cells=True) == 2
     assert find_header([rows[0], *rows[2:]], in_cells=True) == 1
     assert find_header(rows) == 0
+
+
+ROW, ROWS = ["7", "Oslo", "0.7"], [["9", "Bergen", "0.3"], ["9", "Malmö", ""]]
+
+
+@pytest.mark.parametrize(
+    ("first", "rows"),
+    [
+        (ROW, ROWS),
+        (["5.1", "3.5", "Iris-setosa"], [["4.9", "3.0", "Iris-setosa"]]),
+        ([*ROW, ""], [[*row, ""] for row in ROWS]),
+    ],
+)
+def test_a_first_row_in_place_of_names_is_noted(first: list[str], rows: list[list[str]]) -> None:
+    assert note_names(first, first, rows) == [ROW_AS_HEADER]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        (["rank", "city", "0.7"], ROWS),  # a name above numbers
+        (["", "city", "0.7"], ROWS),  # row numbers
+        (["country", "2020"], [["Norway", "5.4"], ["Oman", "5.1"]]),  # a year
+        (["day", "1", "2", "3"], [["a", "5", "9", "2"], ["b", "1", "1", "7"]]),  # days
+        (["0"], [["5"], ["9"]]),  # a single column
+        (["city", "7"], [["Oslo", "x"], ["Bergen", "y"]]),  # no column of numbers
+        (ROW, []),
+    ],
+)
+def test_numbers_may_be_names(header: list[str], rows: list[list[str]]) -> None:
+    assert note_names(header, header, rows) == []
