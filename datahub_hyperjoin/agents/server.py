@@ -25,11 +25,11 @@ _INSTRUCTIONS = (
 )
 
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_ACCEPTS, _REJECTS = (
+_ACCEPTS, _REJECTS, _UNDOES = (
     ToolAnnotations(
         read_only_hint=False, destructive_hint=hides, idempotent_hint=True, open_world_hint=False
     )
-    for hides in (False, True)
+    for hides in (False, True, True)
 )
 
 
@@ -38,7 +38,7 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
 
     Args:
         tools: What it answers with.
-        read_only: Whether to leave out the tools that accept and reject joins.
+        read_only: Whether to leave out the tools that decide about joins.
     """
     server = MCPServer[None](
         "hyperjoin",
@@ -57,6 +57,7 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
     if not read_only:
         _add(server, tools.accept_join, _ACCEPTS)
         _add(server, tools.reject_join, _REJECTS)
+        _add(server, tools.undo_decision, _UNDOES)
     return server
 
 

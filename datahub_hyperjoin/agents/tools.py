@@ -1,4 +1,4 @@
-"""Tools with which agents look up joins, and accept or reject them."""
+"""Tools with which agents look up joins, and decide about them."""
 
 from typing import Annotated
 
@@ -28,6 +28,7 @@ from datahub_hyperjoin.graphql import (
     find_join,
     joins_of_dataset,
     reject,
+    undo,
 )
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
@@ -52,7 +53,7 @@ _Why = Annotated[
 
 
 class JoinTools:
-    """Tools with which agents look up joins, and accept or reject them.
+    """Tools with which agents look up joins, and decide about them.
 
     Joins are read from DataHub for every answer, so that a person's decision counts at once.
 
@@ -153,6 +154,19 @@ class JoinTools:
         found = find_join(self._graph, join)
         reject(self._graph, found.urn, why=_unless_described(found, why))
         return _decided("rejected", found, why)
+
+    def undo_decision(self, join: _Join) -> Answer:
+        """Remove the user's decision about a join, so that the next run decides again.
+
+        A rejected join is shown in DataHub again. A reason that was stored stays.
+
+        Call this tool only if the user has decided so.
+        """
+        found = find_join(self._graph, join)
+        if not found.verdicts:
+            return {"answer": "nobody has decided", "join": found.arrows}
+        undo(self._graph, found.urn)
+        return {"answer": "undone", "join": found.arrows}
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
         """Return the name and the joins of the dataset or column that an agent asks about.

@@ -23,7 +23,7 @@ from datahub_hyperjoin.graphql.safety import MIN_SCORE
     multiple=True,
     help="Another name under which clients reach the server; may be repeated.",
 )
-@click.option("--read-only", is_flag=True, help="Leave out the tools that accept and reject joins.")
+@click.option("--read-only", is_flag=True, help="Leave out the tools that decide about joins.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
@@ -37,9 +37,10 @@ def serve_agents(
 ) -> None:
     """Answer AI agents' questions about joins, through the Model Context Protocol (MCP).
 
-    Agents can look for safe joins and paths, and accept or reject joins for their users. Over HTTP,
-    the address is http://HOST:PORT/mcp. If HYPERJOIN_MCP_TOKEN is set, clients must send it as a
-    bearer token. To accept and reject joins, and for other hosts than this machine, it is required.
+    Agents can look for safe joins and paths, and accept or reject joins for their users, or undo
+    decisions. Over HTTP, the address is http://HOST:PORT/mcp. If HYPERJOIN_MCP_TOKEN is set,
+    clients must send it as a bearer token. Decisions over HTTP, and other hosts than this machine,
+    require it.
     """
     _check_options(http=http)
     with connected() as graph:

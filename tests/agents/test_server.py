@@ -61,11 +61,13 @@ def test_tools_say_what_they_do_to_the_catalog(shop: Shop) -> None:
         "joins_of_dataset": (True, None),
         "accept_join": (False, False),
         "reject_join": (False, True),
+        "undo_decision": (False, True),
     }
     assert all(each.annotations and each.annotations.idempotent_hint for each in tools.values())
     described = tools["suggest_joins"].input_schema["properties"]
     assert all(schema["description"] for schema in described.values())
-    assert "only if the user has decided so" in (tools["reject_join"].description or "")
+    for name in ("accept_join", "reject_join", "undo_decision"):
+        assert "only if the user has decided so" in (tools[name].description or "")
     assert not any("  " in (each.description or "") for each in tools.values())
 
 
@@ -77,8 +79,10 @@ def test_a_server_may_be_read_only(shop: Shop) -> None:
         "suggest_joins",
     ]
     shop.suggest("orders.customer", "customers.id", 0.93)
-    refused = call(shop, "accept_join", {"join": CUSTOMER, "why": "so"}, read_only=True)
-    assert refused.is_error
+    asked = {"join": CUSTOMER, "why": "so"}
+    for tool in ("accept_join", "reject_join"):
+        assert call(shop, tool, asked, read_only=True).is_error
+    assert call(shop, "undo_decision", {"join": CUSTOMER}, read_only=True).is_error
     assert shop.gms.writes == []
 
 
@@ -96,6 +100,7 @@ def test_answers_are_text_that_programs_can_read(shop: Shop) -> None:
     assert path["answer"] == "safe path"
     assert ask(shop, "accept_join", join=CUSTOMER, why="asked Ann")["answer"] == "accepted"
     assert ask(shop, "reject_join", join=CUSTOMER, why="asked Bob")["answer"] == "rejected"
+    assert ask(shop, "undo_decision", join=CUSTOMER)["answer"] == "undone"
 
 
 def test_names_that_are_unknown_or_ambiguous_bring_choices(shop: Shop) -> None:

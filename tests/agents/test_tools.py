@@ -143,6 +143,20 @@ def test_a_decision_counts_at_once(shop: Shop, tools: JoinTools) -> None:
     assert joins(tools.suggest_joins("orders")) == [PAYER]
 
 
+def test_decisions_are_undone(shop: Shop, tools: JoinTools) -> None:
+    before = tools.explain_join(CUSTOMER)
+    tools.reject_join(CUSTOMER, "another key")
+    assert joins(tools.joins_of_dataset("orders")) == [
+        "shop.public.orders.note = shop.public.regions.name"
+    ]
+    assert tools.undo_decision(CUSTOMER) == {"answer": "undone", "join": CUSTOMER}
+    assert tools.explain_join(CUSTOMER) == {**before, "description": "another key"}
+    assert CUSTOMER in joins(tools.suggest_joins("orders"))
+    writes = len(shop.gms.writes)
+    assert tools.undo_decision(CUSTOMER) == {"answer": "nobody has decided", "join": CUSTOMER}
+    assert len(shop.gms.writes) == writes
+
+
 def test_what_a_person_wrote_about_a_join_is_kept(shop: Shop, tools: JoinTools) -> None:
     tools.accept_join(CUSTOMER, "asked Ann")
     assert tools.reject_join(CUSTOMER, "Bob disagrees") == {
@@ -156,6 +170,8 @@ def test_unknown_names_change_nothing(shop: Shop, tools: JoinTools) -> None:
     for ask in (tools.accept_join, tools.reject_join):
         with pytest.raises(UnknownNameError, match=r"^the catalog has no join 'x'"):
             ask("x", "why")
+    with pytest.raises(UnknownNameError, match=r"^the catalog has no join 'x'"):
+        tools.undo_decision("x")
     with pytest.raises(UnknownNameError, match=r"^the catalog has no dataset 'order'. Did you"):
         tools.suggest_joins("order")
     assert shop.gms.writes == []
