@@ -3,8 +3,12 @@
 Spark takes seconds to start. For a few small tables, that is longer than reading them.
 """
 
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from multiprocessing import resource_tracker
+from typing import Any
 
 import pyarrow as pa
 from loky import cpu_count, get_reusable_executor
@@ -40,8 +44,9 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int
         return [*worker(iter([pa.RecordBatch.from_pydict({"id": [task]})]))]
 
     processes = min(cpu_count(), tasks, 1 + size // _PROCESS_BYTES)
-    pool = get_reusable_executor(max_workers=processes, timeout=_IDLE_SECONDS)
-    results = [batch for batches in pool.map(run, range(tasks)) for batch in batches]
+    with _pool(processes) as pool:
+        found = pool.map(run, range(tasks))
+    results = [batch for batches in found for batch in batches]
     return pa.Table.from_batches(results, schema)
 
 
@@ -50,5 +55,27 @@ def start_first_process() -> None:
 
     Meanwhile, this process can import other libraries.
     """
-    pool = get_reusable_executor(max_workers=1, timeout=_IDLE_SECONDS)
-    pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")
+    with _pool(1) as pool:
+        pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[Any]:
+    """Yield the pool of processes, which start when tasks are submitted in the `with` block.
+
+    Ctrl-C reaches these processes, too. One that is still importing would print a traceback, so
+    the signal waits until the process can end without a word.
+    """
+    resource_tracker.ensure_running()  # Its start, which the pool causes, would undo the next line.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit this
+    try:
+        yield get_reusable_executor(
+            max_workers=processes, timeout=_IDLE_SECONDS, initializer=_end_silently_on_interrupt
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_silently_on_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -1,11 +1,16 @@
 """Test that reading tables without Spark gives the same results as with Spark."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
@@ -116,3 +121,26 @@ def test_spark_starts_for_large_and_remote_tables_only(make_table: MakeTable) ->
         "a view of unknown size": True,
         "large tables of a database": True,
     }
+
+
+_INTERRUPTED = """
+import os, signal, time
+from datahub_hyperjoin.spark.processes import start_first_process
+start_first_process()
+time.sleep({})  # until it imports
+os.killpg(0, signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.06, 0.2])
+def test_ctrl_c_ends_processes_that_start_without_a_word(seconds: float) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", _INTERRUPTED.format(seconds)],
+        env=dict(os.environ),
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    errors = program.communicate(timeout=60)[1]
+    assert program.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1  # the program's own
