@@ -98,6 +98,9 @@ class ListedFile:
     changed: int
     """Time of the last change, in nanoseconds since 1970."""
 
+    is_delimited: bool = False
+    """Whether it is delimited text, although its name does not say so."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:

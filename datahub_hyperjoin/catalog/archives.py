@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from struct import unpack_from
 
-from datahub_hyperjoin.catalog.files import split_name
+from datahub_hyperjoin.catalog.files import TEXT, split_name
 from datahub_hyperjoin.locations import ListedFile
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
@@ -57,17 +57,22 @@ def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
 
 def _describe(file: ListedFile) -> str:
     """Say which tables an archive holds, if that is known, and what to do."""
-    names = _tables_in(Path(file.uri))
-    if names is None:
+    listed = _files_in(Path(file.uri))
+    if listed is None:
         return "extract it in its folder"
-    if not names:
-        return "has no files of tables"
-    tables = f"{number_of(len(names), 'table')}, {name_some(names, _NAMED)}"
-    return f"has {tables}; extract it in its folder"
+    names = [name for name in listed if split_name(name)[1]]
+    texts = [name for name in listed if name.lower().endswith(TEXT)]
+    if names:
+        tables = f"{number_of(len(names), 'table')}, {name_some(names, _NAMED)}"
+        return f"has {tables}; extract it in its folder"
+    if texts:
+        tables = f"{number_of(len(texts), 'text file')}, {name_some(texts, _NAMED)}"
+        return f"has {tables}; extract it in its folder if it has tables"
+    return "has no files of tables"
 
 
-def _tables_in(path: Path) -> list[str] | None:
-    """List the tables in a ZIP archive; return None if its list of files cannot be read.
+def _files_in(path: Path) -> list[str] | None:
+    """List the files in a ZIP archive; return None if its list of files cannot be read.
 
     The reason may be that the file is remote, damaged or not a ZIP archive, or that the list is too
     long.
@@ -76,7 +81,7 @@ def _tables_in(path: Path) -> list[str] | None:
         if not _has_short_list(path):
             return None
         with zipfile.ZipFile(path) as archive:
-            return [_printable(name) for name in archive.namelist() if split_name(name)[1]]
+            return [_printable(name) for name in archive.namelist()]
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
         return None
 

@@ -24,7 +24,11 @@ from datahub_hyperjoin.tables import Table
 _FORMATS = {
     **{f".{format_.value}": format_ for format_ in FileFormat if format_ is not FileFormat.DUCKDB},
     ".ndjson": FileFormat.JSON_LINES,
+    ".psv": FileFormat.CSV,
+    ".tab": FileFormat.TSV,
 }
+TEXT = ".txt"
+"""The extension of delimited text and of prose; only the content tells which it is."""
 _COMPRESSIBLE = {
     *(FileFormat.CSV, FileFormat.TSV, FileFormat.FIXED_WIDTH),
     *(FileFormat.JSON_LINES, FileFormat.JSON),
@@ -67,7 +71,7 @@ def tables_of(
     for file in files:
         path = PurePosixPath(file.path)
         table = table_path(path, formatted.keys())
-        format_ = None if table in formatted else _format_of(path)
+        format_ = None if table in formatted else _format_of(file)
         if (format_ or table in formatted) and selection.tables.allowed(str(table)):
             members[table, format_].append(file)
     tables = []
@@ -103,26 +107,27 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
         Their paths below the folder.
     """
     formatted = _tables_with_metadata(files).keys()
-    paths = (PurePosixPath(file.path) for file in files)
     return [
-        str(path)
-        for path in paths
-        if _format_of(path) is None
-        and path.parent.name != DELTA_LOG
-        and table_path(path, formatted) not in formatted
+        file.path
+        for file in files
+        if _format_of(file) is None
+        and PurePosixPath(file.path).parent.name != DELTA_LOG
+        and table_path(PurePosixPath(file.path), formatted) not in formatted
     ]
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
     """Return a file or folder name without its extensions, and the file format that they denote.
 
-    >>> split_name("flights.csv.gz"), split_name("orders")
-    (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
+    >>> split_name("flights.csv.gz"), split_name("orders"), split_name("stops.txt")
+    (('flights', <FileFormat.CSV: 'csv'>), ('orders', None), ('stops', None))
     """
     path = PurePosixPath(name)
     is_compressed = path.suffix.lower() in COMPRESSIONS
     inner = PurePosixPath(path.stem) if is_compressed else path
     format_ = _FORMATS.get(inner.suffix.lower())
+    if inner.suffix.lower() == TEXT:
+        return inner.stem, None
     if format_ is None or (is_compressed and format_ not in _COMPRESSIBLE):
         return name, None
     return inner.stem, format_
@@ -173,12 +178,15 @@ def _tables_with_metadata(
     return tables
 
 
-def _format_of(path: PurePosixPath) -> FileFormat | None:
+def _format_of(file: ListedFile) -> FileFormat | None:
     """Return the format of a data file; None for any other file.
 
     Files of a Delta log are not data files, whatever their extension.
     """
-    return None if path.parent.name == DELTA_LOG else split_name(path.name)[1]
+    path = PurePosixPath(file.path)
+    if path.parent.name == DELTA_LOG:
+        return None
+    return FileFormat.CSV if file.is_delimited else split_name(path.name)[1]
 
 
 def _uri(table: PurePosixPath, file: ListedFile) -> str:

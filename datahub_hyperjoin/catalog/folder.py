@@ -7,6 +7,7 @@ from datahub_hyperjoin.catalog.database_files import is_database_file, tables_of
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog.text_files import recognise_text
 from datahub_hyperjoin.catalog.unread_files import warn_of_unread_files
 from datahub_hyperjoin.catalog.workbooks import is_workbook, tables_of_workbooks
 from datahub_hyperjoin.locations import ListedFile
@@ -54,7 +55,7 @@ def scan_folder(
         NoTablesError: No file below it is a table that the selection keeps.
     """
     check_folder(folder)
-    files = [*_files(folder, warn, follow_links=follow_links)]
+    files = recognise_text([*_files(folder, warn, follow_links=follow_links)], selection)
     databases = dict.fromkeys(file for file in files if is_database_file(file))
     others = [file for file in files if not (is_workbook(file) or file in databases)]
     inner = [

@@ -8,6 +8,7 @@ from pyarrow import fs
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError, UnreachableStoreError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog.text_files import recognise_text
 from datahub_hyperjoin.catalog.unread_files import warn_of_unread_files
 from datahub_hyperjoin.catalog.workbooks import is_workbook, tables_of_workbooks
 from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile
@@ -45,7 +46,7 @@ def scan_stored_folder(
         NoRemoteTablesError: No file below the folder is a table that the selection keeps.
     """
     try:
-        files = [*_files(uri, store)]
+        files = recognise_text([*_files(uri, store)], selection, store)
     except OSError as error:
         raise UnreachableStoreError.because(connection, str(error)) from error
     name = uri.partition("://")[2].strip("/")

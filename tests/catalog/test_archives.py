@@ -38,13 +38,15 @@ def test_the_tables_in_an_archive_are_named(tmp_path: Path) -> None:
     pack(tmp_path / "one.zip", "a/orders.csv", "README.txt", comment=b"x" * 60_000)
     pack(tmp_path / "shop.ZIP", *(f"{at}.csv" for at in range(4)))
     pack(tmp_path / "texts.zip", "notes.docx")
+    pack(tmp_path / "gtfs.zip", "stops.txt", "fares.pdf")
     assert tell(tmp_path) == (
         [
+            "gtfs.zip: has 1 text file, stops.txt; extract it in its folder if it has tables",
             "one.zip: has 1 table, a/orders.csv; extract it in its folder",
             "shop.ZIP: has 4 tables, 0.csv, 1.csv, 2.csv and 1 more; extract it in its folder",
             "texts.zip: has no files of tables",
         ],
-        {"files_not_read": 3},
+        {"files_not_read": 4},
     )
 
 

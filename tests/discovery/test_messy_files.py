@@ -117,6 +117,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "UTF-16": (write(CSV, "cities.csv", "utf-16"), "cities.csv.zip"),
     "byte order mark": (write(CSV, "cities.csv", "utf-8-sig"), "cities.csv.zip"),
+    "text": (write(CSV.replace(",", "|"), "cities.txt"), "cities.txt.zip"),
     "tabs": (write(CSV.replace(",", "\t"), "cities.csv"), "cities.csv.zip"),
     "semicolons and decimal commas": (write(SEMICOLONS, "cities.csv"), "cities.csv.zip"),
     "gzip": (_compressed, "cities.csv.gz.zip"),
