@@ -121,3 +121,7 @@ def _tell_what_is_missing(found: "FoundJoins") -> None:
 
 def _tell_warnings(warnings: "Sequence[RunWarning]") -> None:
     print_warnings([f"{warning.title}: {warning.context}" for warning in warnings])
+    if any(warning.title == "Files not read" for warning in warnings):
+        click.echo(
+            "To read tables from files of other kinds, save them as CSV or Parquet.", err=True
+        )

@@ -22,6 +22,7 @@ from datahub_hyperjoin.cli.connect import reporting
     help="With --serve: CSV or JSON file to write to; by default the one that the page names, in "
     "the current folder.",
 )
+@click.option("--by", default="", help="With --serve: who decides, for the file of decisions.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
@@ -29,7 +30,7 @@ from datahub_hyperjoin.cli.connect import reporting
     show_default=True,
     help="With --serve: port to listen to; 0 for any.",
 )
-def open_page(*, page: Path, serve: bool, decisions: Path | None, port: int) -> None:
+def open_page(*, page: Path, serve: bool, decisions: Path | None, by: str, port: int) -> None:
     """Open PAGE, which `hyperjoin find --page` or a recipe wrote, in the browser.
 
     Decisions stay in the browser until you download them. With --serve, they are written to the
@@ -41,7 +42,7 @@ def open_page(*, page: Path, serve: bool, decisions: Path | None, port: int) -> 
     from datahub_hyperjoin.page.local_server import LocalServer  # noqa: PLC0415
 
     with reporting():
-        opened = LocalPage.read(page, decisions)
+        opened = LocalPage.read(page, decisions, by=by)
         if not serve:
             address = page.absolute().as_uri()
             if click.launch(address):

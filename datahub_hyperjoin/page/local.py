@@ -6,7 +6,7 @@ A run wrote the page as a file. People open it from a server of their own machin
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -42,16 +42,20 @@ class LocalPage:
     file: Path
     """The file of decisions."""
 
+    by: str = ""
+    """Who decides, for the file; empty if it should not say."""
+
     _lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def read(cls, path: Path, file: Path | None = None) -> "LocalPage":
+    def read(cls, path: Path, file: Path | None = None, *, by: str = "") -> "LocalPage":
         """Read a page of joins, and determine the file that holds its decisions.
 
         Args:
             path: The page.
             file: The file of decisions; None for the one that the page names, in the current
                 folder.
+            by: Who decides, for the file; empty if it should not say.
 
         Raises:
             NoPageError: The file cannot be read, or is no page of joins.
@@ -66,7 +70,7 @@ class LocalPage:
         if not found or _NO_REQUESTS not in text:
             raise NoPageError.without_joins(str(path))
         decided = json.loads(found[0])
-        return cls(text, decided, file or Path(decided["file"]))
+        return cls(text, decided, file or Path(decided["file"]), by)
 
     def render(self, token: str) -> str:
         """Return the page with the decisions that the file holds now.
@@ -85,7 +89,13 @@ class LocalPage:
             )
             for each in read_decision_file(self.file)
         ]
-        decided = {**self.decided, "file": self.file.name, "rows": rows, "token": token}
+        decided = {
+            **self.decided,
+            "file": self.file.name,
+            "rows": rows,
+            "token": token,
+            "by": self.by,
+        }
         text = _DECIDED.sub(lambda _: str(htmlsafe_json_dumps(decided)), self.text, count=1)
         return text.replace(_NO_REQUESTS, f"{_NO_REQUESTS} connect-src 'self';", 1)
 
@@ -105,7 +115,8 @@ class LocalPage:
             if same and all(each.verdict is decision.verdict for each in same):
                 return  # who decided, and why, stays
             kept = [each for each in earlier if each not in same]
-            kept.insert(earlier.index(same[0]) if same else len(earlier), decision)
+            signed = replace(decision, by=self.by)
+            kept.insert(earlier.index(same[0]) if same else len(earlier), signed)
             write_decision_file(self.file, kept)
 
     def undo(self, decision: WrittenDecision) -> None:

@@ -81,11 +81,12 @@ def test_everything_is_written_and_told(lake: Path, tmp_path: Path) -> None:
     assert LEFT in result.stdout
     lines = result.stderr.splitlines()
     assert lines[:2] == ["Listing tables", "Profiling tables"]
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         f"All joins, with their evidence: {page}",
         f"All joins, with their evidence: {out / 'joins.html'}",
         "Read 2 tables.",
         "Files not read: .xml: 1 file, for example notes.xml",
+        "To read tables from files of other kinds, save them as CSV or Parquet.",
     ]
     assert sorted(path.name for path in out.iterdir()) == [
         "joins.csv",

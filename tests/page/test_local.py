@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -84,6 +85,17 @@ def test_a_decision_takes_the_place_of_others_about_the_join(page: LocalPage) ->
         ("nycflights13/planes.csv", "rejected", ""),
         ("gone.csv", "rejected", "Bo"),
     ]
+
+
+def test_the_file_says_who_decided_if_the_command_does(page: LocalPage) -> None:
+    signed = replace(page, by="Ümit")
+    signed.decide(written(verdict=Verdict.REJECTED))
+    signed.decide(written("gone.csv", "</script>.csv", Verdict.REJECTED))
+    assert kept(page) == [
+        ("nycflights13/flights.csv", "rejected", "Ümit"),
+        ("gone.csv", "rejected", "Bo"),
+    ]
+    assert '"by": "\\u00dcmit"' in signed.render("")
 
 
 def test_the_same_decision_keeps_who_decided(page: LocalPage) -> None:
