@@ -1,8 +1,6 @@
 """Test the command `hyperjoin` as users run it, against a server over HTTP."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -338,23 +336,6 @@ def test_a_wrong_token_is_not_shown(shop: Shop, monkeypatch: pytest.MonkeyPatch)
     line = fail("joins", "--dataset", "orders")
     assert "got an authentication error" in line
     assert TOKEN not in line
-
-
-def test_ctrl_c_during_the_imports_shows_no_traceback() -> None:
-    program = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "datahub_hyperjoin.cli", "--help"],
-        env=dict(os.environ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert program.stderr
-    while not program.stderr.readline().endswith(" click\n"):
-        assert program.poll() is None
-    program.send_signal(signal.SIGINT)
-    output, errors = program.communicate(timeout=60)
-    assert (output, program.returncode) == ("", -signal.SIGINT)
-    assert "Traceback" not in errors
 
 
 def test_it_is_a_program_that_explains_itself() -> None:
