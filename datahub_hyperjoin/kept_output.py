@@ -1,9 +1,10 @@
-"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run.
+"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run, or none begins.
 
 The traceback of Ctrl-C is not logged.
 
 The sink collects all records and replaces its file when it is closed, however the run ends. After
-Ctrl-C, it would replace the output of the last run by the records so far, or by an empty list.
+Ctrl-C, it would replace the output of the last run by the records so far, and if the recipe is
+refused, by an empty list.
 
 DataHub creates the sink before it imports the source, and passes the source nothing of it, so this
 module changes the sink's class when it is imported.
@@ -23,13 +24,16 @@ logger = logging.getLogger(__name__)
 _close = FileSink.close
 
 
-def _close_unless_interrupted(sink: FileSink) -> None:
-    """Close a sink, unless Ctrl-C ended the run.
+def _close_unless_ended(sink: FileSink) -> None:
+    """Close a sink, unless Ctrl-C or an error ended the run.
 
     A sink that is closed replaces its file.
     """
-    if isinstance(sys.exc_info()[1], KeyboardInterrupt):
+    error = sys.exc_info()[1]
+    if isinstance(error, KeyboardInterrupt):
         logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
+    elif error:
+        logger.warning("Run refused: %s keeps its earlier content", sink.filename)
     else:
         with _uninterrupted():
             _close(sink)  # type: ignore[no-untyped-call]
@@ -61,4 +65,4 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("datahub.ingestion.run.pipeline").addFilter(_is_no_interrupt)
-FileSink.close = _close_unless_interrupted  # type: ignore[method-assign]
+FileSink.close = _close_unless_ended  # type: ignore[method-assign]

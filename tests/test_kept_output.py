@@ -1,4 +1,4 @@
-"""Test what becomes of the file sink's earlier output if Ctrl-C ends a run."""
+"""Test what becomes of the file sink's earlier output if a run does not reach its end."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.fs.local_fs import LocalFileSystem
-from datahub.ingestion.run.pipeline import Pipeline
+from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from quick_runs import CARRIER, GivenJoins, join_of
 from typing_extensions import Self
 
@@ -33,6 +33,15 @@ class InterruptedBefore(WithJoins):
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003
         raise KeyboardInterrupt
+
+
+class Refused(WithJoins):
+    """A source that refuses its recipe."""
+
+    @classmethod
+    def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:  # noqa: ARG003
+        message = "refused"
+        raise ValueError(message)
 
 
 class InterruptedWithin(WithJoins):
@@ -71,6 +80,15 @@ def test_an_interrupted_run_keeps_the_earlier_output_and_says_so(
         run(source, tmp_path)
     assert tmp_path.joinpath("joins.json").read_text() == _EARLIER
     assert f"Run interrupted: {tmp_path}/joins.json keeps its earlier content" in caplog.text
+
+
+def test_a_recipe_that_is_refused_keeps_the_earlier_output(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(PipelineInitError, match="refused"):
+        run(Refused, tmp_path)
+    assert tmp_path.joinpath("joins.json").read_text() == _EARLIER
+    assert f"Run refused: {tmp_path}/joins.json keeps its earlier content" in caplog.text
 
 
 def test_the_report_of_an_interrupted_run_says_that_it_is_incomplete(
