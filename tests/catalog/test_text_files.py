@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scan(folder: Path, deny: str = "^$") -> tuple[dict[str, tuple[str, object]], list[str]]:
+def scan(folder: Path, deny: str = "^$") -> tuple[dict[str, tuple[str, FileFormat]], list[str]]:
     """Return the title and format of each table, and the warnings."""
     told: list[str] = []
     tables = scan_folder(
