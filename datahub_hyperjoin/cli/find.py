@@ -64,9 +64,7 @@ def find_in_sources(
     in postgresql://reader@host/shop, or a file of DuckDB or SQLite. Each join is verified on the
     data.
     """
-    if page_values and not (page or out):
-        message = "--page-values needs a page: add --page or --out"
-        raise click.UsageError(message)
+    _check_options(out, page, page_values=page_values)
     from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
     from datahub_hyperjoin.spark.processes import start_first_process  # noqa: PLC0415
 
@@ -98,6 +96,18 @@ def find_in_sources(
         raise click.ClickException(message) from error
     click.echo(_format(found, output_format), nl=output_format == "table")
     _tell_what_is_missing(found)
+
+
+def _check_options(out: Path | None, page: Path | None, *, page_values: bool) -> None:
+    if page_values and not (page or out):
+        message = "--page-values needs a page: add --page or --out"
+        raise click.UsageError(message)
+    if out and out.suffix[1:] in _FORMATS:
+        message = (
+            f"--out names a folder, and {out.name} looks like a file. Name a folder, or write "
+            f"`--format {out.suffix[1:]} > {out.name}`"
+        )
+        raise click.UsageError(message)
 
 
 def _format(found: "FoundJoins", output_format: str) -> str:

@@ -73,6 +73,16 @@ def test_values_need_a_page(lake: Path) -> None:
     assert "--page-values needs a page: add --page or --out" in result.stderr
 
 
+def test_a_file_is_no_folder_to_write_to(lake: Path, tmp_path: Path) -> None:
+    result = run(str(lake), "--out", str(tmp_path / "joins.json"))
+    assert result.exit_code == 2
+    assert (
+        "--out names a folder, and joins.json looks like a file. Name a folder, or write "
+        "`--format json > joins.json`"
+    ) in result.stderr
+    assert not tmp_path.joinpath("joins.json").exists()
+
+
 def test_everything_is_written_and_told(lake: Path, tmp_path: Path) -> None:
     out, page = tmp_path / "out", tmp_path / "page.html"
     result = run(str(lake), "--out", str(out), "--page", str(page))
