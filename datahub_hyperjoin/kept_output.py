@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from datahub.ingestion.run.pipeline import PipelineInitError
 from datahub.ingestion.sink.file import FileSink
 
 logger = logging.getLogger(__name__)
@@ -25,18 +26,18 @@ _close = FileSink.close
 
 
 def _close_unless_ended(sink: FileSink) -> None:
-    """Close a sink, unless Ctrl-C or an error ended the run.
+    """Close a sink, unless Ctrl-C ended the run or the recipe was refused.
 
     A sink that is closed replaces its file.
     """
-    error = sys.exc_info()[1]
-    if isinstance(error, KeyboardInterrupt):
-        logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
-    elif error:
-        logger.warning("Run refused: %s keeps its earlier content", sink.filename)
-    else:
-        with _uninterrupted():
-            _close(sink)  # type: ignore[no-untyped-call]
+    match sys.exc_info()[1]:
+        case KeyboardInterrupt():
+            logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
+        case PipelineInitError():
+            logger.warning("Run refused: %s keeps its earlier content", sink.filename)
+        case _:
+            with _uninterrupted():
+                _close(sink)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -91,6 +91,14 @@ def test_a_recipe_that_is_refused_keeps_the_earlier_output(
     assert f"Run refused: {tmp_path}/joins.json keeps its earlier content" in caplog.text
 
 
+def test_an_error_of_the_caller_does_not_keep_the_sink_from_writing(tmp_path: Path) -> None:
+    try:
+        int("no number")
+    except ValueError:
+        run(WithJoins, tmp_path)
+    assert tmp_path.joinpath("joins.json").read_text() != _EARLIER
+
+
 def test_the_report_of_an_interrupted_run_says_that_it_is_incomplete(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
