@@ -117,7 +117,10 @@ class Role(str, Enum):
         >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
         ['reference', 'one-to-one', 'sibling', 'same domain']
         """
-        return list(Role).index(self)
+        return _PLACES[self]
+
+
+_PLACES = {role: place for place, role in enumerate(Role)}
 
 
 class Verdict(str, Enum):
