@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Int
-from scipy.cluster.hierarchy import DisjointSet
 
 from datahub_hyperjoin.model.config import Edges, ModelConfig
+from datahub_hyperjoin.model.hypergraph.disjoint_sets import DisjointSets
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -93,23 +93,18 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
     )
 
 
-def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
+def _keep_within_size(
+    sets: DisjointSets, pairs: _Pairs, max_size: int
+) -> Bool[np.ndarray, " pair"]:
     """Mark the pairs to keep as edges, so that no connected component exceeds `max_size`.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
     adds an edge and no column, so it always stays. Cost is nearly linear in the pairs.
     """
-    left, right = pairs
-    kept = np.zeros(len(left), dtype=bool)
-    for edge in range(len(left)):
-        first, second = int(left[edge]), int(right[edge])
-        if not sets.connected(first, second):
-            if sets.subset_size(first) + sets.subset_size(second) > max_size:
-                continue
-            sets.merge(first, second)
-        kept[edge] = True
-    return kept
+    left, right = (side.tolist() for side in pairs)
+    ends = zip(left, right, strict=True)
+    return np.array([sets.connect(*pair, max_size) for pair in ends], dtype=bool)
 
 
 def build_join_graph(
@@ -141,10 +136,10 @@ def build_join_graph(
     """
     similar = _find_similar(lake, keys, overlap, variants or {}, config)
     left, right = _add_priors(lake, similar, priors)
-    sets = DisjointSet(range(len(lake)))
+    sets = DisjointSets(len(lake))
     kept = _keep_within_size(sets, (left, right), config.hypergraph.max_size)
     component = np.full(len(lake), -1, dtype=np.int64)
     linked = np.unique(np.concatenate([left[kept], right[kept]]))
-    roots = np.array([sets[int(column)] for column in linked], dtype=np.int64)
+    roots = np.array([sets.root(column) for column in linked.tolist()], dtype=np.int64)
     component[linked] = np.unique(roots, return_inverse=True)[1]
     return JoinGraph(left=left[kept], right=right[kept], component=component)

@@ -3,11 +3,11 @@
 import numpy as np
 from jaxtyping import Float32, Int
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
+from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 
 _CHUNK = 128
 """Query columns scored at once, and columns compared at once."""
@@ -30,7 +30,7 @@ class ColumnSimilarity:
     ) -> None:
         # Squares, so that many weak joins do not outweigh a strong one.
         squares = joined.multiply(joined).tocsr()
-        partners: sparse.csr_array = normalize(squares)  # pyright: ignore[reportAssignmentType]
+        partners = scale_rows(squares)
         blocks = [
             _compare(
                 index, partners, np.arange(start, min(start + _CHUNK, len(index.lake))), others

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int
 from scipy import sparse
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-from sklearn.preprocessing import normalize
-from sklearn.random_projection import SparseRandomProjection
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
+from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
+from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
 _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
@@ -26,16 +25,6 @@ _AT_ONCE = 256
 """Vectors that are compared at once: more do not stay in the processor's cache."""
 
 # scikit-learn has no annotations, and the types that checkers infer from its defaults are wrong.
-_BAG: dict[str, Any] = {
-    "analyzer": "char_wb",
-    "ngram_range": (3, 3),
-    "strip_accents": "unicode",
-    "n_features": _TRIGRAMS,
-    "alternate_sign": False,
-    "norm": None,
-    "dtype": np.float32,
-}
-"""Counts trigrams within words."""
 _PROJECTION: dict[str, Any] = {
     "n_components": 1024,
     "density": 0.05,
@@ -59,6 +48,9 @@ def _projection() -> sparse.csr_array:
 
 
 def _draw_projection() -> dict[str, np.ndarray]:
+    # It takes a second to import, and most runs find the matrix in the cache.
+    from sklearn.random_projection import SparseRandomProjection  # noqa: PLC0415
+
     drawn = SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
     matrix = drawn.components_
     return {
@@ -67,6 +59,15 @@ def _draw_projection() -> dict[str, np.ndarray]:
         "indices": matrix.indices.astype(np.int32),
         "indptr": matrix.indptr.astype(np.int32),
     }
+
+
+def _weigh(counts: sparse.csr_array) -> sparse.csr_array:
+    """Weigh the counts of each column by TF-IDF, which adds 1 to both logarithms."""
+    columns, trigrams = counts.shape
+    holders = np.bincount(counts.indices, minlength=trigrams).astype(np.float32) + 1
+    rarity = np.log(np.float32(columns + 1) / holders) + 1
+    data = (np.log(counts.data) + 1) * rarity[counts.indices]
+    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
 class CellSimilarity:
@@ -82,10 +83,11 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        counts = HashingVectorizer(**_BAG).transform(map(" ".join, samples))
-        weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-        projected = normalize((weighted @ _projection().T).toarray())
-        self.vectors: Float32[np.ndarray, "column width"] = projected.astype(np.float32)
+        counts = count_trigrams([*map(" ".join, samples)], _TRIGRAMS)
+        projected = (scale_rows(_weigh(counts)) @ _projection().T).toarray()
+        lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
+        projected /= np.where(lengths > 0, lengths, 1)[:, None]
+        self.vectors: Float32[np.ndarray, "column width"] = projected
         """Unit vectors; zeros for a column without cells."""
 
     def between(

@@ -2,12 +2,17 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
+from sklearn.random_projection import SparseRandomProjection
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
+from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
 COLUMNS = (
     ("Amsterdam", "Zürich", "New York"),
@@ -16,6 +21,13 @@ COLUMNS = (
     (),
     ("Osaka", "Kyoto"),
 )
+# The types that checkers infer from scikit-learn's defaults are wrong.
+PROJECTION: dict[str, Any] = {
+    "n_components": 1024,
+    "density": 0.05,
+    "dense_output": True,
+    "random_state": 0,
+}
 PLACES = np.arange(len(COLUMNS))[None, :]
 
 
@@ -89,3 +101,16 @@ def test_sampled_cells_are_read_as_written(make_lake: Callable[..., Lake]) -> No
     samples = [profile.sample for profile in lake.profiles]
     both = np.array([[0, 1]])
     assert CellSimilarity(samples).between(both, both)[0, 0, 1] > 0.5
+
+
+def test_vectors_are_those_of_scikit_learn_to_the_last_bit() -> None:
+    random = np.random.default_rng(0)
+    columns = [
+        ["".join(random.choice([*"aeiouklmnst -É"], 8)) for _ in range(size)]
+        for size in range(30, 0, -1)
+    ]
+    counts = count_trigrams([*map(" ".join, columns)], 2**16)
+    weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    drawn = SparseRandomProjection(**PROJECTION).fit(np.zeros((1, 2**16), dtype=np.float32))
+    projected = (weighted @ drawn.components_.astype(np.float32).T).toarray()
+    assert np.array_equal(CellSimilarity(columns).vectors, np.asarray(normalize(projected)))

@@ -1,0 +1,51 @@
+"""Keep track of the connected components of a growing graph."""
+
+
+class DisjointSets:
+    """The components that edges have connected so far: disjoint sets (Tarjan, 1975).
+
+    SciPy's `DisjointSet` gives the same roots. It is several times as slow, and its import takes
+    longer than the join graph of a small lake.
+
+    Args:
+        count: Number of columns; each starts as a component of its own.
+
+    Examples:
+        >>> sets = DisjointSets(4)
+        >>> sets.connect(0, 1, max_size=2), sets.connect(1, 2, max_size=2)
+        (True, False)
+        >>> sets.root(0) == sets.root(1), sets.root(0) == sets.root(2)
+        (True, False)
+    """
+
+    def __init__(self, count: int) -> None:
+        self._parents = list(range(count))
+        self._sizes = [1] * count
+
+    def root(self, column: int) -> int:
+        """Return the column that stands for the component of a column."""
+        parents = self._parents
+        while parents[column] != column:
+            parents[column] = column = parents[parents[column]]
+        return column
+
+    def connect(self, left: int, right: int, max_size: int) -> bool:
+        """Merge the components of two columns, and return whether they are one component now.
+
+        Args:
+            left: A column.
+            right: Another column.
+            max_size: Components that together have more columns are not merged.
+        """
+        first, second = self.root(left), self.root(right)
+        if first == second:
+            return True
+        sizes = self._sizes
+        if sizes[first] + sizes[second] > max_size:
+            return False
+        # The root is that of the larger component, and of two equal ones the first column.
+        if (sizes[first], second) < (sizes[second], first):
+            first, second = second, first
+        self._parents[second] = first
+        sizes[first] += sizes[second]
+        return True
