@@ -26,6 +26,7 @@ from datahub_hyperjoin.emit import (
     withdraw,
     without_ours,
 )
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.foreign_parts import read_foreign_parts
 from datahub_hyperjoin.glossary import read_glossary
 from datahub_hyperjoin.joins import Join
@@ -43,7 +44,6 @@ from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.renamed_columns import rename_columns, rename_steps
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.settled_scores import keep_written_scores, scores_to_remember
-from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
 

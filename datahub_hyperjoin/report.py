@@ -77,6 +77,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     suggestions: int = 0
     joins: int = 0
     joins_of_several_columns: int = 0
+    joins_from_profile_store: int = 0
+    """Joins that were used again because nothing had changed since `profile.store` got them."""
     joins_not_verified: int = 0
     """Further joins that names and the catalog suggest, of tables of which no row was read."""
     value_domains: int = 0

@@ -47,6 +47,7 @@ from datahub_hyperjoin.emit import (
     stale_removal,
 )
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.page import write_page
@@ -60,7 +61,7 @@ from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.storage import locking
-from datahub_hyperjoin.suggest import Findings, LakeComparison, compare_values, suggest
+from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]

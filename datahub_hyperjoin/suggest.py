@@ -6,8 +6,7 @@ and reports its counts.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,17 +21,18 @@ from datahub_hyperjoin.crosswalk_joins import (
     measure_with_crosswalks,
     with_crosswalks,
 )
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.described import DescribedTable
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.domains import Domain, find_domains
+from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
-from datahub_hyperjoin.model.ranking.contributions import Contributions, list_contributions
+from datahub_hyperjoin.model.ranking.contributions import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
@@ -42,63 +42,9 @@ from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
-from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
+from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Findings:
-    """The results of a run: profiles, key columns, suggestions and joins."""
-
-    profiles: tuple[TableProfile, ...]
-    """Every table, including unreadable ones, with the columns that are in the catalog."""
-
-    keys: tuple[ColumnId, ...]
-    """The key columns."""
-
-    suggestions: tuple[Suggestion, ...]
-    """Suggestions that the data or a person confirms, by key column and best first."""
-
-    joins: tuple[Join, ...]
-    """The pairs of the suggestions with their evidence, best first."""
-
-    model_version: str
-    """This package's version and the model's fingerprint."""
-
-    statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
-    """The SQL of each join, or the reason why it has none; empty if no SQL is shown."""
-
-    domains: tuple[Domain, ...] = ()
-    """The value domains of at least three columns."""
-
-    crosswalks: tuple[CrosswalkJoin, ...] = ()
-    """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
-
-    named: tuple[Join, ...] = ()
-    """The joins that names and the catalog suggest, of tables of which no row was read. They have
-    no evidence."""
-
-    described: frozenset[TableId] = frozenset()
-    """These tables: unreadable ones, and those that only the catalog describes."""
-
-    contributions: Mapping[Pair, Contributions] = field(default_factory=dict)
-    """The signals of each join's first pair of columns."""
-
-    unverified: frozenset[TableId] = frozenset()
-    """Tables that could be profiled, but no longer be read when joins were verified."""
-
-    @cached_property
-    def unread(self) -> frozenset[TableId]:
-        """Tables that could not be read, either to profile them or to verify their joins."""
-        faulty = (profile.table.id for profile in self.profiles if profile.fault)
-        return self.unverified.union(self.described, faulty)
-
-    @cached_property
-    def types(self) -> Mapping[ColumnId, DataType]:
-        """The data type of each column."""
-        return {column.id: column.type for table in self.profiles for column in table.columns}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,10 +192,15 @@ def suggest(
         profiles=profiles, keys=(), suggestions=(), joins=(), model_version=__version__
     )
     try:
-        comparison = compare_values(
-            profiles, session=session, profile=profile, model=model, progress=progress, facts=facts
-        )
-        findings = comparison.findings
+        kept = KeptFindings.of(profiles, open_store(profile, progress), model, facts)
+        if known := kept.read(profiles, progress):
+            findings = known
+        else:
+            noted = NotedProgress(progress)
+            findings = compare_values(
+                profiles, session=session, profile=profile, model=model, progress=noted, facts=facts
+            ).findings
+            kept.keep(findings, noted)
     except (EmptyIndexError, NothingToLearnError):
         # With one table that can be read, or none, names are all that can be compared.
         if not described:

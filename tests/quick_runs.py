@@ -10,13 +10,13 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Pair, TableProfile, pair_of
 from gms import Gms
 from lake import column

@@ -8,11 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table, TableId
 
 CODES = [f"B-{number:03}" for number in range(60)]

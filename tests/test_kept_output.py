@@ -15,7 +15,7 @@ from quick_runs import CARRIER, GivenJoins, join_of
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import Catalog
-from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.findings import Findings
 from lake import write_flights
 
 _EARLIER = '[{"earlier": true}]'

@@ -11,6 +11,7 @@ from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -23,7 +24,6 @@ from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.publish import build_publication
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.statements import Statement
-from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Table, TableProfile
 from lake import EVIDENCE, column, table
 

@@ -18,11 +18,12 @@ from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.discovery import find_joins
 from datahub_hyperjoin.discovery.errors import NoSqlError, UnusableSourceError
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table
 from workbooks import write_workbook
 

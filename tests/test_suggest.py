@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import (
@@ -22,7 +23,7 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, pair_of
 
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")

@@ -28,9 +28,9 @@ from datahub_hyperjoin.discovery.errors import (
 )
 from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import JoinRecord, record_of
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
-from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import TableId
 
 if TYPE_CHECKING:

@@ -15,13 +15,14 @@ from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.profiling import open_store
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, find_join_sql
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
 

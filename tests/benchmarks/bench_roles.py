@@ -30,11 +30,12 @@ from benchmarks.unanswerable import write_without_answers
 from datahub_hyperjoin.evaluate import EvaluationProgress, parse_settings
 from datahub_hyperjoin.evaluate.bootstrap import Interval
 from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import suggest
 
 logger = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ from datahub_hyperjoin.discovery.errors import (
 from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import record_of, records_as_sql
 from datahub_hyperjoin.discovery.run import run_discovery
+from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.source import HyperJoinSource
@@ -31,7 +32,6 @@ from datahub_hyperjoin.spark import session
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.statements import Statement
-from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import ColumnId
 
 REFERENCES = {("orders.customer", "customers.id"), ("customers.region", "regions.code")}

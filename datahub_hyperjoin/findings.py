@@ -1,0 +1,65 @@
+"""The results of a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.model.domains import Domain
+from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.tables import ColumnId, DataType, Pair, TableId, TableProfile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """The results of a run: profiles, key columns, suggestions and joins."""
+
+    profiles: tuple[TableProfile, ...]
+    """Every table, including unreadable ones, with the columns that are in the catalog."""
+
+    keys: tuple[ColumnId, ...]
+    """The key columns."""
+
+    suggestions: tuple[Suggestion, ...]
+    """Suggestions that the data or a person confirms, by key column and best first."""
+
+    joins: tuple[Join, ...]
+    """The pairs of the suggestions with their evidence, best first."""
+
+    model_version: str
+    """This package's version and the model's fingerprint."""
+
+    statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
+    """The SQL of each join, or the reason why it has none; empty if no SQL is shown."""
+
+    domains: tuple[Domain, ...] = ()
+    """The value domains of at least three columns."""
+
+    crosswalks: tuple[CrosswalkJoin, ...] = ()
+    """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
+
+    named: tuple[Join, ...] = ()
+    """The joins that names and the catalog suggest, of tables of which no row was read. They have
+    no evidence."""
+
+    described: frozenset[TableId] = frozenset()
+    """These tables: unreadable ones, and those that only the catalog describes."""
+
+    contributions: Mapping[Pair, Contributions] = field(default_factory=dict)
+    """The signals of each join's first pair of columns."""
+
+    unverified: frozenset[TableId] = frozenset()
+    """Tables that could be profiled, but no longer be read when joins were verified."""
+
+    @cached_property
+    def unread(self) -> frozenset[TableId]:
+        """Tables that could not be read, either to profile them or to verify their joins."""
+        faulty = (profile.table.id for profile in self.profiles if profile.fault)
+        return self.unverified.union(self.described, faulty)
+
+    @cached_property
+    def types(self) -> Mapping[ColumnId, DataType]:
+        """The data type of each column."""
+        return {column.id: column.type for table in self.profiles for column in table.columns}
