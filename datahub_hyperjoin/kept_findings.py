@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import result_key
 from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
@@ -143,7 +144,8 @@ class KeptFindings:
         text = self.store.results(_NAME).get(self.key)
         if text is None:
             return None
-        record = TypeAdapter(_Record).validate_json(text)
+        with gc_paused():
+            record = TypeAdapter(_Record).validate_json(text)
         for name, count in record.counts.items():
             progress.count(name, count)
         progress.count("joins_from_profile_store", len(record.joins))

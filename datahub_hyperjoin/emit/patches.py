@@ -220,11 +220,12 @@ def set_properties(
     Returns:
         A patch that keeps all other properties.
     """
-    assigned = (
-        StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(own))
+    # DataHub's classes give the same, but check each value against a schema. This takes longer than
+    # all else about a column.
+    changes = [
+        _add_property({"propertyUrn": key, "values": [_typed(value) for value in own]})
         for key, own in values.items()
-    )
-    changes = [_assign(assignment) for assignment in assigned]
+    ]
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
 
 
@@ -240,13 +241,17 @@ def assign_property(
     Returns:
         A patch that keeps all other properties.
     """
-    changes = _keyed(_PROPERTY_KEYS, [_assign(assignment)])
+    change = _add_property(pre_json_transform(assignment.to_obj()))
+    changes = _keyed(_PROPERTY_KEYS, [change])
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, changes)
 
 
-def _assign(assignment: StructuredPropertyValueAssignmentClass) -> Change:
-    value = pre_json_transform(assignment.to_obj())
-    return {"op": "add", "path": property_path(assignment.propertyUrn), "value": value}
+def _add_property(assigned: Mapping[str, Any]) -> Change:
+    return {"op": "add", "path": property_path(assigned["propertyUrn"]), "value": assigned}
+
+
+def _typed(value: str | float) -> dict[str, str | float]:
+    return {"string" if isinstance(value, str) else "double": value}
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:

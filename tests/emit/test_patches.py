@@ -1,9 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import StructuredPropertyValueAssignmentClass
 
 from datahub_hyperjoin.emit.patches import (
+    assign_property,
     change_lineage,
     change_tags,
     edge_path,
@@ -63,6 +66,17 @@ def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> 
     ours = {"propertyUrn": SCORE, "values": [{"double": 0.1}]}
     patch = describe(set_properties(COLUMN, {SCORE: [0.93]}))["value"]
     assert applied([theirs, ours], patch) == [theirs, ours | {"values": [{"double": 0.93}]}]
+
+
+def test_values_have_the_form_of_datahubs_own_classes(describe: Describe) -> None:
+    values: dict[str, Sequence[str] | Sequence[float]] = {SCORE: [0.93, 1.0], RETENTION: ["a", ""]}
+    ours = describe(set_properties(COLUMN, values))["value"]["patch"]
+    theirs = [
+        describe(assign_property(COLUMN, assigned))["value"]["patch"]
+        for key, own in values.items()
+        for assigned in [StructuredPropertyValueAssignmentClass(propertyUrn=key, values=[*own])]
+    ]
+    assert ours == [*chain(*theirs)]
 
 
 def test_only_the_properties_named_are_removed(describe: Describe) -> None:
