@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import Bounds, minimize
 from scipy.special import expit, logit
 
 _SLOPE, _OFFSET = 0.1, 0.3
@@ -88,6 +87,9 @@ def calibrate(
     """
     if not len(accepted) + len(rejected):
         return Calibration()
+    # Its import takes a tenth of a second, and most runs have no decisions.
+    from scipy.optimize import Bounds, minimize  # noqa: PLC0415
+
     odds = bounded_logit(np.concatenate([accepted, rejected]))
     # One sign for both sides: z(s) should be high for accepted pairs and low for rejected ones.
     sign = np.repeat([1.0, -1.0], [len(accepted), len(rejected)])

@@ -116,11 +116,13 @@ def _processor_time() -> float:
 
 
 def _rows(*runs: dict[str, float]) -> Iterator[tuple[str | float, ...]]:
-    first, second, third = runs
+    first, *later = runs
     for stage, cost in first.items():
+        # If nothing has changed, most stages are left out.
+        own = [run.get(stage, 0.0) for run in later]
         # On small lakes a stage may round to 0 seconds.
-        shares = [f"{run[stage] / cost:.0%}" if cost else "-" for run in (second, third)]
-        yield stage, cost, second[stage], shares[0], third[stage], shares[1]
+        shares = [f"{seconds / cost:.0%}" if cost else "-" for seconds in own]
+        yield stage, cost, own[0], shares[0], own[1], shares[1]
 
 
 if __name__ == "__main__":
