@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,6 +34,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 class _Vanished(Exception):  # noqa: N818 - to be expected
     """The page to which a command was sent is no longer there."""
+
+
+class _Stopped(Exception):  # noqa: N818 - it may start at the next attempt
+    """The browser has ended."""
 
 
 class Tab:
@@ -69,7 +73,8 @@ class Tab:
     def _read(self) -> Json:
         message = bytearray()
         while (byte := self._answers.read(1)) != b"\0":
-            assert byte, "the browser has stopped"
+            if not byte:
+                raise _Stopped
             message += byte
         return dict(json.loads(message))
 
@@ -118,7 +123,20 @@ class Tab:
 
 @contextmanager
 def browse(folder: Path) -> Iterator[Tab]:
-    """Start the browser, which keeps its files in a folder, and open a tab."""
+    """Start the browser, which keeps its files in a folder, and open a tab.
+
+    On a busy machine, the browser sometimes ends before it answers; it then gets a second chance.
+    """
+    with ExitStack() as stack:
+        try:
+            tab = stack.enter_context(_start(folder))
+        except (_Stopped, BrokenPipeError):
+            tab = stack.enter_context(_start(folder))
+        yield tab
+
+
+@contextmanager
+def _start(folder: Path) -> Iterator[Tab]:
     assert PATH, "there is no Chromium"
     (read_commands, commands), (answers, write_answers) = os.pipe(), os.pipe()
     browser = subprocess.Popen(
