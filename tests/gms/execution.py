@@ -1,7 +1,7 @@
 """Execute GraphQL operations against the server's real schema, which rejects unknown fields."""
 
-from collections.abc import Collection
-from functools import lru_cache
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLObjectType,
+    GraphQLSchema,
     execute_sync,
     parse,
     validate,
@@ -21,36 +22,21 @@ from gms.routes import Call, Routes
 from gms.schema import schema_without
 from gms.world import Json, Node, Resolver, World, enum_type, graphql_type
 
+Prepare = Callable[[str], DocumentNode | list[GraphQLError]]
+"""Parses a query, and checks it against a schema."""
+
 
 class Execution:
     """The GraphQL interface of the server."""
 
     def __init__(self, world: World, missing: Collection[str], schema: Path | None = None) -> None:
         """Prepare the schema, without the entity types that the server lacks."""
-        self._world, self._schema = world, schema_without(missing, schema)
-        resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
-        for name, kind in self._schema.type_map.items():
-            if isinstance(kind, GraphQLObjectType):
-                self._attach(kind, resolvers.get(name, {}))
-        self._prepare = lru_cache(maxsize=100)(self._parse)
+        self._world = world
+        self._schema, self._prepare = _interface(frozenset(missing), schema)
 
     def mount(self, routes: Routes) -> None:
         """Add the route for GraphQL operations."""
         routes.add("POST", "/api/graphql", self._answer)
-
-    def _attach(self, kind: GraphQLObjectType, resolvers: dict[str, Resolver]) -> None:
-        if any(it.name == "Entity" for it in kind.interfaces):
-            kind.fields["type"].resolve = lambda node, _: enum_type(node.entity)
-        for name, resolver in resolvers.items():
-            # A field may be pruned, and some types lack common fields.
-            if name in kind.fields:
-                kind.fields[name].resolve = self._bind(resolver)
-
-    def _bind(self, resolver: Resolver) -> Resolver:
-        def resolve(source: Any, _: object, **arguments: Any) -> Any:  # noqa: ANN401 - given
-            return resolver(self._world, source, **arguments)
-
-        return resolve
 
     def _answer(self, call: Call) -> Json:
         asked = call.body
@@ -60,18 +46,48 @@ class Execution:
         result = execute_sync(
             self._schema,
             prepared,
+            context_value=self._world,
             variable_values=asked.get("variables"),
             operation_name=asked.get("operationName"),
             type_resolver=_resolve_type,
         )
         return dict(result.formatted)
 
-    def _parse(self, query: str) -> DocumentNode | list[GraphQLError]:
+
+@cache
+def _interface(missing: frozenset[str], folder: Path | None) -> tuple[GraphQLSchema, Prepare]:
+    """Build a schema with its resolvers once, since it takes longer than most tests of a server."""
+    schema = schema_without(missing, folder)
+    resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
+    for name, kind in schema.type_map.items():
+        if isinstance(kind, GraphQLObjectType):
+            _attach(kind, resolvers.get(name, {}))
+
+    @lru_cache(maxsize=1000)
+    def prepare(query: str) -> DocumentNode | list[GraphQLError]:
         try:
             document = parse(query)
         except GraphQLError as error:
             return [error]
-        return validate(self._schema, document) or document
+        return validate(schema, document) or document
+
+    return schema, prepare
+
+
+def _attach(kind: GraphQLObjectType, resolvers: dict[str, Resolver]) -> None:
+    if any(it.name == "Entity" for it in kind.interfaces):
+        kind.fields["type"].resolve = lambda node, _: enum_type(node.entity)
+    for name, resolver in resolvers.items():
+        # A field may be pruned, and some types lack common fields.
+        if name in kind.fields:
+            kind.fields[name].resolve = _bind(resolver)
+
+
+def _bind(resolver: Resolver) -> Resolver:
+    def resolve(source: Any, info: Any, **arguments: Any) -> Any:  # noqa: ANN401 - given
+        return resolver(info.context, source, **arguments)
+
+    return resolve
 
 
 def _resolve_type(source: Any, _: object, __: object) -> str:  # noqa: ANN401 - given
