@@ -133,6 +133,15 @@ def promised_rows(run: Run) -> dict[frozenset[str], int]:
     return rows
 
 
+def read_once(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
+    """Load each file as a table that has the file's path as its name.
+
+    DuckDB looks for a table before it looks for a file, and would read each file for each join.
+    """
+    for file in sorted(lake.rglob("*.csv")):
+        connection.execute(f'CREATE TABLE "{file}" AS SELECT * FROM "{file}"')
+
+
 def test_all_sql_of_the_page_returns_the_rows_that_it_promises(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +152,7 @@ def test_all_sql_of_the_page_returns_the_rows_that_it_promises(
     names = [f"{content['tables'][table][0]}.{path}" for table, path, *_ in content["columns"]]
     promised, without, compared = promised_rows(run), 0, 0
     with duckdb.connect() as connection:
+        read_once(connection, Path())
         for number, statement in enumerate(content["statements"]):
             in_two_steps = content["crosswalks"].get(str(number))
             sql, note = in_two_steps[3:] if in_two_steps else statement
