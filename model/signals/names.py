@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
+from unicodedata import normalize
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -16,6 +17,19 @@ IDENTIFIER_WORDS = frozenset(
 _PROJECTED = 256
 """Dimensions of a name's projected trigram vector."""
 _WORD = re.compile(r"[^\W_]+")
+_SPELT_OUT = str.maketrans(
+    dict(
+        zip(
+            "äöüßæøåœłđðþ\u0131\u0307",
+            ["ae", "oe", "ue", "ss", "ae", "oe", "aa", "oe", "l", "d", "d", "th", "i", ""],
+            strict=True,
+        )
+    )
+)
+"""Latin letters that do not become ASCII without their accents; the last two are parts of a
+Turkish dotless i, and of a dotted capital one in lower case."""
+_LAST_LATIN = "\u024f"
+"""Further letters are those of other scripts."""
 
 
 def _starts_token(word: str, position: int) -> bool:
@@ -39,7 +53,8 @@ def _split_word(word: str) -> Iterator[str]:
 def tokens(name: str) -> tuple[str, ...]:
     """Split a name into lower-case tokens.
 
-    Separators, case changes and digits start a new token.
+    Separators, case changes and digits start a new token. Latin letters lose their accents, and
+    `ü` becomes `ue`, as people write them where only ASCII is allowed.
 
     Args:
         name: A name as written in the catalog.
@@ -49,10 +64,20 @@ def tokens(name: str) -> tuple[str, ...]:
 
     >>> tokens("CustomerID"), tokens("customer_id"), tokens("HTTPStatus2")
     (('customer', 'id'), ('customer', 'id'), ('http', 'status', '2'))
-    >>> tokens("park.key"), tokens("__")
-    (('park', 'key'), ())
+    >>> tokens("park.key"), tokens("__"), tokens("Schüler-Nr.")
+    (('park', 'key'), (), ('schueler', 'nr'))
     """
-    return tuple(part.lower() for word in _WORD.findall(name) for part in _split_word(word))
+    composed = name if name.isascii() else normalize("NFC", name)
+    parts = (part for word in _WORD.findall(composed) for part in _split_word(word))
+    return tuple(_write_in_ascii(part.lower()) for part in parts)
+
+
+def _write_in_ascii(word: str) -> str:
+    """Replace Latin letters that ASCII lacks with those that people write instead."""
+    if word.isascii():
+        return word
+    letters = word.translate(_SPELT_OUT)
+    return "".join(it if it > _LAST_LATIN else normalize("NFD", it)[0] for it in letters)
 
 
 def trigrams(name: str) -> frozenset[str]:
