@@ -76,5 +76,5 @@ def test_the_page_is_served_until_ctrl_c(page: Path, tmp_path: Path) -> None:
         with httpx2.Client(trust_env=False) as client:
             assert "Suggested joins" in client.get(url).text
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=60) == 0
         assert server.stderr.read() == ""
