@@ -81,7 +81,7 @@ def _no_upgrade_check() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _train_word_vectors_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Train fastText once for each text, and copy the vectors to other tests that need them.
+    """Train fastText once for each training text, and give later tests a copy of the vectors.
 
     Each training takes a process, and half a second. `test_word_vectors` tests that two are equal.
     """

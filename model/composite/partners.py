@@ -58,7 +58,7 @@ class ColumnPartners:
     domain contain, in [0, 1]."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the pairs that refer to the given tables, grouped by the two tables of a pair.
+        """Return the column pairs that refer to given tables, one group for each pair of tables.
 
         Args:
             referenced: The referenced tables.

@@ -134,7 +134,7 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 def _search(
     session: SparkSession | None, jobs: Sequence[_Searched], config: ProfileConfig
 ) -> Iterator[_Keys]:
-    """Search each table on its route, and yield the composite keys that are found."""
+    """Search each table, in this process or on Spark, and yield the composite keys found."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
     for index, job in enumerate(jobs):
         in_database = database_of(job.table.location) is not None

@@ -1,4 +1,4 @@
-"""Test that wrong configurations are refused with the key and the fix."""
+"""Test that the error about a wrong configuration names the key and says how to mend it."""
 
 import logging
 from pathlib import Path

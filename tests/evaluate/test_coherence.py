@@ -1,4 +1,4 @@
-"""Test the coherence of candidates whose joins are known."""
+"""Test how a ranking's coherence is measured: how many of its candidates join each other."""
 
 import pytest
 from hypothesis import given

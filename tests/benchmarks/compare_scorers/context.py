@@ -158,7 +158,7 @@ def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
 
 
 def _between(graph: PairGraph, tables: _Group, towards: _Group) -> list[_Values]:
-    """Describe how the other columns of each pair's two tables join."""
+    """For each pair, compute features of the other joins between and of its two tables."""
     evidence, probability = log_odds(graph.by_evidence), graph.by_evidence
     first, second = graph.table_of[graph.left], graph.table_of[graph.right]
     columns = len(graph.table_of)

@@ -1,4 +1,4 @@
-"""Test that references and siblings follow from the key to which each column refers."""
+"""Test that two columns are siblings if both refer to one key, and a reference if one is it."""
 
 import numpy as np
 from hypothesis import given

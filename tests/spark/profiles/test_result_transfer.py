@@ -22,7 +22,7 @@ MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 
 @pytest.fixture
 def profiles(make_table: MakeTable) -> list[TableProfile]:
-    """Profile a table with values in another form, and an unreadable table."""
+    """Profile two tables: one with zero-padded codes and a missing value, and an empty file."""
     cities = "id,city,code\n1,K\u00f6ln,007\n2,,010\n"
     tables = [make_table("cities.csv", cities), make_table("empty.csv", "")]
     [found] = profile_each(tables, ProfileConfig(), Databases())
