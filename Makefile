@@ -46,12 +46,13 @@ check: $(VENV)/.dev ## Check format, lint, names, layers and types; changes noth
 
 ##@ Test it
 
-test: $(VENV)/.dev ## Run every test in two processes
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes keep two cores busy, since tests wait for servers, Java and timeouts.
+test: $(VENV)/.dev ## Run every test in three processes
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Apart from `make test`, since tracing makes the tests take half as long again.
 coverage: $(VENV)/.dev ## Run every test and report the branches that none of them takes
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder \
 		--cov --cov-report=term-missing:skip-covered
 
 test-fast: $(VENV)/.dev ## Run the tests that need no Spark
