@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import JoinedColumns
 
@@ -43,7 +43,7 @@ def list_best_joins(
         f"{len(joins)} {noun} found, best first:" if joins else "No joins found.",
         tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
         f"... and {more} more." if more else "",
-        *_list_crosswalks(crosswalks),
+        *_list_crosswalks(crosswalks, joins),
         *_list_named(named),
     ]
     return "\n".join(line for line in lines if line)
@@ -73,11 +73,16 @@ def _sides(pairs: JoinedColumns) -> Iterator[str]:
         yield " + ".join([str(columns[0]), *(column.path for column in columns[1:])])
 
 
-def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:
+def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join]) -> Iterator[str]:
     if not crosswalks:
         return
     noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
-    yield f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names:"
+    # The page lists these among the joins, so the reader has to know how many they add.
+    further = sum(1 for _ in lone_joins(crosswalks, joins))
+    yield (
+        f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names "
+        f"({further} besides the joins above):"
+    )
     for crosswalk in crosswalks[:_MAX_JOINS]:
         steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
         yield f"{steps} ({crosswalk.joinability:.2f})"

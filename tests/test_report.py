@@ -163,9 +163,12 @@ def in_two_steps(number: int) -> CrosswalkJoin:
 
 def test_joins_in_two_steps_are_listed_with_both_steps() -> None:
     report = HyperJoinReport()
-    report.show_joins([join(0)], [in_two_steps(0)])
+    report.show_joins([join(0)], [in_two_steps(0), in_two_steps(1)])
     text = report.as_string()
-    assert "1 pair of columns joins in two steps, through a table with codes and names:" in text
+    assert (
+        "2 pairs of columns join in two steps, through a table with codes and names "
+        "(1 besides the joins above):"
+    ) in text
     assert (
         "flights.csv.carrier_0 = codes.csv.iata and codes.csv.name = airlines.csv.carrier (0.81)"
     ) in text
