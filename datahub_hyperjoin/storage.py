@@ -2,8 +2,7 @@
 
 A file is written in a temporary folder beside it and renamed when it is complete. A killed run
 leaves its temporary folder behind, which blocks nobody; the next run that has the folder for itself
-deletes it. A file with a checksum at its end is read as it was written, or
-not at all.
+deletes it. A file with a checksum at its end is read as it was written, or not at all.
 """
 
 import hashlib

@@ -116,6 +116,11 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
     ]
 
 
+def without_compression(path: PurePosixPath) -> PurePosixPath:
+    """Return the path of a file without the extension of a compression, such as `.gz`."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+
+
 def split_name(name: str) -> tuple[str, FileFormat | None]:
     """Return a file or folder name without its extensions, and the file format that they denote.
 
@@ -123,8 +128,8 @@ def split_name(name: str) -> tuple[str, FileFormat | None]:
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None), ('stops', None))
     """
     path = PurePosixPath(name)
-    is_compressed = path.suffix.lower() in COMPRESSIONS
-    inner = PurePosixPath(path.stem) if is_compressed else path
+    inner = without_compression(path)
+    is_compressed = inner != path
     format_ = _FORMATS.get(inner.suffix.lower())
     if inner.suffix.lower() == TEXT:
         return inner.stem, None

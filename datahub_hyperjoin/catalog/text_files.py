@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from datahub_hyperjoin.catalog.files import TEXT
+from datahub_hyperjoin.catalog.files import TEXT, without_compression
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import ListedFile
 from datahub_hyperjoin.object_stores import ObjectStore
-from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.stored import StoredFile
 from datahub_hyperjoin.spark.files.text_tables import is_delimited
 
@@ -36,8 +35,7 @@ def recognise_text(
 
 
 def _has_rows(file: ListedFile, selection: TableSelection, store: ObjectStore | None) -> bool:
-    path = PurePosixPath(file.path)
-    inner = PurePosixPath(path.stem) if path.suffix.lower() in COMPRESSIONS else path
+    inner = without_compression(PurePosixPath(file.path))
     if inner.suffix.lower() != TEXT or not selection.tables.allowed(file.path):
         return False
     try:

@@ -8,10 +8,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from decimal import Decimal
+from itertools import islice, pairwise
 from typing import Any
-
-import numpy as np
 
 from datahub_hyperjoin.locations import Dialect
 
@@ -198,8 +197,10 @@ def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     of_numbers = [name.strip() for name, *values in columns if _are_numbers(values)]
     if len(columns) < _FEWEST_CELLS or not of_numbers or not all(map(_is_number, of_numbers)):
         return False
-    whole = [int(name) for name in of_numbers if name.isascii() and name.isdigit()]
-    is_series = len(whole) == len(of_numbers) > 1 and len({*np.diff(whole).tolist()}) == 1
+    # Python refuses to convert thousands of digits to `int`.
+    whole = [Decimal(name) for name in of_numbers if name.isascii() and name.isdigit()]
+    steps = {after - before for before, after in pairwise(whole)}
+    is_series = len(whole) == len(of_numbers) and len(steps) == 1
     return not is_series and not any(map(_YEAR.fullmatch, of_numbers))
 
 

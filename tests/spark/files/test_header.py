@@ -78,6 +78,7 @@ ROW, ROWS = ["7", "Oslo", "0.7"], [["9", "Bergen", "0.3"], ["9", "Malmö", ""]]
         (ROW, ROWS),
         (["5.1", "3.5", "Iris-setosa"], [["4.9", "3.0", "Iris-setosa"]]),
         ([*ROW, ""], [[*row, ""] for row in ROWS]),
+        (["9" * 5000, "Oslo", "0.7"], ROWS),
     ],
 )
 def test_a_first_row_in_place_of_names_is_noted(first: list[str], rows: list[list[str]]) -> None:
