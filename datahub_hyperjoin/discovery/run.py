@@ -15,7 +15,6 @@ from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
-from datahub_hyperjoin.early_imports import import_early
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.profiling import open_store
@@ -102,9 +101,6 @@ def run_discovery(
             tables = list_sources(sources, Path(copies), progress)
             catalog = build_catalog_without_server(tables, written, progress.warn)
             keys = read_database_keys(tables, progress.warn)
-        if model.setting.network_correction and model.features.values:
-            # torch takes seconds to import, and this process waits for those that read tables.
-            import_early("datahub_hyperjoin.model.ranking.pair_correction")
         findings = suggest(
             tables,
             session=session if need_spark(tables, profile) else lambda: None,

@@ -4,213 +4,220 @@ It carries HIN's idea from columns to pairs. Columns are the vertices of HIN's h
 tables its hyperedges. Here each candidate pair has a state, too. In every round, pairs send their
 states to their columns, columns send theirs to their tables, and all of them send theirs back. The
 network has no vector for a table, a word or a value, so it reads lakes that it was not trained on.
+
+It is computed with NumPy, because torch would take seconds to import, which is most of the time of
+a small run. `benchmarks.pair_network.torch_network` is the same network with gradients.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+import numpy as np
+from jaxtyping import Float, Float32, Int
+from scipy.special import erf
 
-_WIDTH, _ROUNDS = 32, 2
-"""Size of the state of a pair, and number of rounds of messages."""
-
-_EMPTY = -5.0
+_EMPTY = np.float32(-5.0)
 """Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
-_PRIOR = 0.5
+_PRIOR = np.float32(0.5)
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
-_CHUNK = 1 << 17
-"""Pairs whose states are updated at once, which bounds the memory of a step to some 200 MB."""
+_CHUNK = 1 << 14
+"""Pairs whose states are updated at once, which bounds the memory of a step to some 50 MB."""
+
+_Weights = Mapping[str, np.ndarray]
+_Items = Float32[np.ndarray, "item width"]
+_Inputs = Float32[np.ndarray, "item input"]
+_Outputs = Float32[np.ndarray, "item output"]
 
 
 @dataclass(frozen=True)
 class CandidatePairs:
-    """The input of a forward pass: the candidate pairs of a lake."""
+    """The input of the pair network: the candidate pairs of a lake, sorted by key column."""
 
-    rows: Float[Tensor, "pair feature"]
+    rows: Float32[np.ndarray, "pair feature"]
     """The features of each pair."""
 
-    log_odds: Float[Tensor, " pair"]
+    log_odds: Float32[np.ndarray, " pair"]
     """Log-odds of a join by the noisy-or, which weigh the messages."""
 
-    left: Int[Tensor, " pair"]
+    left: Int[np.ndarray, " pair"]
     """The key column of each pair."""
 
-    right: Int[Tensor, " pair"]
+    right: Int[np.ndarray, " pair"]
     """The candidate of each pair."""
 
-    reverse: Int[Tensor, " pair"]
+    reverse: Int[np.ndarray, " pair"]
     """Position of the same pair in the other order; -1 if it is no candidate."""
 
-    table_of: Int[Tensor, " column"]
+    table_of: Int[np.ndarray, " column"]
     """The table of each column."""
 
-    tables: Int[Tensor, " pair"]
+    tables: Int[np.ndarray, " pair"]
     """Group of the pairs between the same two tables."""
 
-    towards: Int[Tensor, " pair"]
+    towards: Int[np.ndarray, " pair"]
     """Group of the pairs between the same column and the same table."""
 
-    def to(self, device: torch.device) -> "CandidatePairs":
-        """Return a copy of the pairs on the given device."""
-        return CandidatePairs(**{name: tensor.to(device) for name, tensor in vars(self).items()})
+
+def _linear(items: _Inputs, weights: _Weights, layer: str) -> _Outputs:
+    return items @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"]
 
 
-def _maximum(
-    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
-) -> Float[Tensor, "group width"]:
-    start = states.new_full((count, states.shape[1]), _EMPTY)
-    return start.scatter_reduce(0, group[:, None].expand_as(states), states, "amax")
+def _activated(items: _Inputs, weights: _Weights, layer: str) -> _Outputs:
+    """Apply a linear layer and GELU (Hendrycks and Gimpel, 2016)."""
+    linear = _linear(items, weights, layer)
+    return linear * (0.5 * (1 + erf(linear * np.float32(0.5**0.5))))
 
 
-def _total(
-    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
-) -> Float[Tensor, "group width"]:
-    return states.new_zeros(count, states.shape[1]).index_add(0, group, states)
+def _normalised(items: _Items, weights: _Weights, layer: str) -> _Items:
+    """Apply layer normalisation (Ba, Kiros and Hinton, 2016)."""
+    items = items - items.mean(axis=1, keepdims=True)
+    deviation = np.sqrt(np.square(items).mean(axis=1, keepdims=True) + np.float32(1e-5))
+    return items / deviation * weights[f"{layer}.weight"] + weights[f"{layer}.bias"]
 
 
-def _count(group: Int[Tensor, " item"]) -> int:
+def _chunks(group: Int[np.ndarray, " item"]) -> Iterator[slice]:
+    """Yield slices of sorted items that divide no group, of about as many items as `_CHUNK`."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    wanted = np.arange(0, len(group), _CHUNK)
+    bounds = np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])
+    yield from map(slice, bounds, [*bounds[1:], len(group)])
+
+
+def _aggregate(
+    items: _Items,
+    weight: Float32[np.ndarray, " item"],
+    group: Int[np.ndarray, " item"],
+    count: int,
+    *,
+    prior: np.float32 = _PRIOR,
+) -> tuple[Float32[np.ndarray, "group width"], Float32[np.ndarray, "group width"]]:
+    """Compute the maximum and the weighted mean of the items of each group.
+
+    Args:
+        items: The items, in any order.
+        weight: The weight of each item in the mean.
+        group: The group of each item.
+        count: Number of groups, also of empty ones.
+        prior: Weight of a prior of 0 in the mean.
+    """
+    maximum = np.full((count, items.shape[1]), _EMPTY)
+    mean = np.zeros_like(maximum)
+    order = np.argsort(group, kind="stable")
+    for some in _chunks(group[order]):
+        chosen = order[some]
+        starts = np.flatnonzero(np.diff(group[chosen], prepend=-1))
+        groups, members, weights = group[chosen[starts]], items[chosen], weight[chosen, None]
+        maximum[groups] = np.maximum(np.maximum.reduceat(members, starts), _EMPTY)
+        total = np.add.reduceat(weights, starts) + prior
+        mean[groups] = np.add.reduceat(weights * members, starts) / total
+    return maximum, mean
+
+
+def _highest(items: _Items, group: Int[np.ndarray, " item"]) -> _Items:
+    """Return, for each item, the maximum of its group."""
+    number = np.unique(group, return_inverse=True)[1]
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    return np.maximum(np.maximum.reduceat(items[order], starts), _EMPTY)[number]
+
+
+class _Round:
+    """One round of messages between candidate pairs, columns and tables.
+
+    Args:
+        weights: The weights of the network.
+        name: Prefix of the round's own weights.
+        states: The states of all pairs before the round.
+        pairs: The pairs.
+    """
+
+    def __init__(self, weights: _Weights, name: str, states: _Items, pairs: CandidatePairs) -> None:
+        self._weights, self._name, self._pairs = weights, name, pairs
+        self._items = np.empty_like(states)
+        certainty = np.empty(len(states), np.float32)
+        for some in _chunks(pairs.left):
+            self._items[some] = _normalised(states[some], weights, f"{name}.norm")
+            odds = _linear(self._items[some], weights, f"{name}.weight")[:, 0]
+            certainty[some] = 1 / (1 + np.exp(-odds - pairs.log_odds[some]))
+        self._send(certainty)
+
+    def _send(self, certainty: Float32[np.ndarray, " pair"]) -> None:
+        """Aggregate the vectors of pairs into vectors for columns, tables and pairs of tables."""
+        pairs, weights, name = self._pairs, self._weights, self._name
+        columns = len(pairs.table_of)
+        self._leading, mean = _aggregate(self._items, certainty, pairs.left, columns)
+        back = _aggregate(self._items, certainty, pairs.right, columns)
+        self._column = np.empty_like(mean)
+        for start in range(0, columns, _CHUNK):
+            some = slice(start, start + _CHUNK)
+            messages = (each[some] for each in (self._leading, mean, *back))
+            received = np.concatenate([*messages], axis=1)
+            self._column[some] = _activated(received, weights, f"{name}.column.0")
+        equal = np.ones(columns, np.float32)
+        inside = _aggregate(
+            self._column, equal, pairs.table_of, _count(pairs.table_of), prior=np.float32(0)
+        )
+        self._table = _activated(
+            np.concatenate([inside[1], inside[0]], axis=1), weights, f"{name}.table.0"
+        )
+        self._between = _aggregate(self._items, certainty, pairs.tables, _count(pairs.tables))
+
+    def changes(self, some: slice) -> _Items:
+        """Return how much the states of some pairs change in this round.
+
+        Args:
+            some: A slice of the pairs that has all pairs of its key columns.
+        """
+        pairs, items = self._pairs, self._items[some]
+        left, right, reverse = pairs.left[some], pairs.right[some], pairs.reverse[some]
+        maximum, mean = self._between
+        received = [
+            items,
+            np.where(reverse[:, None] >= 0, self._items[reverse], np.float32(0)),
+            self._column[left],
+            self._table[pairs.table_of[left]],
+            self._column[right],
+            self._table[pairs.table_of[right]],
+            mean[pairs.tables[some]],
+            maximum[pairs.tables[some]],
+            _highest(items, pairs.towards[some]),
+            items - self._leading[left],
+        ]
+        hidden = _activated(
+            np.concatenate(received, axis=1), self._weights, f"{self._name}.update.0"
+        )
+        return _linear(hidden, self._weights, f"{self._name}.update.2")
+
+
+def _count(group: Int[np.ndarray, " item"]) -> int:
     return int(group.max()) + 1 if len(group) else 0
 
 
-class MessageRound(nn.Module):
-    """One round of messages between candidate pairs, columns and tables."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.weight = nn.Linear(width, 1)
-        self.column = nn.Sequential(nn.Linear(4 * width, width), nn.GELU())
-        self.table = nn.Sequential(nn.Linear(2 * width, width), nn.GELU())
-        self.update = nn.Sequential(
-            nn.Linear(10 * width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
-        )
-
-    def forward(
-        self, states: Float[Tensor, "pair width"], batch: CandidatePairs, *, messages: bool = True
-    ) -> Float[Tensor, "pair width"]:
-        """Return how much the state of each pair changes in this round.
-
-        Args:
-            states: The states before the round.
-            batch: The pairs.
-            messages: Whether pairs receive messages; without them, each pair sees itself only.
-        """
-        pairs = self.norm(states)
-        if not messages:
-            empty = torch.zeros_like(pairs).repeat(1, 9)
-            return self.update(torch.cat([pairs, empty], dim=1))
-        groups = self._groups(pairs, batch)
-        chunks = torch.arange(len(pairs), device=pairs.device).split(_CHUNK)
-        return torch.cat(
-            [self.update(torch.cat([*_gather(groups, pairs, batch, at)], dim=1)) for at in chunks]
-        )
-
-    def _groups(
-        self, pairs: Float[Tensor, "pair width"], batch: CandidatePairs
-    ) -> dict[str, Float[Tensor, "group width"]]:
-        """Aggregate the vectors of pairs into vectors for columns, tables and groups of pairs.
-
-        A group holds the pairs between the same two tables, or between one column and one table.
-        """
-        weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
-
-        def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:
-            return _total(weight * pairs, group, count) / (_total(weight, group, count) + _PRIOR)
-
-        columns, tables = len(batch.table_of), _count(batch.table_of)
-        leading = _maximum(pairs, batch.left, columns)
-        column = self.column(
-            torch.cat(
-                [
-                    leading,
-                    mean(batch.left, columns),
-                    _maximum(pairs, batch.right, columns),
-                    mean(batch.right, columns),
-                ],
-                dim=1,
-            )
-        )
-        size = torch.bincount(batch.table_of, minlength=tables)[:, None]
-        inside = [
-            _total(column, batch.table_of, tables) / size.clamp(min=1),
-            _maximum(column, batch.table_of, tables),
-        ]
-        return {
-            "leading": leading,
-            "column": column,
-            "table": self.table(torch.cat(inside, dim=1)),
-            "mean between": mean(batch.tables, _count(batch.tables)),
-            "maximum between": _maximum(pairs, batch.tables, _count(batch.tables)),
-            "towards": _maximum(pairs, batch.towards, _count(batch.towards)),
-        }
-
-
-def _gather(
-    groups: dict[str, Float[Tensor, "group width"]],
-    pairs: Float[Tensor, "pair width"],
-    batch: CandidatePairs,
-    at: Int[Tensor, " chunk"],
-) -> Iterable[Float[Tensor, "chunk width"]]:
-    """Yield the states that are used to update the pairs at positions `at`.
-
-    Each item has one row for each of these pairs. The items are the states of the pair, of its
-    reverse, of its columns and tables, and of the groups of pairs that it belongs to. The last item
-    is the difference of the pair's state to the maximum of its left column.
-    """
-    left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
-    yield pairs[at]
-    yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)
-    for column in (left, right):
-        yield groups["column"][column]
-        yield groups["table"][batch.table_of[column]]
-    yield groups["mean between"][batch.tables[at]]
-    yield groups["maximum between"][batch.tables[at]]
-    yield groups["towards"][batch.towards[at]]
-    yield pairs[at] - groups["leading"][left]
-
-
-class PairNetwork(nn.Module):
+class PairNetwork:
     """A network that corrects the log-odds of a join for each candidate pair.
 
-    The last layer starts at zero, so an untrained network corrects nothing.
-
     Args:
-        features: Number of features of a pair.
-        messages: Whether pairs receive messages. Without them, the network is a perceptron over
-            the features of each pair.
+        weights: The trained weights, by the names that torch gives them.
     """
 
-    mean: Tensor
-    scale: Tensor
+    def __init__(self, weights: _Weights) -> None:
+        self._weights = weights
+        rounds = (name.split(".") for name in weights if name.startswith("rounds."))
+        self._rounds = sorted({f"rounds.{number}" for _, number, *_ in rounds})
 
-    def __init__(self, features: int, *, messages: bool = True) -> None:
-        super().__init__()
-        self.messages = messages
-        self.register_buffer("mean", torch.zeros(features))
-        self.register_buffer("scale", torch.ones(features))
-        self.start = nn.Sequential(
-            nn.Linear(features, 2 * _WIDTH), nn.GELU(), nn.Linear(2 * _WIDTH, _WIDTH)
-        )
-        self.rounds = nn.ModuleList(MessageRound(_WIDTH) for _ in range(_ROUNDS))
-        self.output = nn.Linear(_WIDTH, 1)
-        nn.init.zeros_(self.output.weight)
-        nn.init.zeros_(self.output.bias)
-
-    def forward(self, batch: CandidatePairs) -> Float[Tensor, " pair"]:
+    def correct(self, pairs: CandidatePairs) -> Float[np.ndarray, " pair"]:
         """Return the correction to add to each pair's log-odds of a join.
 
         Args:
-            batch: The candidate pairs of a lake.
+            pairs: The candidate pairs of a lake.
         """
-        # At once, the scaled features would take several times the memory of the states.
-        states = torch.cat(
-            [
-                self.start(((rows - self.mean) / self.scale).clamp(-5, 5))
-                for rows in batch.rows.split(_CHUNK)
-            ]
-        )
-        for each in self.rounds:
-            states = states + each(states, batch, messages=self.messages)
-        return self.output(states)[:, 0]
+        weights = self._weights
+        states = np.empty((len(pairs.left), len(weights["start.2.bias"])), np.float32)
+        for some in _chunks(pairs.left):
+            scaled = np.clip((pairs.rows[some] - weights["mean"]) / weights["scale"], -5, 5)
+            states[some] = _linear(_activated(scaled, weights, "start.0"), weights, "start.2")
+        for name in self._rounds:
+            messages = _Round(weights, name, states, pairs)
+            for some in _chunks(pairs.left):
+                states[some] += messages.changes(some)
+        return _linear(states, weights, "output")[:, 0].astype(np.float64)

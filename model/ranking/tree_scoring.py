@@ -12,6 +12,7 @@ from jaxtyping import Float, Float32, Int
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
+from datahub_hyperjoin.model.ranking.pair_correction import shipped_network, to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
@@ -54,14 +55,8 @@ class NetworkCorrection:
             noisy_or: Scores the candidates.
             candidates: Candidates of each key column.
         """
-        # torch takes seconds to import, and runs without the network do not need it.
-        from datahub_hyperjoin.model.ranking.pair_correction import (  # noqa: PLC0415
-            correct_pairs,
-            shipped_network,
-        )
-
         graph = build_pair_graph(index, noisy_or, candidates)
-        corrections = correct_pairs(graph, shipped_network())
+        corrections = shipped_network().correct(to_candidate_pairs(graph))
         is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
         kept = is_learnt[graph.left] & is_learnt[graph.right]
         pairs = SparsePairs(len(index.lake), graph.left[kept], graph.right[kept])

@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -301,3 +303,12 @@ class Said(RunProgress):
 
     def say(self, line: str) -> None:
         self.lines.append(line)
+
+
+def test_a_run_that_trains_nothing_does_not_import_torch(folder: Path) -> None:
+    code = f"""import sys
+from datahub_hyperjoin import find_joins
+
+print(len(find_joins({str(folder)!r}).joins), "torch" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "2 False\n"

@@ -22,10 +22,13 @@ from benchmarks.compare_scorers.models import Kind, Model, School, are_learnt, o
 from benchmarks.compare_scorers.results import Measured, as_text, measure
 from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, read_pairs
-from benchmarks.pair_network.training import corrections_of, score
+from benchmarks.pair_network.training import score
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.model.ranking.pair_correction import shipped_network
+from datahub_hyperjoin.model.ranking.pair_correction import (
+    shipped_network,
+    to_candidate_pairs,
+)
 from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
 from datahub_hyperjoin.model.ranking.trees import shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
@@ -99,7 +102,8 @@ def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
     """Score pairs as the package does, by a blend of its trees' and its network's corrections."""
     graph, kept = lake.graph, are_learnt(lake)
     pairs = SparsePairs(len(graph.table_of), graph.left[kept], graph.right[kept])
-    by_network = NetworkCorrection(pairs, corrections_of(lake, shipped_network())[kept])
+    corrections = shipped_network().correct(to_candidate_pairs(graph))
+    by_network = NetworkCorrection(pairs, corrections[kept])
     by_trees = shipped_trees()(graph.rows)
     return score(lake, by_network.blend(by_trees, graph.left, graph.right))
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 from scipy import sparse
 
-from datahub_hyperjoin.model.ranking.pair_correction import to_batch
+from datahub_hyperjoin.model.ranking.pair_correction import to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
 from datahub_hyperjoin.model.signals.row_products import row_products
@@ -125,12 +125,12 @@ def measure_context(graph: PairGraph) -> Float32[np.ndarray, "pair context"]:
     Returns:
         Numbers that are comparable between lakes.
     """
-    batch = to_batch(graph)
+    pairs = to_candidate_pairs(graph)
     measured = [
         *_competition(graph, graph.left),
         *_competition(graph, graph.right),
-        *_mutual(graph, batch.reverse.numpy()),
-        *_between(graph, batch.tables.numpy(), batch.towards.numpy()),
+        *_mutual(graph, pairs.reverse),
+        *_between(graph, pairs.tables, pairs.towards),
         *_common_neighbours(graph),
     ]
     return np.column_stack(measured).astype(np.float32)

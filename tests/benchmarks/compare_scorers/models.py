@@ -18,10 +18,10 @@ from typing_extensions import assert_never
 from benchmarks.compare_scorers.context import measure_context
 from benchmarks.pair_network.examples import LabelledPairs
 from benchmarks.pair_network.raw_inputs import RawInputs
+from benchmarks.pair_network.torch_network import TorchPairNetwork
 from benchmarks.pair_network.training import Trainable, corrections_of, fit_network, score
 from benchmarks.trees.examples import Examples, average_precision
 from benchmarks.trees.fit import fit
-from datahub_hyperjoin.model.network.pair_network import PairNetwork
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.tables import DataType
@@ -150,7 +150,7 @@ def _network(kind: Kind) -> Trainable | None:
         case Kind.RAW_INPUTS:
             return RawInputs(len(PAIR_FEATURES))
         case Kind.WITHOUT_MESSAGES | Kind.NETWORK:
-            return PairNetwork(len(PAIR_FEATURES), messages=kind is Kind.NETWORK)
+            return TorchPairNetwork(len(PAIR_FEATURES), messages=kind is Kind.NETWORK)
     assert_never(kind)
 
 

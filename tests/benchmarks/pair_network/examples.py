@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from benchmarks.measured_lakes import Guise, guise_file, hide_names, measure_missing
+from benchmarks.pair_network.torch_network import PairTensors
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
@@ -16,10 +17,9 @@ from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.pair_network import CandidatePairs
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_correction import to_batch
+from datahub_hyperjoin.model.ranking.pair_correction import to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph, build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, score_pairs
@@ -58,9 +58,9 @@ class LabelledPairs:
             return cls(path.stem, graph, *truth)
 
     @cached_property
-    def batch(self) -> CandidatePairs:
+    def batch(self) -> PairTensors:
         """The input of the network."""
-        return to_batch(self.graph)
+        return PairTensors.of(to_candidate_pairs(self.graph))
 
     @cached_property
     def asked(self) -> Bool[np.ndarray, " pair"]:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from datahub_hyperjoin.model.network.pair_network import CandidatePairs
+from benchmarks.pair_network.torch_network import PairTensors
 
 
 class RawInputs(nn.Module):
@@ -27,7 +27,7 @@ class RawInputs(nn.Module):
         nn.init.zeros_(self.output.weight)
         nn.init.zeros_(self.output.bias)
 
-    def forward(self, batch: CandidatePairs) -> Float[Tensor, " pair"]:
+    def forward(self, batch: PairTensors) -> Float[Tensor, " pair"]:
         """Return the correction of each pair's log-odds.
 
         Args:

@@ -11,13 +11,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from benchmarks.pair_network.examples import LabelledPairs
 from benchmarks.pair_network.raw_inputs import RawInputs
+from benchmarks.pair_network.torch_network import TorchPairNetwork
 from benchmarks.trees.examples import average_precision
-from datahub_hyperjoin.model.network.pair_network import PairNetwork
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 
 logger = logging.getLogger(__name__)
 
-Trainable = PairNetwork | RawInputs
+Trainable = TorchPairNetwork | RawInputs
 """A model that corrects the log-odds of candidate pairs."""
 
 _RATE, _DECAY, _WARM_UP = 2e-3, 1e-3, 0.1
@@ -103,7 +103,7 @@ def train(
     messages: bool = True,
     epochs: int = 10,
     seed: int = 0,
-) -> PairNetwork:
+) -> TorchPairNetwork:
     """Train a network, and return it as it was after the best epoch.
 
     Args:
@@ -114,7 +114,7 @@ def train(
         seed: Seed of the weights and of the order of the lakes.
     """
     torch.manual_seed(seed)
-    network = PairNetwork(len(PAIR_FEATURES), messages=messages)
+    network = TorchPairNetwork(len(PAIR_FEATURES), messages=messages)
     fit_network(network, lakes, validation, epochs=epochs, seed=seed)
     return network
 

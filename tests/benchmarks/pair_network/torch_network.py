@@ -1,0 +1,202 @@
+"""The pair network in torch, for its training.
+
+The package computes the same network without gradients (`model/network/pair_network.py`, which
+explains it).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from datahub_hyperjoin.model.network.pair_network import CandidatePairs
+
+_WIDTH, _ROUNDS = 32, 2
+"""Size of the state of a pair, and number of rounds of messages."""
+
+_EMPTY = -5.0
+"""Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
+_PRIOR = 0.5
+"""Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
+_CHUNK = 1 << 17
+"""Pairs whose states are updated at once, which bounds the memory of a step to some 200 MB."""
+
+
+@dataclass(frozen=True)
+class PairTensors:
+    """Candidate pairs as tensors; each attribute is that of `CandidatePairs`."""
+
+    rows: Float[Tensor, "pair feature"]
+    log_odds: Float[Tensor, " pair"]
+    left: Int[Tensor, " pair"]
+    right: Int[Tensor, " pair"]
+    reverse: Int[Tensor, " pair"]
+    table_of: Int[Tensor, " column"]
+    tables: Int[Tensor, " pair"]
+    towards: Int[Tensor, " pair"]
+
+    @classmethod
+    def of(cls, pairs: CandidatePairs) -> "PairTensors":
+        """Convert the candidate pairs of a lake."""
+        return cls(**{name: torch.from_numpy(array) for name, array in vars(pairs).items()})
+
+
+def _maximum(
+    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
+) -> Float[Tensor, "group width"]:
+    start = states.new_full((count, states.shape[1]), _EMPTY)
+    return start.scatter_reduce(0, group[:, None].expand_as(states), states, "amax")
+
+
+def _total(
+    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
+) -> Float[Tensor, "group width"]:
+    return states.new_zeros(count, states.shape[1]).index_add(0, group, states)
+
+
+def _count(group: Int[Tensor, " item"]) -> int:
+    return int(group.max()) + 1 if len(group) else 0
+
+
+class MessageRound(nn.Module):
+    """One round of messages between candidate pairs, columns and tables."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.weight = nn.Linear(width, 1)
+        self.column = nn.Sequential(nn.Linear(4 * width, width), nn.GELU())
+        self.table = nn.Sequential(nn.Linear(2 * width, width), nn.GELU())
+        self.update = nn.Sequential(
+            nn.Linear(10 * width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
+        )
+
+    def forward(
+        self, states: Float[Tensor, "pair width"], batch: PairTensors, *, messages: bool = True
+    ) -> Float[Tensor, "pair width"]:
+        """Return how much the state of each pair changes in this round.
+
+        Args:
+            states: The states before the round.
+            batch: The pairs.
+            messages: Whether pairs receive messages; without them, each pair sees itself only.
+        """
+        pairs = self.norm(states)
+        if not messages:
+            empty = torch.zeros_like(pairs).repeat(1, 9)
+            return self.update(torch.cat([pairs, empty], dim=1))
+        groups = self._groups(pairs, batch)
+        chunks = torch.arange(len(pairs), device=pairs.device).split(_CHUNK)
+        return torch.cat(
+            [self.update(torch.cat([*_gather(groups, pairs, batch, at)], dim=1)) for at in chunks]
+        )
+
+    def _groups(
+        self, pairs: Float[Tensor, "pair width"], batch: PairTensors
+    ) -> dict[str, Float[Tensor, "group width"]]:
+        """Aggregate the vectors of pairs into vectors for columns, tables and groups of pairs.
+
+        A group holds the pairs between the same two tables, or between one column and one table.
+        """
+        weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
+
+        def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:
+            return _total(weight * pairs, group, count) / (_total(weight, group, count) + _PRIOR)
+
+        columns, tables = len(batch.table_of), _count(batch.table_of)
+        leading = _maximum(pairs, batch.left, columns)
+        column = self.column(
+            torch.cat(
+                [
+                    leading,
+                    mean(batch.left, columns),
+                    _maximum(pairs, batch.right, columns),
+                    mean(batch.right, columns),
+                ],
+                dim=1,
+            )
+        )
+        size = torch.bincount(batch.table_of, minlength=tables)[:, None]
+        inside = [
+            _total(column, batch.table_of, tables) / size.clamp(min=1),
+            _maximum(column, batch.table_of, tables),
+        ]
+        return {
+            "leading": leading,
+            "column": column,
+            "table": self.table(torch.cat(inside, dim=1)),
+            "mean between": mean(batch.tables, _count(batch.tables)),
+            "maximum between": _maximum(pairs, batch.tables, _count(batch.tables)),
+            "towards": _maximum(pairs, batch.towards, _count(batch.towards)),
+        }
+
+
+def _gather(
+    groups: dict[str, Float[Tensor, "group width"]],
+    pairs: Float[Tensor, "pair width"],
+    batch: PairTensors,
+    at: Int[Tensor, " chunk"],
+) -> Iterable[Float[Tensor, "chunk width"]]:
+    """Yield the states that are used to update the pairs at positions `at`.
+
+    Each item has one row for each of these pairs. The items are the states of the pair, of its
+    reverse, of its columns and tables, and of the groups of pairs that it belongs to. The last item
+    is the difference of the pair's state to the maximum of its left column.
+    """
+    left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
+    yield pairs[at]
+    yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)
+    for column in (left, right):
+        yield groups["column"][column]
+        yield groups["table"][batch.table_of[column]]
+    yield groups["mean between"][batch.tables[at]]
+    yield groups["maximum between"][batch.tables[at]]
+    yield groups["towards"][batch.towards[at]]
+    yield pairs[at] - groups["leading"][left]
+
+
+class TorchPairNetwork(nn.Module):
+    """A network that corrects the log-odds of a join for each candidate pair.
+
+    The last layer starts at zero, so an untrained network corrects nothing.
+
+    Args:
+        features: Number of features of a pair.
+        messages: Whether pairs receive messages. Without them, the network is a perceptron over
+            the features of each pair.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, features: int, *, messages: bool = True) -> None:
+        super().__init__()
+        self.messages = messages
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.start = nn.Sequential(
+            nn.Linear(features, 2 * _WIDTH), nn.GELU(), nn.Linear(2 * _WIDTH, _WIDTH)
+        )
+        self.rounds = nn.ModuleList(MessageRound(_WIDTH) for _ in range(_ROUNDS))
+        self.output = nn.Linear(_WIDTH, 1)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, batch: PairTensors) -> Float[Tensor, " pair"]:
+        """Return the correction to add to each pair's log-odds of a join.
+
+        Args:
+            batch: The candidate pairs of a lake.
+        """
+        # At once, the scaled features would take several times the memory of the states.
+        states = torch.cat(
+            [
+                self.start(((rows - self.mean) / self.scale).clamp(-5, 5))
+                for rows in batch.rows.split(_CHUNK)
+            ]
+        )
+        for each in self.rounds:
+            states = states + each(states, batch, messages=self.messages)
+        return self.output(states)[:, 0]
