@@ -48,7 +48,7 @@ _SCHEMA_FOLLOWS = {"presto", "snowflake", "starrocks", "trino"}
 
 
 def connector_names(url: URL) -> ConnectorNames:
-    """Return how DataHub's connector names the tables of a database.
+    """Return the rules by which DataHub's connector names the tables of a database.
 
     Args:
         url: SQLAlchemy's URL of the database.

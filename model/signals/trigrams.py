@@ -78,7 +78,7 @@ def _hash(trigrams: Int[np.ndarray, " trigram"]) -> Int[np.ndarray, " trigram"]:
 def _murmur_hash(
     words: UInt32[np.ndarray, "key 3"], lengths: UInt32[np.ndarray, " key"]
 ) -> UInt32[np.ndarray, " key"]:
-    """Hash keys of at most 12 bytes, filled with zeros, by MurmurHash3 (Appleby, 2011).
+    """Compute MurmurHash3 (Appleby, 2011) of keys that are padded with zeros to 12 bytes.
 
     Args:
         words: The bytes of each key.

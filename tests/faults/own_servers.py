@@ -1,4 +1,4 @@
-"""Run database servers that an attack may stop."""
+"""Run database servers that the fault tests can stop."""
 
 import os
 import shutil

@@ -28,7 +28,7 @@ RowsOf = Callable[[Statement], int]
 
 
 class Lines(Protocol):
-    """A progress report whose lines tests can read."""
+    """A progress report with lines that a test can read."""
 
     lines: list[str]
 

@@ -109,7 +109,7 @@ def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, train missing models, and print a table for each lake and guise."""
+    """Read the command line, train missing models, and print a table for each variant of a lake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare_scorers")
     parser.add_argument("school", type=Path, help="folder with the lakes of `benchmarks.school`")
     parser.add_argument("lakes", metavar="LAKE", nargs="*", type=Path, help="labelled lakes")

@@ -1,4 +1,4 @@
-"""Test that two columns are siblings if both refer to one key, and a reference if one is it."""
+"""Test that columns that refer to the same key are siblings, and that a column refers to its key."""
 
 import numpy as np
 from hypothesis import given

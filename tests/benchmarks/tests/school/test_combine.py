@@ -1,4 +1,4 @@
-"""Test how databases become labelled lakes, and how their rows, keys and columns change."""
+"""Test that databases become labelled lakes whose rows, keys and columns are varied."""
 
 from pathlib import Path
 
