@@ -28,6 +28,7 @@ _PARENT_WORDS = frozenset(
 
 _MIN_GLUED = 3
 """Minimum number of letters of a table's name before an identifier word without a separator."""
+_MARKERS = tuple(sorted(IDENTIFIER_WORDS))
 _LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 
 Columns = Int[np.ndarray, " pair"]
@@ -61,6 +62,9 @@ class NameClues:
 
     other_word: Clue
     """1 if the names mark identifiers by different words, such as `key` and `id`."""
+
+    unmarked: Clue
+    """1 if only the key's name marks an identifier."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:
@@ -196,6 +200,7 @@ def compare_names(
         names_parent=names_parent(columns).astype(np.float64)[referring],
         same_name=spellings.same_name(referring, referenced),
         other_word=spellings.other_word(referring, referenced),
+        unmarked=spellings.unmarked(referring, referenced),
     )
 
 
@@ -239,6 +244,9 @@ class _Spellings:
         self._briefly = self._number([briefs[table] + name for table, name in pairs])
         self._whole = self._number([" ".join(words) for words in columns])
         self._marker = self._number([" ".join(sorted(set(c) & IDENTIFIER_WORDS)) for c in columns])
+        # An abbreviation such as `pid` or `custno` may mark an identifier, too.
+        endings = [any(word.endswith(_MARKERS) for word in words) for words in columns]
+        self._may_be_marked = np.array(endings, dtype=bool)
         self._has_meaning = np.array([bool(name) for name in names], dtype=bool)
         (self._no_marker,) = self._number([""])
 
@@ -266,3 +274,8 @@ class _Spellings:
         left, right = self._marker[referring], self._marker[referenced]
         marked = (left != self._no_marker) & (right != self._no_marker)
         return np.where(marked, left != right, 0.0)
+
+    def unmarked(self, referring: Columns, referenced: Columns) -> Clue:
+        return np.where(
+            self._may_be_marked[referring], 0.0, self._marker[referenced] != self._no_marker
+        )

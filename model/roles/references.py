@@ -28,6 +28,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 from datahub_hyperjoin.model.roles.key_clues import find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import compare_names
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.roles.value_clues import find_measures, words_in_common
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -38,8 +39,6 @@ _RESOLUTION = 0.5
 """Resolution of the communities; below 1, they are larger and fewer."""
 _MANY_VALUES = 8
 """Number of distinct values from which a match by chance is fully trusted to be rare."""
-_MANY_WORDS = 50
-"""Number of common words beyond which further ones are no further evidence."""
 _NEGLIGIBLE = 1e-3
 """Probability below which a reference is not worth a look."""
 _SURE = 0.5
@@ -196,7 +195,7 @@ def _score(
         weights.prior
         + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
         - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
-        + weights.words * _words_in_common(lake, candidates, distinct)
+        + weights.words * words_in_common(lake, candidates, distinct)
         + weights.column_in_key * names.column_in_key
         + weights.key_in_column * names.key_in_column
         + weights.table_in_column * names.table_in_column
@@ -204,6 +203,7 @@ def _score(
         + weights.continues_table * names.continues_table
         + weights.same_name * names.same_name
         + weights.other_word * names.other_word
+        + weights.unmarked * find_measures(lake, candidates, names, distinct)
         + weights.leading_column * keys.leads[column]
         + weights.own_key * (keys.leads & keys.own_name)[column]
         + weights.uniqueness * uniqueness[column]
@@ -220,18 +220,6 @@ def _score(
         + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
         + weights.catalog * priors.connected.holds(column, key)
     )
-
-
-def _words_in_common(
-    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
-) -> Float[np.ndarray, " pair"]:
-    """Score how well each key covers a text column: from -1, if many values are absent, to 1."""
-    column, key = candidates.referring, candidates.referenced
-    shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
-    amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
-    # Words match by meaning: if the key lacks one word in four, the others are no evidence.
-    amount *= np.maximum(4 * candidates.containment - 3, -1)
-    return np.where(lake.is_text[column] & lake.is_text[key], amount, 0.0)
 
 
 def _normalise(

@@ -27,6 +27,10 @@ class ReferenceWeights:
     same_name: float = 0.5
     other_word: float = -1.0
 
+    unmarked: float = -1.5
+    """Only the key's name marks an identifier; the column's numbers are few of the key's, and are
+    named after something else, as those of a measure are."""
+
     leading_column: float = -2.5
     """The referring column is unique and the first of its table."""
 

@@ -151,6 +151,24 @@ def test_identifiers_are_marked_by_different_words(one: str, other: str, expecte
     assert clue("other_word", ("a", one), ("b", other)) == expected
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("heart_rate", "patient_id", 1),
+        ("heart_rate", "id", 1),
+        ("wonBy", "PlayerNo", 1),
+        ("patient_code", "patient_id", 0),
+        ("PID", "patient_id", 0),
+        ("custno", "patient_id", 0),
+        ("heart_rate", "pid", 0),
+        ("heart_rate", "patient", 0),
+        ("patient_id", "patient", 0),
+    ],
+)
+def test_the_key_alone_is_marked_as_an_identifier(one: str, other: str, expected: float) -> None:
+    assert clue("unmarked", ("a", one), ("b", other)) == expected
+
+
 def test_a_role_before_the_table_s_name_leaves_part_of_it_unexplained() -> None:
     users, others = ("users", "id"), [("cities", "name"), ("lakes", "depth"), ("trees", "leaf")]
     plain = ("visits", "user_id"), users, others

@@ -1,62 +1,20 @@
 """Test which key each column refers to, in lakes where the answer is obvious to a person."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from referring import find, name, probability, references_of
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.references import References, find_references
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
-from datahub_hyperjoin.model.signals.overlap import measure_overlap
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.tables import DataType
 from handmade import Tables, draw, facts_of, lake_of, numbers, things
-
-NO_FACTS = CatalogFacts()
-Named = Mapping[tuple[str, str], float]
-"""The probability of each reference, by the referring column and the key."""
-
-
-def references_of(
-    lake: Lake,
-    facts: CatalogFacts = NO_FACTS,
-    *,
-    measured: Mapping[tuple[int, int], float] | None = None,
-    weights: ReferenceWeights = DEFAULT_WEIGHTS,
-) -> References:
-    priors = CatalogPriors.from_facts(lake, facts)
-    return find_references(lake, measure_overlap(lake), priors, measured, weights)
-
-
-def name(lake: Lake, references: References) -> Named:
-    ids = [str(column) for column in lake.ids]
-    ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
-    likely = references.probability.tolist()
-    return {(ids[a], ids[b]): p for (a, b), p in zip(ends, likely, strict=True)}
-
-
-def find(
-    tables: Tables, facts: CatalogFacts = NO_FACTS, *, weights: ReferenceWeights = DEFAULT_WEIGHTS
-) -> set[tuple[str, str]]:
-    """Return each column with its best key, if the probability is at least one half."""
-    lake = lake_of(tables)
-    best = references_of(lake, facts, weights=weights).best
-    ids = [str(column) for column in lake.ids]
-    return {(ids[column], ids[key]) for column, (key, p) in best.items() if p >= 0.5}
-
-
-def probability(
-    tables: Tables, pair: tuple[str, str], *, weights: ReferenceWeights = DEFAULT_WEIGHTS
-) -> float:
-    lake = lake_of(tables)
-    return name(lake, references_of(lake, weights=weights)).get(pair, 0.0)
-
 
 USERS: Tables = {"users": {"id": numbers(5001, 5041), "mail": [f"m{n}@x" for n in range(40)]}}
 CUSTOMERS: Tables = {"customers": {"id": numbers(1001, 1061), "name": [f"N{n}" for n in range(60)]}}

@@ -1,0 +1,54 @@
+"""Compare the values of columns with those of the keys that they may refer to."""
+
+import numpy as np
+from jaxtyping import Float
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.name_clues import NameClues
+from datahub_hyperjoin.tables import DataType
+
+_MANY_WORDS = 50
+"""Number of common words beyond which further ones are no further evidence."""
+
+
+def find_measures(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    names: NameClues,
+    distinct: Float[np.ndarray, " column"],
+) -> Float[np.ndarray, " pair"]:
+    """Score from 0 to 1 how much each column looks like a measure beside the key of a table.
+
+    Its numbers are few of the key's, and its name neither marks an identifier, as the key's does,
+    nor is that of the key or its table.
+
+    Args:
+        lake: The columns.
+        candidates: The possible references.
+        names: The similarities of their names.
+        distinct: Number of distinct values of each column.
+    """
+    column, key = candidates.referring, candidates.referenced
+    counts = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
+    held = np.minimum(distinct[column] * candidates.containment / np.maximum(distinct[key], 1), 1)
+    explained = np.maximum(names.column_in_key, names.table_in_column)
+    return names.unmarked * counts[column] * (1 - held) * (1 - explained)
+
+
+def words_in_common(
+    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Score how well each key covers a text column: from -1, if many values are absent, to 1.
+
+    Args:
+        lake: The columns.
+        candidates: The possible references.
+        distinct: Number of distinct values of each column.
+    """
+    column, key = candidates.referring, candidates.referenced
+    shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
+    amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
+    # Words match by meaning: if the key lacks one word in four, the others are no evidence.
+    amount *= np.maximum(4 * candidates.containment - 3, -1)
+    return np.where(lake.is_text[column] & lake.is_text[key], amount, 0.0)

@@ -1,0 +1,60 @@
+"""Test what the values of two columns say of a reference."""
+
+from dataclasses import replace
+
+import pytest
+from referring import find, probability
+
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from handmade import Tables, draw, numbers
+
+PATIENTS: Tables = {
+    "patients": {"patient_id": numbers(1, 701), "name": [f"N{n}" for n in range(700)]},
+    **{
+        letter * 4: {"lot": numbers(ord(letter) * 1000, ord(letter) * 1000 + 50)}
+        for letter in "bcd"
+    },
+}
+"""Patients, and tables with other numbers."""
+
+
+UNMARKED = replace(DEFAULT_WEIGHTS, unmarked=0.0)
+"""Weights for which any column of numbers may be named unlike an identifier."""
+
+
+def test_measures_do_not_refer_to_the_key_of_a_large_table() -> None:
+    vitals = {
+        "no": numbers(5001, 5901),
+        "patient_id": draw(numbers(1, 701), 900),
+        "heart_rate": draw(numbers(50, 100), 900, 1),
+    }
+    person = ("vitals.patient_id", "patients.patient_id")
+    rate = ("vitals.heart_rate", "patients.patient_id")
+    assert find({**PATIENTS, "vitals": vitals}, weights=UNMARKED) == {person, rate}
+    assert find({**PATIENTS, "vitals": vitals}) == {person}
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "is_measure"),
+    [
+        ("heart_rate", numbers(50, 100), True),
+        ("heart_rate_id", numbers(50, 100), False),
+        ("oldest_patient", numbers(50, 100), False),
+        ("guest", numbers(1, 701), False),
+        ("born", [f"{n}x" for n in range(50)], False),
+    ],
+)
+def test_a_measure_holds_few_of_the_key_s_numbers_under_a_name_of_its_own(
+    column: str, cells: list[str], *, is_measure: bool
+) -> None:
+    visits = {"no": numbers(5001, 6401), column: draw(cells, 1400, 1)}
+    patients = {"patient_id": [*numbers(1, 701), *(f"{n}x" for n in range(50))]}
+    pair = (f"visits.{column}", "patients.patient_id")
+    tables: Tables = {
+        **PATIENTS,
+        "visits": visits,
+        **({"patients": patients} if column == "born" else {}),
+    }
+    found, unmarked = probability(tables, pair), probability(tables, pair, weights=UNMARKED)
+    assert unmarked > 0
+    assert (found < unmarked) == is_measure
