@@ -28,7 +28,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 from datahub_hyperjoin.model.roles.key_clues import find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import compare_names
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
-from datahub_hyperjoin.model.roles.value_clues import find_measures, words_in_common
+from datahub_hyperjoin.model.roles.value_clues import find_measures, find_parts, words_in_common
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -190,6 +190,7 @@ def _score(
     # A few values are in many keys by chance, whatever those keys hold.
     trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
     within = lake.table_of[column] == lake.table_of[key]
+    extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
     lone = keys.has_rival[key] & ~keys.own_name[key]
     return (
         weights.prior
@@ -204,7 +205,7 @@ def _score(
         + weights.same_name * names.same_name
         + weights.other_word * names.other_word
         + weights.unmarked * find_measures(lake, candidates, names, distinct)
-        + weights.leading_column * keys.leads[column]
+        + weights.leading_column * (keys.leads[column] & ~extends)
         + weights.own_key * (keys.leads & keys.own_name)[column]
         + weights.uniqueness * uniqueness[column]
         + weights.density * lake.density[column]

@@ -1,13 +1,17 @@
 """Compare the values of columns with those of the keys that they may refer to."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import NameClues
 from datahub_hyperjoin.tables import DataType
 
+_ALL = 0.98
+"""Containment from which a key is taken to hold all of a column's values; estimates err."""
+_GAPLESS = 0.999
+"""Share of their range that numbers without gaps fill."""
 _MANY_WORDS = 50
 """Number of common words beyond which further ones are no further evidence."""
 
@@ -34,6 +38,23 @@ def find_measures(
     held = np.minimum(distinct[column] * candidates.containment / np.maximum(distinct[key], 1), 1)
     explained = np.maximum(names.column_in_key, names.table_in_column)
     return names.unmarked * counts[column] * (1 - held) * (1 - explained)
+
+
+def find_parts(
+    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs in which the column is a part of the key, which holds all its values and more.
+
+    Numbers without gaps are no part of another counter, but one of their own.
+
+    Args:
+        lake: The columns.
+        candidates: The possible references.
+        distinct: Number of distinct values of each column.
+    """
+    column, key = candidates.referring, candidates.referenced
+    counts = lake.density[column] >= _GAPLESS
+    return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~counts
 
 
 def words_in_common(

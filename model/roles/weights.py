@@ -32,7 +32,8 @@ class ReferenceWeights:
     named after something else, as those of a measure are."""
 
     leading_column: float = -2.5
-    """The referring column is unique and the first of its table."""
+    """The referring column is unique and the first of its table, and is not a part of a key of the
+    same name, as in a table that extends another one."""
 
     own_key: float = -2.0
     """It is also called `id` or named after its own table."""

@@ -6,7 +6,7 @@ import pytest
 from referring import find, probability
 
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
-from handmade import Tables, draw, numbers
+from handmade import Tables, draw, numbers, things
 
 PATIENTS: Tables = {
     "patients": {"patient_id": numbers(1, 701), "name": [f"N{n}" for n in range(700)]},
@@ -58,3 +58,24 @@ def test_a_measure_holds_few_of_the_key_s_numbers_under_a_name_of_its_own(
     found, unmarked = probability(tables, pair), probability(tables, pair, weights=UNMARKED)
     assert unmarked > 0
     assert (found < unmarked) == is_measure
+
+
+STAFF: Tables = {"staff": {"sid": numbers(1, 16), "name": [f"N{n}" for n in range(15)]}}
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "extends"),
+    [
+        ("sid", ["2", "4", "5", "8", "9", "12"], True),
+        ("cno", ["2", "4", "5", "8", "9", "12"], False),
+        ("sid", numbers(1, 7), False),
+        ("sid", [*numbers(1, 7), *numbers(8, 17)], False),
+        ("sid", ["2", "4", "5", "8", "9", "99"], False),
+    ],
+)
+def test_a_first_column_refers_to_a_greater_key_of_the_same_name(
+    column: str, cells: list[str], *, extends: bool
+) -> None:
+    chemists = {column: cells, "title": [f"T{n}" for n in range(len(cells))]}
+    found = find({**STAFF, "chemists": chemists, **things(6)})
+    assert found == ({("chemists.sid", "staff.sid")} if extends else set())
