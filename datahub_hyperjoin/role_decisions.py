@@ -75,9 +75,31 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
     Returns:
         The keys, without those whose values repeat.
     """
+    references, refuted = _measure_references(index, evidence)
+    return Relations.from_references(_without(references, refuted), len(index.lake))
+
+
+def find_repeated_keys(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
+    """Find the keys that columns would refer to if these keys did not repeat their values.
+
+    Args:
+        index: The lake.
+        evidence: Evidence of the verified pairs.
+    """
+    references, refuted = _measure_references(index, evidence)
+    relations = Relations.from_references(references, len(index.lake))
+    ends = zip(range(len(index.lake)), relations.key.tolist(), strict=True)
+    repeated = np.array([pair in refuted for pair in ends], dtype=bool)
+    return replace(relations, key=np.where(repeated, relations.key, NO_KEY))
+
+
+def _measure_references(
+    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+) -> tuple[References, set[tuple[int, int]]]:
+    """Weigh all references by measured evidence, and mark those whose key repeats."""
     number = index.lake.index_of
     measured: dict[tuple[int, int], float] = {}
-    refuted = set()
+    refuted: set[tuple[int, int]] = set()
     for (left, right), both in evidence.items():
         # Codes that match names are no reference: a foreign key repeats the values of its key.
         if both.compared_as in _VALUE_FORMS:
@@ -86,8 +108,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
             measured[ends[1], ends[0]] = both.right_containment
             refuted |= {ends} if _repeats_key(both) else set()
             refuted |= {(ends[1], ends[0])} if _repeats_key(both.reversed) else set()
-    references = index.find_references(measured)
-    return Relations.from_references(_without(references, refuted), len(index.lake))
+    return index.find_references(measured), refuted
 
 
 def _repeats_key(evidence: Evidence) -> bool:

@@ -1,6 +1,6 @@
 """Explain why a pair of columns is suggested as a join, or why not."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
@@ -17,8 +17,9 @@ from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker
+from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
 from datahub_hyperjoin.pair_evidence import confirm_pairs
-from datahub_hyperjoin.role_decisions import decide_relations, find_objection
+from datahub_hyperjoin.role_decisions import decide_relations, find_objection, find_repeated_keys
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
@@ -62,6 +63,9 @@ class PairExplanation:
     references: tuple[ReferenceExplanation, ...] = ()
     """The key that each column refers to."""
 
+    repeated: tuple[ReferenceExplanation, ...] = ()
+    """The references from one of the columns to the other that are dropped as their keys repeat."""
+
     join: Join | None = None
     """The join; None if the pair is not suggested."""
 
@@ -90,18 +94,19 @@ def explain_pair(
     """
     if left.id == right.id:
         raise SameColumnError.named(str(left.id))
-    pair = pair_of(left.id, right.id)
+    asked, pair = (left.id, right.id), pair_of(left.id, right.id)
     columns = (
         explain_column(left, comparison, config),
         explain_column(right, comparison, config),
     )
-    number, catalog = comparison.index.lake.index_of, facts.of(pair)
+    index, catalog = comparison.index, facts.of(pair)
+    number = index.lake.index_of
     if left.id not in number or right.id not in number:
         opaque = next(each for each in columns if each.column not in number)
         objection = f"{opaque.column} cannot be joined: {opaque.obstacle}"
         return PairExplanation(columns=columns, catalog=catalog, objection=objection)
     one, other = number[left.id], number[right.id]
-    ranker = Ranker.of(comparison.index, comparison.encoding.embeddings, config)
+    ranker = Ranker.of(index, comparison.encoding.embeddings, config)
     ranks = tuple(explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
     joins = {join.pairs: join for join in comparison.findings.joins}
     join = joins.get((pair,)) or next((each for each in joins.values() if pair in each.pairs), None)
@@ -115,9 +120,7 @@ def explain_pair(
         objection = (
             _name_crosswalk(pair, comparison.findings.crosswalks)
             or next(early, "")
-            or find_objection(
-                comparison.index, comparison.ranked, confirmed, facts, config.ranking, pair
-            )
+            or find_objection(index, comparison.ranked, confirmed, facts, config.ranking, pair)
         )
     return PairExplanation(
         columns=columns,
@@ -125,29 +128,29 @@ def explain_pair(
         signals=explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
-        references=_explain_references(comparison.index, confirmed, (left.id, right.id)),
+        references=_describe(index, decide_relations(index, confirmed), asked),
+        repeated=_describe(index, find_repeated_keys(index, confirmed), asked, between=True),
         join=join,
         objection=objection,
     )
 
 
-def _explain_references(
-    index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
+def _describe(
+    index: LakeIndex, relations: Relations, columns: Pair, *, between: bool = False
 ) -> tuple[ReferenceExplanation, ...]:
     """For each of two columns, describe the key that it refers to.
 
-    A column that refers to no key is left out.
+    A column that refers to no key is left out, and if `between`, one that refers to a third column.
     """
-    relations = decide_relations(index, confirmed)
     numbers = [index.lake.index_of[column] for column in columns]
     return tuple(
         ReferenceExplanation(
             column=index.lake.ids[number],
-            key=index.lake.ids[relations.key[number]],
+            key=index.lake.ids[key],
             probability=float(relations.probability[number]),
         )
-        for number in numbers
-        if relations.key[number] >= 0
+        for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
+        if key in numbers or (key != NO_KEY and not between)
     )
 
 

@@ -88,7 +88,22 @@ def _facts(pair: PairExplanation) -> Iterator[str]:
             f"Reference: {reference.column} → {reference.key} with a probability of "
             f"{reference.probability:.2f}"
         )
+    yield from _repetitions(pair)
     yield _verification(pair.evidence)
+
+
+def _repetitions(pair: PairExplanation) -> Iterator[str]:
+    """For each reference that is dropped, say that its key repeats, and what a join would do."""
+    if pair.evidence is None:
+        return
+    for reference in pair.repeated:
+        is_left = reference.column == pair.columns[0].column
+        evidence = pair.evidence if is_left else pair.evidence.reversed
+        yield (
+            f"No reference: {reference.key}, the likely key of {reference.column} (probability "
+            f"{reference.probability:.2f}), repeats values; each row of {reference.column.table} "
+            f"matches {evidence.left_fan_out:.2f} rows of {reference.key.table} on average"
+        )
 
 
 def _verification(evidence: Evidence | None) -> str:

@@ -9,6 +9,7 @@ from datahub_hyperjoin.explain import PairExplanation, as_record, describe_pair
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
 from deciding import (
+    BOOKS,
     CONFIG,
     CUSTOMER,
     CUSTOMERS,
@@ -17,6 +18,7 @@ from deciding import (
     NO_FACTS,
     ORDERS,
     SIBLINGS,
+    VISIT,
     pair,
 )
 from explained import Run, run_on
@@ -47,6 +49,24 @@ def test_a_reference_names_its_role_its_probability_and_both_ranks(shop: Run) ->
     assert account.evidence.left_containment == 1.0
     turned = shop.pair(*CUSTOMER[::-1])
     assert turned.evidence == account.evidence.reversed
+
+
+def test_a_key_that_repeats_is_named_as_the_reason_against_a_reference() -> None:
+    towns = {name: [*cells, cells[0]] for name, cells in BOOKS["towns"].items()}
+    run = run_on({**BOOKS, "towns": towns})
+    account, turned = run.pair(*VISIT), run.pair(*VISIT[::-1])
+    assert account.join is not None
+    assert (account.join.role, account.references) == (Role.SAME_DOMAIN, ())
+    (dropped,) = account.repeated
+    assert (str(dropped.column), str(dropped.key)) == VISIT
+    said = (
+        "No reference: towns.code, the likely key of trips.to (probability "
+        f"{dropped.probability:.2f}), repeats values; each row of trips matches 1.06 rows of towns "
+        "on average"
+    )
+    assert said in describe_pair(account).splitlines()
+    assert said in describe_pair(turned).splitlines()
+    assert run_on(BOOKS).pair(*VISIT).repeated == ()
 
 
 def test_every_signal_has_its_strength_and_source(shop: Run) -> None:
@@ -154,6 +174,7 @@ def test_programs_get_every_part_as_json(shop: Run) -> None:
         "ranks",
         "evidence",
         "references",
+        "repeated",
         "join",
         "objection",
     ]
