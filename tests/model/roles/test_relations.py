@@ -1,4 +1,4 @@
-"""Test that columns that refer to the same key are siblings, and that a column refers to its key."""
+"""Test that columns that refer to one key are siblings, and that they refer to the key."""
 
 import numpy as np
 from hypothesis import given
