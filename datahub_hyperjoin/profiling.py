@@ -104,8 +104,8 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
         progress.count("columns_profiled", len(profile.columns))
         for note in _unread_notes(profile):
             progress.warn(
-                "Table partly read",
-                "Its suggestions are based on the part that could be read",
+                "Table partly read, or read by an assumption",
+                "Its suggestions are based on what was read",
                 f"{name}: {note}",
             )
 

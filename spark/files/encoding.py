@@ -77,8 +77,8 @@ class TextStream(io.RawIOBase):
             self._note(f"not UTF-8: read as {self._encoding.upper()}")
         if self._starts_as_utf8:
             _refuse_binary(block[:_BYTES_EXAMINED], (dialect.delimiter or "").encode())
-        # Arrow would take a blank first line for the header.
-        self._ready = self._to_utf8(block).lstrip(b"\r\n")
+        # Some programs write the mark twice. Arrow would take a blank first line for the header.
+        self._ready = self._to_utf8(block).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:

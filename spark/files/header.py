@@ -6,6 +6,7 @@ without a field in the header at all. Such a column gets a name, because it is o
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -140,9 +141,9 @@ def title_lines(head: str, dialect: Dialect) -> str:
 def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the column names; name the first column `row_name` if it holds names of rows.
 
-    Only a first column without a name is renamed.
-
-    A column that only counts the rows stays without a name, since every table could have it.
+    Only a first column without a name is renamed. One that only counts the rows stays without a
+    name, since every table could have it. Blank fields at the end of the rows, beyond the header,
+    are columns without a name, too.
 
     Args:
         names: The names in the header.
@@ -158,7 +159,10 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
         ['row_name', 'mpg']
         >>> name_first_column(["", "mpg"], [["1", "21"], ["2", "32"]])
         ['', 'mpg']
+        >>> name_first_column(["car", "mpg"], [["Mazda RX4", "21", ""], ["Fiat 128", "32", ""]])
+        ['car', 'mpg', '']
     """
+    names = [*names, *_blank_ends(names, rows)]
     longer = sum(len(row) == len(names) + 1 for row in rows)
     # One row that is longer than the header is a fault of the row.
     is_missing = len(rows) > 1 and longer >= _MOST_OF_ROWS * len(rows)
@@ -169,6 +173,15 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     if not _count_up(values):
         named[0] = ROW_NAME
     return named
+
+
+def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a blank for each field by which most rows exceed the header, if these are blank."""
+    lengths = Counter(map(len, rows))
+    (usual, times), *_ = [*lengths.most_common(1), (0, 0)]
+    ends = [field for row in rows for field in row[len(names) :]]
+    is_longer = usual > len(names) and len(names) not in lengths and times > 1
+    return [""] * (usual - len(names)) if is_longer and not any(map(str.strip, ends)) else []
 
 
 def note_names(

@@ -139,6 +139,22 @@ def test_ragged_rows_are_left_out_and_counted(make_table: MakeTable) -> None:
     assert notes == ["skipped rows with more or fewer fields than the header: 2"]
 
 
+@pytest.mark.parametrize("ends", [",", ",,,"])
+def test_blank_fields_beyond_the_header_are_left_out(make_table: MakeTable, ends: str) -> None:
+    table = make_table(
+        "cities.csv", f"id,name\n1,Köln{ends}\n2,Rome{ends}\n3,Bern,\n4,Oslo,{ends}x\n"
+    )
+    rows, notes = rows_of(table)
+    assert rows[:2] == [{"id": "1", "name": "Köln"}, {"id": "2", "name": "Rome"}]
+    assert f"skipped columns without a name: {len(ends)}" in notes
+
+
+def test_fields_beyond_the_header_are_not_left_out_if_filled(make_table: MakeTable) -> None:
+    table = make_table("cities.csv", "id,name\n1,Köln,,x\n2,Rome,,\n")
+    with pytest.raises(UnreadableTableError, match="none of its 2 rows has as many fields"):
+        rows_of(table)
+
+
 def test_an_unclosed_quote_is_reported(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("sizes.csv", 'id,size\n1,"5 inch\n2,7 inch\n'))
     assert len(rows) == 1

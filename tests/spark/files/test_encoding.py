@@ -35,6 +35,10 @@ def test_utf_8_needs_no_byte_order_mark(line: str) -> None:
     assert read(("id" + line).encode()) == ("id" + line + "\n", [])
 
 
+def test_a_byte_order_mark_may_be_written_twice() -> None:
+    assert read(b"\xef\xbb\xbf" * 2 + b"id,city") == ("id,city\n", [])
+
+
 def test_a_character_split_between_blocks_is_decoded() -> None:
     text = "x" * ((1 << 20) - 1) + "é"
     assert read(text.encode()) == (text + "\n", [])
