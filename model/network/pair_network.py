@@ -9,8 +9,8 @@ It is computed with NumPy, because torch would take seconds to import, which is 
 a small run. `benchmarks.pair_network.torch_network` is the same network with gradients.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -20,9 +20,6 @@ _EMPTY = np.float32(-5.0)
 """Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
 _PRIOR = np.float32(0.5)
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
-_CHUNK = 1 << 14
-"""Pairs whose states are updated at once, which bounds the memory of a step to some 50 MB."""
-
 _Weights = Mapping[str, np.ndarray]
 _Items = Float32[np.ndarray, "item width"]
 _Inputs = Float32[np.ndarray, "item input"]
@@ -31,7 +28,7 @@ _Outputs = Float32[np.ndarray, "item output"]
 
 @dataclass(frozen=True)
 class CandidatePairs:
-    """The input of the pair network: the candidate pairs of a lake, sorted by key column."""
+    """The input of the pair network: the candidate pairs of a lake, or a part of them."""
 
     rows: Float32[np.ndarray, "pair feature"]
     """The features of each pair."""
@@ -57,6 +54,10 @@ class CandidatePairs:
     towards: Int[np.ndarray, " pair"]
     """Group of the pairs between the same column and the same table."""
 
+    def without_rows(self) -> "CandidatePairs":
+        """Return the pairs without their features, which take most of the memory."""
+        return replace(self, rows=np.empty((len(self.rows), 0), np.float32))
+
 
 def _linear(items: _Inputs, weights: _Weights, layer: str) -> _Outputs:
     return items @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"]
@@ -75,50 +76,63 @@ def _normalised(items: _Items, weights: _Weights, layer: str) -> _Items:
     return items / deviation * weights[f"{layer}.weight"] + weights[f"{layer}.bias"]
 
 
-def _chunks(group: Int[np.ndarray, " item"]) -> Iterator[slice]:
-    """Yield slices of sorted items that divide no group, of about as many items as `_CHUNK`."""
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    wanted = np.arange(0, len(group), _CHUNK)
-    bounds = np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])
-    yield from map(slice, bounds, [*bounds[1:], len(group)])
+@dataclass(frozen=True)
+class _Groups:
+    """The vectors of items, aggregated by group."""
+
+    groups: Int[np.ndarray, " group"]
+    """The groups that have items, ascending."""
+
+    maximum: Float32[np.ndarray, "group width"]
+    """The maximum of each group's items."""
+
+    total: Float32[np.ndarray, "group width"]
+    """The weighted sum of each group's items."""
+
+    weight: Float32[np.ndarray, "group 1"]
+    """The sum of their weights."""
+
+    @classmethod
+    def of(
+        cls, items: _Items, weight: Float32[np.ndarray, "item 1"], group: Int[np.ndarray, " item"]
+    ) -> "_Groups":
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        items, weight = items[order], weight[order]
+        maximum = np.maximum(np.maximum.reduceat(items, starts), _EMPTY)
+        total = np.add.reduceat(weight * items, starts)
+        return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
+
+    @property
+    def mean(self) -> Float32[np.ndarray, "group width"]:
+        return self.total / (self.weight + _PRIOR)
 
 
-def _aggregate(
-    items: _Items,
-    weight: Float32[np.ndarray, " item"],
-    group: Int[np.ndarray, " item"],
-    count: int,
-    *,
-    prior: np.float32 = _PRIOR,
-) -> tuple[Float32[np.ndarray, "group width"], Float32[np.ndarray, "group width"]]:
-    """Compute the maximum and the weighted mean of the items of each group.
+class _EndMessages:
+    """The messages of pairs to the columns at one of their ends, summed up part by part.
 
     Args:
-        items: The items, in any order.
-        weight: The weight of each item in the mean.
-        group: The group of each item.
-        count: Number of groups, also of empty ones.
-        prior: Weight of a prior of 0 in the mean.
+        columns: Number of columns of the lake.
+        width: Size of the state of a pair.
     """
-    maximum = np.full((count, items.shape[1]), _EMPTY)
-    mean = np.zeros_like(maximum)
-    order = np.argsort(group, kind="stable")
-    for some in _chunks(group[order]):
-        chosen = order[some]
-        starts = np.flatnonzero(np.diff(group[chosen], prepend=-1))
-        groups, members, weights = group[chosen[starts]], items[chosen], weight[chosen, None]
-        maximum[groups] = np.maximum(np.maximum.reduceat(members, starts), _EMPTY)
-        total = np.add.reduceat(weights, starts) + prior
-        mean[groups] = np.add.reduceat(weights * members, starts) / total
-    return maximum, mean
 
+    def __init__(self, columns: int, width: int) -> None:
+        self.maximum = np.full((columns, width), _EMPTY)
+        self._total = np.zeros((columns, width), np.float32)
+        self._weight = np.zeros((columns, 1), np.float32)
 
-def _highest(items: _Items, group: Int[np.ndarray, " item"]) -> _Items:
-    """Return, for each item, the maximum of its group."""
-    number = np.unique(group, return_inverse=True)[1]
-    order = np.argsort(number, kind="stable")
-    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-    return np.maximum(np.maximum.reduceat(items[order], starts), _EMPTY)[number]
+    def add(
+        self, items: _Items, weight: Float32[np.ndarray, "item 1"], column: Int[np.ndarray, " item"]
+    ) -> None:
+        """Add the pairs of a part, given the column of each."""
+        part = _Groups.of(items, weight, column)
+        self.maximum[part.groups] = np.maximum(self.maximum[part.groups], part.maximum)
+        self._total[part.groups] += part.total
+        self._weight[part.groups] += part.weight
+
+    @property
+    def mean(self) -> Float32[np.ndarray, "column width"]:
+        return self._total / (self._weight + _PRIOR)
 
 
 class _Round:
@@ -127,70 +141,64 @@ class _Round:
     Args:
         weights: The weights of the network.
         name: Prefix of the round's own weights.
-        states: The states of all pairs before the round.
-        pairs: The pairs.
+        states: The states of each part's pairs before the round.
+        parts: The pairs, in parts.
     """
 
-    def __init__(self, weights: _Weights, name: str, states: _Items, pairs: CandidatePairs) -> None:
-        self._weights, self._name, self._pairs = weights, name, pairs
-        self._items = np.empty_like(states)
-        certainty = np.empty(len(states), np.float32)
-        for some in _chunks(pairs.left):
-            self._items[some] = _normalised(states[some], weights, f"{name}.norm")
-            odds = _linear(self._items[some], weights, f"{name}.weight")[:, 0]
-            certainty[some] = 1 / (1 + np.exp(-odds - pairs.log_odds[some]))
-        self._send(certainty)
-
-    def _send(self, certainty: Float32[np.ndarray, " pair"]) -> None:
-        """Aggregate the vectors of pairs into vectors for columns, tables and pairs of tables."""
-        pairs, weights, name = self._pairs, self._weights, self._name
-        columns = len(pairs.table_of)
-        self._leading, mean = _aggregate(self._items, certainty, pairs.left, columns)
-        back = _aggregate(self._items, certainty, pairs.right, columns)
-        self._column = np.empty_like(mean)
-        for start in range(0, columns, _CHUNK):
-            some = slice(start, start + _CHUNK)
-            messages = (each[some] for each in (self._leading, mean, *back))
-            received = np.concatenate([*messages], axis=1)
-            self._column[some] = _activated(received, weights, f"{name}.column.0")
-        equal = np.ones(columns, np.float32)
-        inside = _aggregate(
-            self._column, equal, pairs.table_of, _count(pairs.table_of), prior=np.float32(0)
+    def __init__(
+        self,
+        weights: _Weights,
+        name: str,
+        states: Sequence[_Items],
+        parts: Sequence[CandidatePairs],
+    ) -> None:
+        self._weights, self._name = weights, name
+        table_of, width = parts[0].table_of, states[0].shape[1]
+        out, back = (_EndMessages(len(table_of), width) for _ in range(2))
+        for each, part in zip(states, parts, strict=True):
+            items, certainty = self._weigh(each, part)
+            out.add(items, certainty, part.left)
+            back.add(items, certainty, part.right)
+        received = np.concatenate([out.maximum, out.mean, back.maximum, back.mean], axis=1)
+        self._leading = out.maximum
+        self._column = _activated(received, weights, f"{name}.column.0")
+        inside = _Groups.of(self._column, np.ones((len(table_of), 1), np.float32), table_of)
+        self._table = np.zeros((int(table_of.max()) + 1, width), np.float32)
+        self._table[inside.groups] = _activated(
+            np.concatenate([inside.total / inside.weight, inside.maximum], axis=1),
+            weights,
+            f"{name}.table.0",
         )
-        self._table = _activated(
-            np.concatenate([inside[1], inside[0]], axis=1), weights, f"{name}.table.0"
-        )
-        self._between = _aggregate(self._items, certainty, pairs.tables, _count(pairs.tables))
 
-    def changes(self, some: slice) -> _Items:
-        """Return how much the states of some pairs change in this round.
+    def _weigh(
+        self, states: Float32[np.ndarray, "item width"], part: CandidatePairs
+    ) -> tuple[Float32[np.ndarray, "item width"], Float32[np.ndarray, "item 1"]]:
+        """Return the normalised states of a part's pairs, and their weights in means."""
+        items = _normalised(states, self._weights, f"{self._name}.norm")
+        odds = _linear(items, self._weights, f"{self._name}.weight") + part.log_odds[:, None]
+        return items, 1 / (1 + np.exp(-odds))
 
-        Args:
-            some: A slice of the pairs that has all pairs of its key columns.
-        """
-        pairs, items = self._pairs, self._items[some]
-        left, right, reverse = pairs.left[some], pairs.right[some], pairs.reverse[some]
-        maximum, mean = self._between
+    def changes(self, states: _Items, part: CandidatePairs) -> _Items:
+        """Return how much the states of a part's pairs change in this round."""
+        items, certainty = self._weigh(states, part)
+        between = _Groups.of(items, certainty, part.tables)
+        towards = _Groups.of(items, certainty, part.towards).maximum
+        is_mutual = part.reverse[:, None] >= 0
         received = [
             items,
-            np.where(reverse[:, None] >= 0, self._items[reverse], np.float32(0)),
-            self._column[left],
-            self._table[pairs.table_of[left]],
-            self._column[right],
-            self._table[pairs.table_of[right]],
-            mean[pairs.tables[some]],
-            maximum[pairs.tables[some]],
-            _highest(items, pairs.towards[some]),
-            items - self._leading[left],
+            np.where(is_mutual, items[part.reverse], np.float32(0)),
+            self._column[part.left],
+            self._table[part.table_of[part.left]],
+            self._column[part.right],
+            self._table[part.table_of[part.right]],
+            between.mean[part.tables],
+            between.maximum[part.tables],
+            towards[part.towards],
+            items - self._leading[part.left],
         ]
-        hidden = _activated(
-            np.concatenate(received, axis=1), self._weights, f"{self._name}.update.0"
-        )
-        return _linear(hidden, self._weights, f"{self._name}.update.2")
-
-
-def _count(group: Int[np.ndarray, " item"]) -> int:
-    return int(group.max()) + 1 if len(group) else 0
+        weights, layer = self._weights, f"{self._name}.update"
+        hidden = _activated(np.concatenate(received, axis=1), weights, f"{layer}.0")
+        return _linear(hidden, weights, f"{layer}.2")
 
 
 class PairNetwork:
@@ -205,19 +213,24 @@ class PairNetwork:
         rounds = (name.split(".") for name in weights if name.startswith("rounds."))
         self._rounds = sorted({f"rounds.{number}" for _, number, *_ in rounds})
 
-    def correct(self, pairs: CandidatePairs) -> Float[np.ndarray, " pair"]:
-        """Return the correction to add to each pair's log-odds of a join.
+    def correct_parts(self, parts: Iterable[CandidatePairs]) -> list[Float[np.ndarray, " _"]]:
+        """Return the corrections to add to the log-odds of each part's pairs.
+
+        Of each part, the features are read once and then forgotten.
 
         Args:
-            pairs: The candidate pairs of a lake.
+            parts: The candidate pairs of a lake. No two parts have pairs between the same two
+                tables, and none is empty.
         """
         weights = self._weights
-        states = np.empty((len(pairs.left), len(weights["start.2.bias"])), np.float32)
-        for some in _chunks(pairs.left):
-            scaled = np.clip((pairs.rows[some] - weights["mean"]) / weights["scale"], -5, 5)
-            states[some] = _linear(_activated(scaled, weights, "start.0"), weights, "start.2")
-        for name in self._rounds:
+        states = list[Float32[np.ndarray, "_ width"]]()
+        pairs = list[CandidatePairs]()
+        for part in parts:
+            scaled = np.clip((part.rows - weights["mean"]) / weights["scale"], -5, 5)
+            states.append(_linear(_activated(scaled, weights, "start.0"), weights, "start.2"))
+            pairs.append(part.without_rows())
+        for name in self._rounds if states else ():
             messages = _Round(weights, name, states, pairs)
-            for some in _chunks(pairs.left):
-                states[some] += messages.changes(some)
-        return _linear(states, weights, "output")[:, 0].astype(np.float64)
+            for state, part in zip(states, pairs, strict=True):
+                state += messages.changes(state, part)  # noqa: PLW2901 (in place)
+        return [_linear(state, weights, "output")[:, 0].astype(np.float64) for state in states]

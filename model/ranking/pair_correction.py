@@ -1,9 +1,11 @@
 """Correct the scores of candidate pairs with the pair network that comes with the package."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float, Int
 from safetensors.numpy import load_file
 
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
@@ -18,7 +20,8 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
     """Convert the candidate pairs of a lake to the input of the pair network.
 
     Args:
-        graph: The candidate pairs, sorted by key column, then candidate.
+        graph: The candidate pairs, or a part of them that has all pairs between two tables; sorted
+            by key column, then candidate.
     """
     left, right, count = graph.left, graph.right, len(graph.table_of)
     first, second = graph.table_of[left], graph.table_of[right]
@@ -42,3 +45,29 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
 def shipped_network() -> PairNetwork:
     """Load the pair network that comes with the package."""
     return PairNetwork(load_file(SHIPPED_NETWORK))
+
+
+def correct_pairs(
+    graphs: Iterable[PairGraph], network: PairNetwork
+) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
+    """Return the correction to add to each pair's log-odds of a join.
+
+    Args:
+        graphs: The candidate pairs of a lake, whole or in parts. All pairs between the same two
+            tables are in one part.
+        network: The trained network.
+
+    Returns:
+        The pairs, sorted by key column, then candidate, and their corrections.
+    """
+    ends = [np.zeros((2, 0), dtype=np.int64)]
+
+    def parts() -> Iterator[CandidatePairs]:
+        for graph in graphs:
+            ends.append(np.stack([graph.left, graph.right]))
+            yield to_candidate_pairs(graph)
+
+    corrections = np.concatenate([np.zeros(0), *network.correct_parts(parts())])
+    left, right = np.concatenate(ends, axis=1)
+    order = np.lexsort((right, left))
+    return left[order], right[order], corrections[order]

@@ -23,6 +23,9 @@ _KEYS = 1024
 """Key columns whose candidates are compared at once, which bounds memory."""
 _CHUNK = 16_384
 """Pairs that are described at once."""
+_PART = 1 << 14
+"""Pairs in a part, whose update by the pair network takes some 50 MB; more if two tables have
+more."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,53 @@ def build_pair_graph(
         noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
+    left, right = find_strongest(index, noisy_or, candidates)
+    return _describe(index, noisy_or, PairFeatures(index), left, right)
+
+
+def build_graph_in_parts(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> Iterator[PairGraph]:
+    """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs.
+
+    All pairs between the same two tables are in one part, which is what the pair network needs. The
+    features of all pairs at once would take 200 bytes a pair.
+
+    Args:
+        index: The columns with their signals, catalog priors and references.
+        noisy_or: Scores the candidates.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+    left, right = find_strongest(index, noisy_or, candidates)
+    features, table_of = PairFeatures(index), index.lake.table_of
+    first, second = table_of[left], table_of[right]
+    between = np.minimum(first, second) * len(table_of) + np.maximum(first, second)
+    order = np.argsort(between, kind="stable")
+    starts = np.flatnonzero(np.diff(between[order], prepend=-1))
+    del first, second, between
+    cuts = starts[np.flatnonzero(np.diff(starts // _PART, prepend=-1))]
+    for part in np.split(order, cuts[1:]):
+        # A stable sort by tables and then by position: each part is sorted as the whole graph is.
+        some = np.sort(part)
+        if len(some):
+            yield _describe(index, noisy_or, features, left[some], right[some])
+
+
+def find_strongest(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> Int[np.ndarray, "2 pair"]:
+    """Return each key column with its strongest candidates, sorted by key, then candidate.
+
+    Args:
+        index: The columns with their signals, catalog priors and references.
+        noisy_or: Scores the candidates.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
     parts = [np.zeros((2, 0), dtype=np.int64)]
     for start in range(0, len(candidates), _KEYS):
         some = slice(start, start + _KEYS)
         parts.append(_strongest(noisy_or, index.keys[some], candidates[some]))
-    return _describe(index, noisy_or, *np.concatenate(parts, axis=1))
+    return np.concatenate(parts, axis=1)
 
 
 def _slices(count: int) -> Iterator[slice]:
@@ -84,7 +129,7 @@ def _strongest(
 ) -> Int[np.ndarray, "2 strongest"]:
     """Return the best-scoring pairs of each key column, sorted by key and candidate."""
     row, position = np.nonzero(candidates != NO_CANDIDATE)
-    left, right = keys[row], candidates[row, position]
+    left, right = keys[row], candidates[row, position].astype(np.int64)
     score = np.concatenate(
         [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
     )
@@ -96,14 +141,18 @@ def _strongest(
 
 
 def _describe(
-    index: LakeIndex, noisy_or: NoisyOrScorer, left: _Columns, right: _Columns
+    index: LakeIndex,
+    noisy_or: NoisyOrScorer,
+    features: PairFeatures,
+    left: _Columns,
+    right: _Columns,
 ) -> PairGraph:
-    features, strengths = PairFeatures(index), noisy_or.strengths
-    rows, scores = [np.zeros((0, len(PAIR_FEATURES)), np.float32)], [np.zeros((2, 0))]
+    strengths = noisy_or.strengths
+    rows = np.empty((len(left), len(PAIR_FEATURES)), dtype=np.float32)
+    by_evidence, known = np.empty((2, len(left)))
     for some in _slices(len(left)):
         signals = noisy_or.measure(left[some, None], right[some, None]).flatten()
-        evidence = combine(signals.without_background_knowledge(), strengths)
-        rows.append(features.of(left[some], right[some], signals, evidence))
-        scores.append(np.stack([evidence, combine_background_knowledge(signals, strengths)]))
-    by_evidence, known = np.concatenate(scores, axis=1)
-    return PairGraph(left, right, np.concatenate(rows), by_evidence, known, index.lake.table_of)
+        by_evidence[some] = combine(signals.without_background_knowledge(), strengths)
+        rows[some] = features.of(left[some], right[some], signals, by_evidence[some])
+        known[some] = combine_background_knowledge(signals, strengths)
+    return PairGraph(left, right, rows, by_evidence, known, index.lake.table_of)

@@ -12,9 +12,9 @@ from jaxtyping import Float, Float32, Int
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
-from datahub_hyperjoin.model.ranking.pair_correction import shipped_network, to_candidate_pairs
+from datahub_hyperjoin.model.ranking.pair_correction import correct_pairs, shipped_network
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
+from datahub_hyperjoin.model.ranking.pair_graph import build_graph_in_parts
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, PairScorer
 from datahub_hyperjoin.model.ranking.trees import SHIPPED_FOR_NAMES, TreeEnsemble, shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
@@ -55,11 +55,11 @@ class NetworkCorrection:
             noisy_or: Scores the candidates.
             candidates: Candidates of each key column.
         """
-        graph = build_pair_graph(index, noisy_or, candidates)
-        corrections = shipped_network().correct(to_candidate_pairs(graph))
+        graphs = build_graph_in_parts(index, noisy_or, candidates)
+        left, right, corrections = correct_pairs(graphs, shipped_network())
         is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
-        kept = is_learnt[graph.left] & is_learnt[graph.right]
-        pairs = SparsePairs(len(index.lake), graph.left[kept], graph.right[kept])
+        kept = is_learnt[left] & is_learnt[right]
+        pairs = SparsePairs(len(index.lake), left[kept], right[kept])
         return cls(pairs, corrections[kept])
 
     def blend(

@@ -26,8 +26,8 @@ from benchmarks.pair_network.training import score
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.model.ranking.pair_correction import (
+    correct_pairs,
     shipped_network,
-    to_candidate_pairs,
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
 from datahub_hyperjoin.model.ranking.trees import shipped_trees
@@ -102,7 +102,7 @@ def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
     """Score pairs as the package does, by a blend of its trees' and its network's corrections."""
     graph, kept = lake.graph, are_learnt(lake)
     pairs = SparsePairs(len(graph.table_of), graph.left[kept], graph.right[kept])
-    corrections = shipped_network().correct(to_candidate_pairs(graph))
+    *_, corrections = correct_pairs([graph], shipped_network())
     by_network = NetworkCorrection(pairs, corrections[kept])
     by_trees = shipped_trees()(graph.rows)
     return score(lake, by_network.blend(by_trees, graph.left, graph.right))

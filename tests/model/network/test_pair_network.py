@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from benchmarks.pair_network.torch_network import PairTensors, TorchPairNetwork
-from datahub_hyperjoin.model.network import pair_network
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
 from datahub_hyperjoin.model.ranking.pair_correction import to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
@@ -23,7 +22,13 @@ def made_pairs(seed: int, count: int = 60) -> CandidatePairs:
     kept = sorted((a, b) for a, b in drawn if TABLE_OF[a] != TABLE_OF[b])
     left, right = np.array(kept, dtype=np.int64).T
     rows = random.normal(size=(len(kept), FEATURES), scale=4).astype(np.float32)
-    evidence = random.random(len(kept))
+    return made_part(left, right, rows, random.normal(size=len(kept)).astype(np.float32))
+
+
+def made_part(
+    left: np.ndarray, right: np.ndarray, rows: np.ndarray, odds: np.ndarray
+) -> CandidatePairs:
+    evidence = 1 / (1 + np.exp(-odds.astype(np.float64)))
     return to_candidate_pairs(PairGraph(left, right, rows, evidence, evidence * 0, TABLE_OF))
 
 
@@ -51,22 +56,27 @@ def test_it_equals_the_network_in_torch(
     with torch.inference_mode():
         expected = trained(PairTensors.of(pairs)).numpy()
     assert np.ptp(expected) > 1
-    np.testing.assert_allclose(network.correct(pairs), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(network.correct_parts([pairs])[0], expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("size", [1, 7, 20])
-def test_chunks_change_nothing(
-    size: int, network: PairNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = network.correct(made_pairs(0))
-    monkeypatch.setattr(pair_network, "_CHUNK", size)
-    np.testing.assert_allclose(network.correct(made_pairs(0)), whole, rtol=1e-4, atol=1e-4)
+def test_parts_of_a_lake_are_corrected_like_the_whole(network: PairNetwork) -> None:
+    pairs = made_pairs(0)
+    first, second = TABLE_OF[pairs.left], TABLE_OF[pairs.right]
+    is_first = np.minimum(first, second) == 0
+    numbers = [np.flatnonzero(is_first), np.flatnonzero(~is_first)]
+    parts = [
+        made_part(pairs.left[at], pairs.right[at], pairs.rows[at], pairs.log_odds[at])
+        for at in numbers
+    ]
+    found = np.concatenate(network.correct_parts(parts))
+    [whole] = network.correct_parts([pairs])
+    np.testing.assert_allclose(found, whole[np.concatenate(numbers)], rtol=1e-4, atol=1e-4)
 
 
 def test_features_are_bounded(network: PairNetwork) -> None:
     pairs = made_pairs(0)
     first, second = (
-        network.correct(replace(pairs, rows=np.full_like(pairs.rows, extreme)))
+        network.correct_parts([replace(pairs, rows=np.full_like(pairs.rows, extreme))])[0]
         for extreme in (1e9, 1e12)
     )
     assert np.isfinite(first).all()
@@ -74,5 +84,4 @@ def test_features_are_bounded(network: PairNetwork) -> None:
 
 
 def test_a_lake_without_candidates_has_no_corrections(network: PairNetwork) -> None:
-    empty = {name: array[:0] for name, array in vars(made_pairs(0)).items()}
-    assert network.correct(CandidatePairs(**empty | {"table_of": TABLE_OF})).shape == (0,)
+    assert network.correct_parts([]) == []

@@ -15,11 +15,12 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_correction import (
     SHIPPED_NETWORK,
+    correct_pairs,
     shipped_network,
     to_candidate_pairs,
 )
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
-from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
+from datahub_hyperjoin.model.ranking.pair_graph import build_graph_in_parts, build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
@@ -102,9 +103,35 @@ def test_the_shipped_network_is_small_and_corrects_every_pair(
 ) -> None:
     assert SHIPPED_NETWORK.stat().st_size < 2_000_000
     graph = build_pair_graph(index, noisy_or, candidates)
-    corrections = shipped_network().correct(to_candidate_pairs(graph))
+    left, right, corrections = correct_pairs([graph], shipped_network())
+    assert np.array_equal(left, graph.left)
+    assert np.array_equal(right, graph.right)
     assert np.isfinite(corrections).all()
     assert np.ptp(corrections) > 1
+
+
+@pytest.mark.parametrize("size", [1, 5, 1 << 14])
+def test_parts_of_any_size_are_corrected_alike(
+    index: LakeIndex,
+    noisy_or: NoisyOrScorer,
+    candidates: np.ndarray,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+) -> None:
+    whole = correct_pairs([build_pair_graph(index, noisy_or, candidates)], shipped_network())
+    monkeypatch.setattr(pair_graph, "_PART", size)
+    parts = [*build_graph_in_parts(index, noisy_or, candidates)]
+    assert (len(parts) > 3) == (size < 10)
+    table = index.lake.table_of
+    between = [
+        {*map(frozenset, zip(table[part.left].tolist(), table[part.right].tolist(), strict=True))}
+        for part in parts
+    ]
+    assert sum(map(len, between)) == len(frozenset().union(*between))
+    found = correct_pairs(parts, shipped_network())
+    assert np.array_equal(found[0], whole[0])
+    assert np.array_equal(found[1], whole[1])
+    np.testing.assert_allclose(found[2], whole[2], rtol=1e-5, atol=1e-5)
 
 
 def test_pairs_that_the_network_does_not_see_are_corrected_by_trees_alone() -> None:
