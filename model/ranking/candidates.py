@@ -1,18 +1,20 @@
 """Collect the candidates of each key column."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float, Float32, Int, Int32
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, unit_rows
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, Candidates, ColumnIndex
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
-Candidates = Int[np.ndarray, "key candidate"]
+_KEYS = 8192
+"""Key columns whose candidates are sorted at once, which bounds memory."""
+
 _Source = tuple[str, Candidates]
 """The name of a source, and the candidates of each key column from it."""
 
@@ -23,22 +25,35 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return the `count` partners with the highest `values`, best first.
+    """For each key column, return the `count` partners with the highest `values`, best first."""
+    found = [np.full((0, count), NO_CANDIDATE, dtype=np.int32)]
+    for start in range(0, len(keys), _KEYS):
+        some = keys[start : start + _KEYS]
+        # Pairs are sorted by their left column, so those of ascending keys are one slice of them.
+        at = slice(*np.searchsorted(pairs.left, [some[0], some[-1] + 1]))
+        found.append(_best_of(pairs.left[at], pairs.right[at], values[at], some, count))
+    return np.concatenate(found)
 
-    Pairs are sorted by their left column, so the partners of a key are one slice of them, and
-    sorting the values within each left column leaves every slice in its place.
-    """
+
+def _best_of(
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+    values: Float[np.ndarray, " pair"],
+    keys: Int[np.ndarray, " key"],
+    count: int,
+) -> Candidates:
     if not len(values):
-        return np.full((len(keys), count), NO_CANDIDATE)
+        return np.full((len(keys), count), NO_CANDIDATE, dtype=np.int32)
     # Of equal values the smaller index comes first, so that every run chooses the same: the pairs
-    # are sorted by their right columns already, and the sort is stable.
-    order = np.lexsort((-values, pairs.left))
-    start = np.searchsorted(pairs.left, keys)
-    partners = np.searchsorted(pairs.left, keys, side="right") - start
+    # are sorted by their right columns already, and the sort is stable. Sorting the values within
+    # each left column leaves the partners of every column in their place.
+    order = np.lexsort((-values, left))
+    start = np.searchsorted(left, keys)
+    partners = np.searchsorted(left, keys, side="right") - start
     # Positions past the end are masked below; the minimum only keeps them valid.
     position = np.minimum(start[:, None] + np.arange(count), len(order) - 1)
     exists = np.arange(count) < partners[:, None]
-    return np.where(exists, pairs.right[order[position]], NO_CANDIDATE)
+    return np.where(exists, right[order[position]], NO_CANDIDATE).astype(np.int32)
 
 
 def _without_repeats(candidates: Candidates) -> Candidates:
@@ -99,26 +114,29 @@ def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
     These are the key to which the column refers, the columns that refer to the column, and the
     columns that refer to the same key. The list has one array; none if nothing is found.
     """
-    relations, keys = index.relations, index.keys
-    related = [
-        [relations.key[key], *relations.referring_to(key), *relations.referring_to(other)]
-        for key, other in zip(keys.tolist(), relations.key[keys].tolist(), strict=True)
-    ]
-    width = min(max(map(len, related), default=0), count)
-    table_of = index.lake.table_of
-    candidates = np.full((len(keys), width), NO_CANDIDATE)
-    for row, (key, columns) in enumerate(zip(keys, related, strict=True)):
-        chosen = [c for c in columns if c != NO_CANDIDATE and table_of[c] != table_of[key]][:width]
-        candidates[row, : len(chosen)] = chosen
-    return [candidates] if width else []
+    relations, keys, table_of = index.relations, index.keys, index.lake.table_of
+    widths = np.bincount(table_of)
+    found = np.full((len(keys), count), NO_CANDIDATE, dtype=np.int32)
+    longest = 0
+    for row, key in enumerate(keys.tolist()):
+        # Thousands of columns may refer to one key; those past the first `count` from other tables
+        # are never chosen.
+        enough = count + 1 + widths[table_of[key]]
+        other = int(relations.key[key])
+        related = np.concatenate(
+            [[other], relations.referring_to(key)[:enough], relations.referring_to(other)[:enough]]
+        )
+        longest = max(longest, len(related))
+        chosen = related[(related != NO_CANDIDATE) & (table_of[related] != table_of[key])][:count]
+        found[row, : len(chosen)] = chosen
+    width = min(longest, count)
+    return [found[:, :width]] if width else []
 
 
 def _nearest(
     index: LakeIndex, vectors: Float32[np.ndarray, "column width"], count: int
 ) -> Candidates:
-    table_of = index.lake.table_of
-    nearest = ColumnIndex(vectors, table_of)
-    return nearest.search(vectors[index.keys], table_of[index.keys], count)
+    return ColumnIndex(vectors, index.lake.table_of).neighbours(index.keys, count)
 
 
 def candidate_sources(
@@ -166,6 +184,17 @@ def find_candidates(
         Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.
     """
     sources = [candidates for _, candidates in candidate_sources(index, embeddings, config)]
-    candidates = _without_repeats(np.hstack(sources)) if len(sources) > 1 else sources[0]
-    rejected = index.priors.rejected.holds(*np.broadcast_arrays(index.keys[:, None], candidates))
-    return np.where(rejected, NO_CANDIDATE, candidates)
+    starts = range(0, len(index.keys), _KEYS)
+    parts = [_merge(index, sources, slice(start, start + _KEYS)) for start in starts]
+    return np.concatenate(parts) if parts else np.hstack(sources)
+
+
+def _merge(
+    index: LakeIndex, sources: Sequence[Int32[np.ndarray, "key _"]], at: slice
+) -> Candidates:
+    """Merge the candidates of some key columns from all sources, without rejected pairs."""
+    candidates = np.hstack([source[at] for source in sources])
+    if len(sources) > 1:
+        candidates = _without_repeats(candidates)
+    rejected = index.priors.rejected.holds(*np.broadcast_arrays(index.keys[at, None], candidates))
+    return np.where(rejected, NO_CANDIDATE, candidates).astype(np.int32)

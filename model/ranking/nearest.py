@@ -1,17 +1,29 @@
 """Find the nearest embeddings with FAISS."""
 
+from collections.abc import Callable
+
 import faiss
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Bool, Float32, Int, Int32
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+
+Candidates = Int32[np.ndarray, "query candidate"]
+"""Column indices; `NO_CANDIDATE` fills the remaining positions. Half as wide as others: a large
+lake has hundreds of candidates for each of its key columns."""
 
 NO_CANDIDATE = -1
 """Fills the remaining positions of a query that has too few candidates."""
 
+_QUERIES = 4096
+"""Queries searched at once, which bounds memory. FAISS divides queries into blocks of as many, so
+that smaller blocks would only cost time."""
+
 
 class ColumnIndex:
     """An exact index of embeddings, searched by cosine similarity.
+
+    It refers to the embeddings and copies none.
 
     A search skips the columns of the query's own table.
 
@@ -28,15 +40,14 @@ class ColumnIndex:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()
         self._tables = tables
-        self._index = faiss.IndexFlatIP(embeddings.shape[1])
-        self._index.add(np.ascontiguousarray(embeddings, dtype=np.float32))
+        self._embeddings = np.ascontiguousarray(embeddings, dtype=np.float32)
 
     def search(
         self,
         queries: Float32[np.ndarray, "query width"],
         tables: Int[np.ndarray, " query"],
         count: int,
-    ) -> Int[np.ndarray, "query candidate"]:
+    ) -> Candidates:
         """For each query, return the nearest columns of other tables.
 
         Args:
@@ -50,20 +61,57 @@ class ColumnIndex:
         Raises:
             DimensionMismatchError: The queries have another width than the index.
         """
-        if queries.shape[1] != self._index.d:
-            raise DimensionMismatchError.from_sizes(index=self._index.d, queries=queries.shape[1])
-        nearest = np.full((len(queries), count), NO_CANDIDATE, dtype=np.int64)
-        pending = np.arange(len(queries))
+        width = self._embeddings.shape[1]
+        if queries.shape[1] != width:
+            raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
+        return self._search(lambda some: queries[some], tables, count)
+
+    def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
+        """For each of some columns of the index, return the nearest columns of other tables.
+
+        It reads the vectors of a few thousand columns at a time, where `search` needs all of them.
+
+        Args:
+            columns: Positions in the index.
+            count: Number of columns to return for each of them.
+        """
+        return self._search(
+            lambda some: self._embeddings[columns[some]], self._tables[columns], count
+        )
+
+    def _search(
+        self,
+        vectors: Callable[[Int[np.ndarray, " some"]], Float32[np.ndarray, "some width"]],
+        tables: Int[np.ndarray, " query"],
+        count: int,
+    ) -> Candidates:
+        nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
+        pending, total = np.arange(len(tables)), len(self._embeddings)
         width = count
         while len(pending):
             # Columns of a wide table fill the result of their own queries: search wider for them.
-            width = min(2 * width, self._index.ntotal)
-            _, near = self._index.search(queries[pending], width)
-            apart = self._tables[near] != tables[pending][:, None]
-            order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
-            columns = np.take_along_axis(near, order, axis=1)
-            valid = np.take_along_axis(apart, order, axis=1)
-            nearest[pending, : columns.shape[1]] = np.where(valid, columns, NO_CANDIDATE)
-            enough = apart.sum(axis=1) >= count
-            pending = pending[~enough] if width < self._index.ntotal else pending[:0]
+            width = min(2 * width, total)
+            enough = np.ones(len(pending), dtype=bool)
+            for start in range(0, len(pending), _QUERIES):
+                part = slice(start, start + _QUERIES)
+                some = pending[part]
+                _, near = faiss.knn(
+                    vectors(some), self._embeddings, width, metric=faiss.METRIC_INNER_PRODUCT
+                )
+                nearest[some], enough[part] = self._apart(near, tables[some], count)
+            pending = pending[~enough] if width < total else pending[:0]
         return nearest
+
+    def _apart(
+        self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
+    ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
+        """Select the first `count` columns of other tables, and mark the queries with as many."""
+        apart = self._tables[near] != tables[:, None]
+        order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
+        found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)
+        found[:, : order.shape[1]] = np.where(
+            np.take_along_axis(apart, order, axis=1),
+            np.take_along_axis(near, order, axis=1),
+            NO_CANDIDATE,
+        )
+        return found, apart.sum(axis=1) >= count

@@ -110,7 +110,8 @@ def _select(
     """
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
-        queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]
+        queries = keys[start : start + _CHUNK]
+        near = candidates[start : start + _CHUNK].astype(np.int64)
         # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
         scores = scorer.score(queries[:, None], near)[:, 0]
         scores = np.where(near == NO_CANDIDATE, -np.inf, scores)

@@ -115,7 +115,7 @@ class EntityOverlap:
             Column indices; -1 where fewer columns overlap. Of equal overlaps, the first columns are
             selected.
         """
-        found = np.full((len(keys), count), _NOTHING)
+        found = np.full((len(keys), count), _NOTHING, dtype=np.int32)
         recognised, asked = self._columns, np.flatnonzero(self.form[keys] != _NO_FORM)
         held = np.unpackbits(self.held, axis=1).astype(np.float32)
         step = max(_BLOCK_PAIRS // max(len(recognised), 1), 1)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
-from datahub_hyperjoin.model.signals.trigrams import count_trigrams
+from datahub_hyperjoin.model.signals.trigrams import count_in_blocks
 
 _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
@@ -61,13 +61,27 @@ def _draw_projection() -> dict[str, np.ndarray]:
     }
 
 
-def _weigh(counts: sparse.csr_array) -> sparse.csr_array:
-    """Weigh the counts of each column by TF-IDF, which adds 1 to both logarithms."""
-    columns, trigrams = counts.shape
-    holders = np.bincount(counts.indices, minlength=trigrams).astype(np.float32) + 1
-    rarity = np.log(np.float32(columns + 1) / holders) + 1
+def _rarity(blocks: Sequence[sparse.csr_array], columns: int) -> Float32[np.ndarray, " trigram"]:
+    """Return the IDF of each trigram, which adds 1 to counts and to the logarithm."""
+    holders = sum(np.bincount(counts.indices, minlength=_TRIGRAMS) for counts in blocks)
+    rarity: Float32[np.ndarray, " trigram"] = np.log(
+        np.float32(columns + 1) / (np.asarray(holders).astype(np.float32) + 1)
+    )
+    return rarity + 1
+
+
+def _project(
+    counts: sparse.csr_array, rarity: Float32[np.ndarray, " trigram"]
+) -> Float32[np.ndarray, "column width"]:
+    """Weigh the counts of each column by TF-IDF, and project them to a unit vector."""
     data = (np.log(counts.data) + 1) * rarity[counts.indices]
-    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    weighted = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    projected: Float32[np.ndarray, "column width"] = (
+        scale_rows(weighted) @ _projection().T
+    ).toarray()
+    lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
+    projected /= np.where(lengths > 0, lengths, 1)[:, None]
+    return projected
 
 
 class CellSimilarity:
@@ -83,11 +97,18 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        counts = count_trigrams([*map(" ".join, samples)], _TRIGRAMS)
-        projected = (scale_rows(_weigh(counts)) @ _projection().T).toarray()
-        lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
-        projected /= np.where(lengths > 0, lengths, 1)[:, None]
-        self.vectors: Float32[np.ndarray, "column width"] = projected
+        texts = [*map(" ".join, samples)]
+        blocks = [*count_in_blocks(texts, _TRIGRAMS)]
+        rarity = _rarity(blocks, len(texts))
+        vectors = np.empty((len(texts), _PROJECTION["n_components"]), dtype=np.float32)
+        filled = 0
+        # The sparse products of all columns at once would take three times the memory of the
+        # vectors.
+        for counts in blocks:
+            rows = counts.shape[0]
+            vectors[filled : filled + rows] = _project(counts, rarity)
+            filled += rows
+        self.vectors: Float32[np.ndarray, "column width"] = vectors
         """Unit vectors; zeros for a column without cells."""
 
     def between(

@@ -81,7 +81,8 @@ class SparsePairs:
         Returns:
             One position for each requested pair; -1 for a pair that is not stored.
         """
-        wanted = left * self.columns + right
+        # Indices may have 32 bits, which the product of two exceeds in large lakes.
+        wanted = np.multiply(left, self.columns, dtype=np.int64) + right
         stored = self._flat_indices
         if not len(stored):
             return np.full(wanted.shape, -1)

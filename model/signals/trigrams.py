@@ -6,7 +6,7 @@ visits one trigram after another.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Int, UInt32
@@ -36,9 +36,21 @@ def count_trigrams(texts: Sequence[str], buckets: int) -> sparse.csr_array:
         >>> count_trigrams(["Zürich", "zurich ZURICH"], 2**16).sum(axis=1).tolist()
         [6.0, 12.0]
     """
-    starts = range(0, max(len(texts), 1), _TEXTS)
-    parts = [_count(texts[start : start + _TEXTS], buckets) for start in starts]
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return sparse.csr_array(sparse.vstack([*count_in_blocks(texts, buckets)], format="csr"))
+
+
+def count_in_blocks(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:
+    """Count as `count_trigrams` does, and yield the rows of one block of texts after another.
+
+    Args:
+        texts: The texts.
+        buckets: Number of columns that the trigrams are hashed to; a power of two.
+
+    Yields:
+        At least one matrix.
+    """
+    for start in range(0, max(len(texts), 1), _TEXTS):
+        yield _count(texts[start : start + _TEXTS], buckets)
 
 
 def _count(texts: Sequence[str], buckets: int) -> sparse.csr_array:
