@@ -161,7 +161,7 @@ def _have_several(
     """Mark each pair if at least two columns of its left table are paired with its right table."""
     count = len(lake.titles)
     # The left column determines the left table.
-    ends = np.unique(left * count + lake.table_of[right])
+    ends = np.unique(np.multiply(left, count, dtype=np.int64) + lake.table_of[right])
     tables = lake.table_of[left] * count + lake.table_of[right]
     seen, times = np.unique(lake.table_of[ends // count] * count + ends % count, return_counts=True)
     return np.isin(tables, seen[times > 1])

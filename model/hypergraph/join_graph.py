@@ -22,6 +22,9 @@ from datahub_hyperjoin.model.signals.variants import are_variants
 _MIN_SHARED = 3
 """Minimum number of shared values of an edge: columns may share fewer by chance."""
 
+_AT_ONCE = 1 << 20
+"""Pairs that are connected at once, which bounds memory."""
+
 _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The left and the right columns of some pairs."""
 
@@ -68,7 +71,9 @@ def _find_similar(
     once = overlap.left < overlap.right  # the overlap holds both directions
     once &= is_key[overlap.left] & is_key[overlap.right]
     left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
-    renamed = are_variants(names, variants, left=left, right=right) & config.uses_variants
+    renamed = np.zeros(len(left), dtype=bool)
+    if config.uses_variants:
+        renamed = are_variants(names, variants, left=left, right=right)
     least = config.hypergraph.min_containment
     # Names of the same meaning make up for half of the overlap.
     needed = np.where(renamed, least / 2, least)
@@ -102,9 +107,14 @@ def _keep_within_size(
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
     adds an edge and no column, so it always stays. Cost is nearly linear in the pairs.
     """
-    left, right = (side.tolist() for side in pairs)
-    ends = zip(left, right, strict=True)
-    return np.array([sets.connect(*pair, max_size) for pair in ends], dtype=bool)
+    left, right = pairs
+    kept = np.empty(len(left), dtype=bool)
+    # Python's integers take many times the memory of an array's.
+    for start in range(0, len(left), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        ends = zip(left[some].tolist(), right[some].tolist(), strict=True)
+        kept[some] = [sets.connect(*pair, max_size) for pair in ends]
+    return kept
 
 
 def build_join_graph(

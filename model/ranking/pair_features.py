@@ -145,7 +145,8 @@ class PairFeatures:
             noisy_or: The score of each pair by these signals, in [0, 1].
         """
         overlap, first, second = self._overlap, self._columns[left], self._columns[right]
-        there, back = overlap.locate(left, right), overlap.locate(right, left)
+        there = overlap.locate(left, right)
+        back = overlap.reverse_at(there)
         rising = [
             log_odds(noisy_or),
             signals.containment,

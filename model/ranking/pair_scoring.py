@@ -96,7 +96,6 @@ class NoisyOrScorer(PairScorer):
         self._index = index
         self._cosine = cosine
         self.strengths = strengths
-        self._shared_weight = weigh_shared(index.overlap.shared)
         locations = [column.table.parent for column in index.lake.ids]
         self._location = np.unique(locations, return_inverse=True)[1]
 
@@ -119,11 +118,15 @@ class NoisyOrScorer(PairScorer):
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         density, is_text = index.lake.density, index.lake.is_text
         at = overlap.locate(first, second)
+        back = overlap.reverse_at(at)
+        in_right = values_at(overlap.beyond_chance, at)
         return PairSignals(
-            containment=values_at(overlap.either_way, at),
-            containment_in_right=values_at(overlap.beyond_chance, at),
-            shared_weight=values_at(self._shared_weight, at),
-            ochiai=values_at(overlap.ochiai, at),
+            containment=np.maximum(in_right, values_at(overlap.beyond_chance, back)),
+            containment_in_right=in_right,
+            shared_weight=weigh_shared(values_at(overlap.shared, at)),
+            ochiai=np.sqrt(
+                values_at(overlap.containment, at) * values_at(overlap.containment, back)
+            ),
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
             cosine=self._cosine.score(left, right) if self._cosine else None,

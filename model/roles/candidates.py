@@ -98,7 +98,8 @@ def find_reference_candidates(
     own = ends[lake.table_of[ends // columns] == lake.table_of[ends % columns]]
     shared = refers[overlap.left] & is_key[overlap.right]
     stated = connected.left * columns + connected.right
-    by_values = overlap.left[shared] * columns + overlap.right[shared]
+    by_values = np.multiply(overlap.left[shared], columns, dtype=np.int64)
+    by_values += overlap.right[shared]
     pairs = np.unique(np.concatenate([by_values, stated, own]))
     left, right = pairs // columns, pairs % columns
     chosen = refers[left] & is_key[right] & ~priors.rejected.holds(left, right)

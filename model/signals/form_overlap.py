@@ -133,9 +133,9 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
 
     return ValueOverlap(
         overlap.columns,
-        left[order],
-        right[order],
-        shared=merge("shared"),
+        left[order].astype(np.int32),
+        right[order].astype(np.int32),
+        shared=merge("shared").astype(np.int32),
         containment=merge("containment"),
         beyond_chance=merge("beyond_chance"),
         least_chance=overlap.least_chance,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -36,7 +35,8 @@ class ValueOverlap(SparsePairs):
     """
 
     shared: Int[np.ndarray, " pair"]
-    """Number of hashes that both sketches hold."""
+    """Number of hashes that both sketches hold; like the columns, of 32 bits, because memory goes
+    to pairs."""
 
     containment: Float[np.ndarray, " pair"]
     """Estimated share of the left column's values that the right one holds, in [0, 1]."""
@@ -68,12 +68,12 @@ class ValueOverlap(SparsePairs):
             least_chance=np.zeros(columns),
         )
 
-    @cached_property
+    @property
     def either_way(self) -> Float[np.ndarray, " pair"]:
         """For each pair, the greater of its two containments, corrected for chance."""
         return np.maximum(self.beyond_chance, self.of_reverse(self.beyond_chance))
 
-    @cached_property
+    @property
     def ochiai(self) -> Float[np.ndarray, " pair"]:
         """For each pair, the geometric mean of its two containments, in [0, 1] (Ochiai, 1957).
 
@@ -119,7 +119,8 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         expected += expected_containment(lake.is_text, left, right, containment)
         kept = _kept(arrays, (left, right, shared), containment, most)
         is_cut[left[~kept]] = True
-        parts.append((left[kept], right[kept], shared[kept], containment[kept]))
+        parts.append(_narrow(left[kept], right[kept], shared[kept], containment[kept]))
+        del left, right, shared, containment, counted
     is_incomplete = is_cut | postings.is_partial
     if is_incomplete.any():
         # Of a pair in several parts, the first remains.
@@ -127,13 +128,13 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     if postings.is_partial.any():
         columns = np.flatnonzero(postings.is_partial)
         expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
-    left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
+    del postings
+    measured = _concatenate(parts)
     if is_incomplete.any():
-        _, first = np.unique(left * len(lake) + right, return_index=True)
-        left, right, shared, containment = (of[first] for of in (left, right, shared, containment))
+        measured = _without_repeats(measured, len(lake))
     if is_cut.any():
-        measured = left, right, shared, containment
-        left, right, shared, containment = _in_both_orders(arrays, measured, is_cut)
+        measured = _in_both_orders(arrays, measured, is_cut)
+    left, right, shared, containment = measured
     beyond_chance = np.maximum(containment - expected[left], 0.0)
     return ValueOverlap(
         len(lake),
@@ -158,8 +159,44 @@ the left column's values that the right one holds."""
 
 
 def _no_pairs() -> _Measured:
-    none = np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int32)
     return none, none, none, np.zeros(0)
+
+
+def _narrow(
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+    shared: Int[np.ndarray, " pair"],
+    containment: Float[np.ndarray, " pair"],
+) -> _Measured:
+    ends = left.astype(np.int32), right.astype(np.int32)
+    return *ends, shared.astype(np.int32), containment
+
+
+def _concatenate(parts: list[_Measured]) -> _Measured:
+    """Concatenate pairs, and empty the list.
+
+    Only one of the four arrays is in memory twice at a time.
+    """
+    arrays = [list(of) for of in zip(*parts, strict=True)]
+    parts.clear()
+    joined = []
+    while arrays:
+        joined.append(np.concatenate(arrays.pop(0)))
+    left, right, shared, containment = joined
+    return left, right, shared, containment
+
+
+def _without_repeats(pairs: _Measured, columns: int) -> _Measured:
+    """Sort pairs by left, then right column, and keep the first of equal pairs."""
+    flat = np.multiply(pairs[0], columns, dtype=np.int64) + pairs[1]
+    order = np.argsort(flat, kind="stable")
+    flat = flat[order]
+    is_first = np.ones(len(flat), dtype=bool)
+    is_first[1:] = flat[1:] != flat[:-1]
+    order = order[is_first]
+    left, right, shared, containment = pairs
+    return left[order], right[order], shared[order], containment[order]
 
 
 def _between_tables(
@@ -185,11 +222,10 @@ def _measure_near(
         some = common > 0
         shared, ends = common[some], (first[some], second[some])
         parts += [
-            (left, right, shared, arrays.containment(left, right, shared))
+            _narrow(left, right, shared, arrays.containment(left, right, shared))
             for left, right in (ends, ends[::-1])
         ]
-    left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
-    return left, right, shared, containment
+    return _concatenate(parts)
 
 
 def _kept(
@@ -222,13 +258,17 @@ def _in_both_orders(
     """
     left, right, shared, _ = pairs
     columns = len(arrays.bounds) - 1
-    stored = left * columns + right  # ascending
+    stored = np.multiply(left, columns, dtype=np.int64) + right  # ascending
     # Only a column that has left out partners can have left out the reverse of a pair.
     alone = np.flatnonzero(is_cut[right])
-    reverse = right[alone] * columns + left[alone]
+    reverse = np.multiply(right[alone], columns, dtype=np.int64) + left[alone]
     alone = alone[np.isin(reverse, stored, invert=True, assume_unique=True)]
     added = right[alone], left[alone], shared[alone]
-    order = np.argsort(np.concatenate([stored, added[0] * columns + added[1]]), kind="stable")
+    order = np.argsort(
+        np.concatenate([stored, np.multiply(added[0], columns, dtype=np.int64) + added[1]]),
+        kind="stable",
+    )
+    del stored, reverse
     measured = zip(pairs, (*added, arrays.containment(*added)), strict=True)
     left, right, shared, containment = (np.concatenate(both)[order] for both in measured)
     return left, right, shared, containment

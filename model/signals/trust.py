@@ -1,7 +1,7 @@
 """Give less weight to shared values that may match by chance."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 
 _SHARED_SCALE = 3.0
 """Number of shared values at which overlap counts for about two thirds."""
@@ -11,7 +11,7 @@ _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
 """Powers of name similarity that discount sparse numbers and numbers that fill their range."""
 
 
-def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+def weigh_shared(shared: Real[np.ndarray, "*pair"]) -> Float[np.ndarray, "*pair"]:
     """Return a weight below 1 that grows with the number of shared values."""
     return 1 - np.exp(-shared / _SHARED_SCALE)
 
