@@ -158,6 +158,12 @@ _Measured = tuple[
 the left column's values that the right one holds."""
 
 
+_Part = tuple[
+    Int[np.ndarray, " _"], Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]
+]
+"""The same of some pairs; the numbers of pairs differ between parts."""
+
+
 def _no_pairs() -> _Measured:
     none = np.zeros(0, dtype=np.int32)
     return none, none, none, np.zeros(0)
@@ -173,7 +179,7 @@ def _narrow(
     return *ends, shared.astype(np.int32), containment
 
 
-def _concatenate(parts: list[_Measured]) -> _Measured:
+def _concatenate(parts: list[_Part]) -> _Measured:
     """Concatenate pairs, and empty the list.
 
     Only one of the four arrays is in memory twice at a time.
@@ -187,7 +193,7 @@ def _concatenate(parts: list[_Measured]) -> _Measured:
     return left, right, shared, containment
 
 
-def _without_repeats(pairs: _Measured, columns: int) -> _Measured:
+def _without_repeats(pairs: _Part, columns: int) -> _Part:
     """Sort pairs by left, then right column, and keep the first of equal pairs."""
     flat = np.multiply(pairs[0], columns, dtype=np.int64) + pairs[1]
     order = np.argsort(flat, kind="stable")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Real, Shaped
 
 
 def values_at(
@@ -90,7 +90,7 @@ class SparsePairs:
         position = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
         return np.where(stored[position] == wanted, position, -1)
 
-    def of_reverse(self, values: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+    def of_reverse(self, values: Real[np.ndarray, " pair"]) -> Real[np.ndarray, " pair"]:
         """For each stored pair, return the value of the same pair in the other order.
 
         All pairs must be stored in both orders.

@@ -1,11 +1,13 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import pytest
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, HypergraphConfig, ModelConfig
+from datahub_hyperjoin.model.hypergraph import join_graph
 from datahub_hyperjoin.model.hypergraph.hyperedge_groups import build_hyperedge_groups
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
@@ -141,3 +143,18 @@ def test_a_pair_within_a_table_is_no_edge_across_tables(make_lake: MakeLake, kno
     lake = make_lake({"staff": {"id": ["1", "2"], "manager": ["1", "1"]}})
     knowledge = know({("staff.id", "staff.manager"): CatalogEvidence(declared="fk")})
     assert connect(lake, np.arange(2), ModelConfig(), knowledge).components == ()
+
+
+def test_pairs_are_connected_alike_whatever_their_number_at_once(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = make_lake(
+        {f"t{n}": {"id": [f"{row}" for row in range(n % 3, 20 + n % 3)]} for n in range(9)}
+    )
+    config, keys = ModelConfig(hypergraph=HypergraphConfig(max_size=4)), np.arange(9)
+    whole = connect(lake, keys, config)
+    monkeypatch.setattr(join_graph, "_AT_ONCE", 2)
+    parts = connect(lake, keys, config)
+    assert len(whole.left) > 2
+    assert np.array_equal(parts.left, whole.left)
+    assert np.array_equal(parts.component, whole.component)

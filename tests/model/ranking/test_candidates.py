@@ -17,6 +17,7 @@ from datahub_hyperjoin.model.config import (
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking import candidates
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
 from datahub_hyperjoin.tables import ColumnProfile
@@ -188,3 +189,20 @@ def test_a_source_adds_a_fixed_number_of_candidates(
     source: str, taken: int, make_lake: MakeLake, know: Know
 ) -> None:
     assert count_found_targets(source, COUNT + 2, make_lake, know) == taken
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 8192])
+def test_keys_in_blocks_of_any_size_have_the_same_candidates(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    tables = {
+        f"t{number}": {"code": [f"c{row}" for row in range(number, number + 20)]}
+        for number in range(12)
+    }
+    index = build_lake_index(make_lake(tables), ModelConfig(), CatalogFacts())
+    embeddings = index.names.vectors()
+    config = ModelConfig(setting=replace(OURS, candidates=4))
+    whole = find_candidates(index, embeddings, config)
+    assert len(whole) == 12
+    monkeypatch.setattr(candidates, "_KEYS", at_once)
+    assert np.array_equal(find_candidates(index, embeddings, config), whole)

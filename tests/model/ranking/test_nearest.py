@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 
 
@@ -49,3 +50,15 @@ def test_queries_of_another_width_are_refused() -> None:
 def test_an_index_of_nothing_is_refused() -> None:
     with pytest.raises(EmptyIndexError, match="no column of the lake has values"):
         ColumnIndex(np.zeros((0, 6), dtype=np.float32), np.zeros(0, dtype=np.int64))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 4096])
+def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    vectors, columns = unit_vectors(60, 0), np.arange(0, 60, 2)
+    # Half of the columns are in one table, whose queries are searched twice.
+    table = np.where(np.arange(60) < 30, 0, np.arange(60))
+    index = ColumnIndex(vectors, table)
+    expected = index.search(vectors[columns], table[columns], 12)
+    monkeypatch.setattr(nearest, "_QUERIES", at_once)
+    assert np.array_equal(index.neighbours(columns, 12), expected)
+    assert np.array_equal(index.search(vectors[columns], table[columns], 12), expected)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals import trigrams
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
@@ -114,3 +115,12 @@ def test_vectors_are_those_of_scikit_learn_to_the_last_bit() -> None:
     drawn = SparseRandomProjection(**PROJECTION).fit(np.zeros((1, 2**16), dtype=np.float32))
     projected = (weighted @ drawn.components_.astype(np.float32).T).toarray()
     assert np.array_equal(CellSimilarity(columns).vectors, np.asarray(normalize(projected)))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1024])
+def test_blocks_of_any_size_give_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    expected = CellSimilarity(COLUMNS).vectors
+    monkeypatch.setattr(trigrams, "_TEXTS", at_once)
+    assert np.array_equal(CellSimilarity(COLUMNS).vectors, expected)

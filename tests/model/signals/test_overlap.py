@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals import overlap as overlap_module
+from datahub_hyperjoin.model.signals import shared_values
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -92,3 +94,26 @@ def test_chance_is_sampled_where_values_are_ignored(
     assert not whole.least_chance.any()
     mean = np.bincount(whole.left, whole.containment) / (len(tables) + 10)
     assert partial.least_chance == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 1 << 23])
+def test_blocks_of_any_size_find_the_same_pairs(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(overlap_module, "most_partners", lambda _: 4)
+    lake = make_lake({f"t{i}": {"word": words(i, 30 + 2 * i)} for i in range(12)})
+    whole = measure_overlap(lake)
+    assert whole.cut
+    monkeypatch.setattr(shared_values, "BLOCK_PAIRS", at_once)
+    found = measure_overlap(lake)
+    for name in ("left", "right", "shared", "containment"):
+        assert np.array_equal(getattr(found, name), getattr(whole, name)), name
+    # Summed over other blocks, the expectation may differ in the last bits.
+    assert np.allclose(found.beyond_chance, whole.beyond_chance, atol=1e-12)
+
+
+def test_a_pair_takes_28_bytes(make_lake: MakeLake) -> None:
+    overlap = measure_overlap(make_lake({f"t{i}": {"word": words(i, 30)} for i in range(5)}))
+    arrays = (overlap.left, overlap.right, overlap.shared)
+    measured = (overlap.containment, overlap.beyond_chance)
+    assert sum(array.itemsize for array in (*arrays, *measured)) == 28

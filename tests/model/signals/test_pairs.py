@@ -44,3 +44,19 @@ def test_a_pair_knows_the_value_of_its_reverse(pairs: set[tuple[int, int]]) -> N
     of_pair = {pair: float(number) for number, pair in enumerate(sorted(both))}
     reverse = store(both).of_reverse(np.array([*of_pair.values()]))
     assert reverse.tolist() == [of_pair[b, a] for a, b in of_pair]
+
+
+@given(stored)
+def test_a_pair_knows_the_position_of_its_reverse(pairs: set[tuple[int, int]]) -> None:
+    both = store(pairs | {(b, a) for a, b in pairs})
+    left, right = np.indices((COLUMNS, COLUMNS))
+    found = both.reverse_at(both.locate(left, right))
+    assert found.tolist() == both.locate(right, left).tolist()
+
+
+def test_columns_of_32_bits_are_found_in_lakes_whose_pairs_need_more() -> None:
+    ends = np.array([[99_998, 99_999], [99_999, 99_998]], dtype=np.int32)
+    pairs = SparsePairs(100_000, ends[0], ends[1])
+    assert pairs.locate(ends[0], ends[1]).tolist() == [0, 1]
+    # Multiplied in 32 bits, this pair would have the number of the first.
+    assert pairs.locate(ends[0][:1], ends[1][:1] - 1).tolist() == [-1]
