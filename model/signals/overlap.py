@@ -26,6 +26,9 @@ _LEAST_PARTNERS = 256
 """A column keeps at most `_MOST_PAIRS` divided by the number of columns as partners, but not fewer
 than `_LEAST_PARTNERS`. Lakes of 2,896 columns and fewer are not cut."""
 
+_PAIRS_AT_ONCE = 1 << 22
+"""Pairs whose reverse is searched at once, which bounds memory."""
+
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
@@ -123,15 +126,12 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         del left, right, shared, containment, counted
     is_incomplete = is_cut | postings.is_partial
     if is_incomplete.any():
-        # Of a pair in several parts, the first remains.
-        parts.insert(0, _measure_near(arrays, lake, sketches, is_incomplete))
+        _add_pairs(parts, _measure_near(arrays, lake, sketches, is_incomplete), len(lake))
     if postings.is_partial.any():
         columns = np.flatnonzero(postings.is_partial)
         expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
     del postings
     measured = _concatenate(parts)
-    if is_incomplete.any():
-        measured = _without_repeats(measured, len(lake))
     if is_cut.any():
         measured = _in_both_orders(arrays, measured, is_cut)
     left, right, shared, containment = measured
@@ -193,16 +193,41 @@ def _concatenate(parts: list[_Part]) -> _Measured:
     return left, right, shared, containment
 
 
+def _add_pairs(parts: list[_Part], added: _Part, columns: int) -> None:
+    """Merge further pairs into the parts, which are sorted and have different left columns.
+
+    One part after another takes much less memory than sorting all pairs. Of a pair in both, the
+    added one remains.
+    """
+    added = _without_repeats(added, columns)
+    start = 0
+    for number, part in enumerate(parts):
+        if len(part[0]):
+            stop = int(np.searchsorted(added[0], part[0][-1], side="right"))
+            both = [_slice(added, start, stop), part]
+            parts[number] = _without_repeats(_concatenate(both), columns)
+            start = stop
+    parts.append(_slice(added, start, len(added[0])))
+
+
+def _slice(pairs: _Part, start: int, stop: int) -> _Part:
+    left, right, shared, containment = (of[start:stop] for of in pairs)
+    return left, right, shared, containment
+
+
 def _without_repeats(pairs: _Part, columns: int) -> _Part:
     """Sort pairs by left, then right column, and keep the first of equal pairs."""
-    flat = np.multiply(pairs[0], columns, dtype=np.int64) + pairs[1]
-    order = np.argsort(flat, kind="stable")
-    flat = flat[order]
-    is_first = np.ones(len(flat), dtype=bool)
-    is_first[1:] = flat[1:] != flat[:-1]
-    order = order[is_first]
     left, right, shared, containment = pairs
-    return left[order], right[order], shared[order], containment[order]
+    _, first = np.unique(_flat(left, right, columns), return_index=True)
+    return left[first], right[first], shared[first], containment[first]
+
+
+def _flat(
+    left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"], columns: int
+) -> Int[np.ndarray, " pair"]:
+    """Number the pairs in the order of their left, then right columns."""
+    # The product of two indices exceeds 32 bits in large lakes.
+    return np.multiply(left, columns, dtype=np.int64) + right
 
 
 def _between_tables(
@@ -262,21 +287,27 @@ def _in_both_orders(
     `is_cut` marks the columns that have left out partners. The result consists of the same four
     arrays as `pairs`.
     """
-    left, right, shared, _ = pairs
     columns = len(arrays.bounds) - 1
-    stored = np.multiply(left, columns, dtype=np.int64) + right  # ascending
-    # Only a column that has left out partners can have left out the reverse of a pair.
-    alone = np.flatnonzero(is_cut[right])
-    reverse = np.multiply(right[alone], columns, dtype=np.int64) + left[alone]
-    alone = alone[np.isin(reverse, stored, invert=True, assume_unique=True)]
-    added = right[alone], left[alone], shared[alone]
-    order = np.argsort(
-        np.concatenate([stored, np.multiply(added[0], columns, dtype=np.int64) + added[1]]),
-        kind="stable",
+    stored = _flat(pairs[0], pairs[1], columns)  # ascending
+    parts = [_no_pairs()]
+    for start in range(0, len(stored), _PAIRS_AT_ONCE):
+        left, right, shared, _ = _slice(pairs, start, start + _PAIRS_AT_ONCE)
+        # Only a column that has left out partners can have left out the reverse of a pair.
+        alone = np.flatnonzero(is_cut[right])
+        reverse = _flat(right[alone], left[alone], columns)
+        # Sorted searches stay in the processor's cache.
+        order = np.argsort(reverse)
+        alone, reverse = alone[order], reverse[order]
+        at = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
+        alone = alone[stored[at] != reverse]
+        added = right[alone], left[alone], shared[alone]
+        parts.append(_narrow(*added, arrays.containment(*added)))
+    added_pairs = _without_repeats(_concatenate(parts), columns)
+    at = np.searchsorted(stored, _flat(added_pairs[0], added_pairs[1], columns))
+    del stored
+    left, right, shared, containment = (
+        np.insert(of, at, more) for of, more in zip(pairs, added_pairs, strict=True)
     )
-    del stored, reverse
-    measured = zip(pairs, (*added, arrays.containment(*added)), strict=True)
-    left, right, shared, containment = (np.concatenate(both)[order] for both in measured)
     return left, right, shared, containment
 
 

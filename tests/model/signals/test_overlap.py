@@ -104,7 +104,11 @@ def test_blocks_of_any_size_find_the_same_pairs(
     lake = make_lake({f"t{i}": {"word": words(i, 30 + 2 * i)} for i in range(12)})
     whole = measure_overlap(lake)
     assert whole.cut
+    flat, back = whole.left * 12 + whole.right, whole.right * 12 + whole.left
+    assert (np.diff(flat) > 0).all()
+    assert np.array_equal(np.sort(back), flat)
     monkeypatch.setattr(shared_values, "BLOCK_PAIRS", at_once)
+    monkeypatch.setattr(overlap_module, "_PAIRS_AT_ONCE", at_once)
     found = measure_overlap(lake)
     for name in ("left", "right", "shared", "containment"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name
