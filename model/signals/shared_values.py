@@ -64,14 +64,16 @@ class Postings:
         numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
         sketch_of = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
         every = build_incidence([*numbers])
-        row, value = np.repeat(np.arange(len(numbers)), np.diff(every.indptr)), every.indices
-        rare = np.bincount(value)[value] <= MAX_POSTINGS
-        holds = sparse.csr_array((every.data[rare], (row[rare], value[rare])), shape=every.shape)
+        is_rare = np.bincount(every.indices, minlength=1) <= MAX_POSTINGS
+        rare = is_rare[every.indices]
+        bounds = np.concatenate([[0], np.cumsum(rare)])[every.indptr]
+        is_cut = np.diff(bounds) < np.diff(every.indptr)
+        holds = sparse.csr_array((every.data[rare], every.indices[rare], bounds), every.shape)
+        del every, rare
         sizes = np.bincount(sketch_of, minlength=len(numbers))
         starts = np.concatenate([[0], np.cumsum(sizes)])
         members = np.argsort(sketch_of, kind="stable")
-        is_partial = np.bincount(row[~rare], minlength=len(numbers))[sketch_of] > 0
-        return cls(sketch_of, members, starts, holds, holds.T.tocsr(), is_partial)
+        return cls(sketch_of, members, starts, holds, holds.T.tocsr(), is_cut[sketch_of])
 
     def count_shared(self) -> Iterator[Pairs]:
         """Yield, in blocks, all pairs of columns that share hashes, and how many they share.
@@ -117,9 +119,19 @@ def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
         sketches: The sketches, which give the rows.
     """
     hashes, bounds = concatenate_sketches(sketches)
-    distinct, value = np.unique(hashes, return_inverse=True)
+    # NumPy's inverse of distinct hashes would take three more arrays of 64 bits, and the hashes of
+    # all columns at once are what most memory goes to.
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    is_first = np.ones(len(ordered), dtype=bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    del ordered
+    value = np.empty(len(order), dtype=np.int32)
+    value[order] = np.cumsum(is_first, dtype=np.int32) - 1
     ones = np.ones(len(value), dtype=np.int32)
-    return sparse.csr_array((ones, value, bounds), (len(sketches), max(len(distinct), 1)))
+    shape = (len(sketches), max(int(np.count_nonzero(is_first)), 1))
+    del order, is_first
+    return sparse.csr_array((ones, value, bounds), shape)
 
 
 def count_common_hashes(
