@@ -149,7 +149,7 @@ class _Round:
         self,
         weights: _Weights,
         name: str,
-        states: Sequence[_Items],
+        states: Sequence[Float32[np.ndarray, "_ width"]],
         parts: Sequence[CandidatePairs],
     ) -> None:
         self._weights, self._name = weights, name
