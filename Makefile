@@ -8,6 +8,8 @@ TOOLS := $(VENV)/tools
 export PYTHON
 export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests and commands start Python hundreds of times; without compiled modules, each start compiles them.
+unexport PYTHONDONTWRITEBYTECODE
 
 ARGS ?= --ablate --rivals
 

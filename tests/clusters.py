@@ -176,9 +176,11 @@ def _wait(ready: Callable[[], bool], folder: Path) -> None:
 def _workers(page: int) -> int | None:
     """Return the number of workers on the master's status page, or None before it answers."""
     try:
-        return int(httpx2.get(f"http://{HOST}:{page}/json/").json()["aliveworkers"])
-    except httpx2.TransportError:
+        # The page is not found for a moment after the master listens.
+        status = httpx2.get(f"http://{HOST}:{page}/json/").raise_for_status()
+    except httpx2.HTTPError:
         return None
+    return int(status.json()["aliveworkers"])
 
 
 def _listens(port: int) -> bool:

@@ -158,7 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark each pair if at least two columns of its left table are paired with its right table."""
+    """Mark pairs between two tables if two columns or more of the left table have such pairs."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(np.multiply(left, count, dtype=np.int64) + lake.table_of[right])

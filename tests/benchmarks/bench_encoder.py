@@ -79,7 +79,7 @@ def encode_lake(lake: Lake) -> dict[str, Vectors]:
 
 
 def collect_pairs(lake: ProfiledLake) -> EncodedPairs:
-    """Score the candidates of the package and of the encoder.
+    """Collect the pairs that the package or the encoder proposes, with the scores of both.
 
     Args:
         lake: The profiled lake with its ground truth.

@@ -31,7 +31,7 @@ def choose_columns(
 
 
 def write_without_answers(lake: LabelledLake, tables: Path, out: Path) -> frozenset[ColumnName]:
-    """Write the tables of a lake without any column that joins with a remaining query column.
+    """Write a lake without the columns that join with the query columns that remain.
 
     Args:
         lake: The query columns and their answers.
