@@ -79,18 +79,21 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
     return Relations.from_references(_without(references, refuted), len(index.lake))
 
 
-def find_repeated_keys(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Find the keys that columns would refer to if these keys did not repeat their values.
+def decide_with_repeated(
+    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+) -> tuple[Relations, Relations]:
+    """Decide as `decide_relations` does, and find the keys that are dropped as they repeat values.
 
-    Args:
-        index: The lake.
-        evidence: Evidence of the verified pairs.
+    Returns:
+        The keys, and those that columns would refer to if these keys did not repeat.
     """
     references, refuted = _measure_references(index, evidence)
-    relations = Relations.from_references(references, len(index.lake))
-    ends = zip(range(len(index.lake)), relations.key.tolist(), strict=True)
-    repeated = np.array([pair in refuted for pair in ends], dtype=bool)
-    return replace(relations, key=np.where(repeated, relations.key, NO_KEY))
+    count = len(index.lake)
+    likely = Relations.from_references(references, count)
+    ends = zip(range(count), likely.key.tolist(), strict=True)
+    is_repeated = np.array([pair in refuted for pair in ends], dtype=bool)
+    repeated = replace(likely, key=np.where(is_repeated, likely.key, NO_KEY))
+    return Relations.from_references(_without(references, refuted), count), repeated
 
 
 def _measure_references(

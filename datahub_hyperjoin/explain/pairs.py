@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
 from datahub_hyperjoin.pair_evidence import confirm_pairs
-from datahub_hyperjoin.role_decisions import decide_relations, find_objection, find_repeated_keys
+from datahub_hyperjoin.role_decisions import decide_with_repeated, find_objection
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
@@ -122,14 +122,15 @@ def explain_pair(
             or next(early, "")
             or find_objection(index, comparison.ranked, confirmed, facts, config.ranking, pair)
         )
+    relations, repeated = decide_with_repeated(index, confirmed)
     return PairExplanation(
         columns=columns,
         catalog=catalog,
         signals=explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
-        references=_describe(index, decide_relations(index, confirmed), asked),
-        repeated=_describe(index, find_repeated_keys(index, confirmed), asked, between=True),
+        references=_describe(index, relations, asked),
+        repeated=_describe(index, repeated, asked, between=True),
         join=join,
         objection=objection,
     )

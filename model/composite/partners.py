@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.composites import KeySearch
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.tables import ColumnProfile, DataType, TableId
 
 _MAX_MISSING = 0.1
@@ -161,8 +162,8 @@ def _have_several(
     """Mark pairs between two tables if two columns or more of the left table have such pairs."""
     count = len(lake.titles)
     # The left column determines the left table.
-    ends = np.unique(np.multiply(left, count, dtype=np.int64) + lake.table_of[right])
-    tables = lake.table_of[left] * count + lake.table_of[right]
+    ends = np.unique(number_pairs(left, lake.table_of[right], count))
+    tables = number_pairs(lake.table_of[left], lake.table_of[right], count)
     seen, times = np.unique(lake.table_of[ends // count] * count + ends % count, return_counts=True)
     return np.isin(tables, seen[times > 1])
 

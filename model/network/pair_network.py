@@ -20,6 +20,7 @@ _EMPTY = np.float32(-5.0)
 """Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
 _PRIOR = np.float32(0.5)
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
+
 _Weights = Mapping[str, np.ndarray]
 _Items = Float32[np.ndarray, "item width"]
 _Inputs = Float32[np.ndarray, "item input"]
@@ -81,7 +82,7 @@ class _Groups:
     """The vectors of items, aggregated by group."""
 
     groups: Int[np.ndarray, " group"]
-    """The groups that have items, ascending."""
+    """The groups, ascending."""
 
     maximum: Float32[np.ndarray, "group width"]
     """The maximum of each group's items."""
@@ -93,9 +94,16 @@ class _Groups:
     """The sum of their weights."""
 
     @classmethod
+    def empty(cls, count: int, width: int) -> "_Groups":
+        """Return groups without items."""
+        maximum, total = np.full((count, width), _EMPTY), np.zeros((count, width), np.float32)
+        return cls(np.arange(count), maximum, total, np.zeros((count, 1), np.float32))
+
+    @classmethod
     def of(
         cls, items: _Items, weight: Float32[np.ndarray, "item 1"], group: Int[np.ndarray, " item"]
     ) -> "_Groups":
+        """Return the groups that have any of the items."""
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         items, weight = items[order], weight[order]
@@ -103,36 +111,16 @@ class _Groups:
         total = np.add.reduceat(weight * items, starts)
         return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
 
+    def add(self, part: "_Groups") -> None:
+        """Add further items; these groups must be all groups from 0 on."""
+        at = part.groups
+        self.maximum[at] = np.maximum(self.maximum[at], part.maximum)
+        self.total[at] += part.total
+        self.weight[at] += part.weight
+
     @property
     def mean(self) -> Float32[np.ndarray, "group width"]:
         return self.total / (self.weight + _PRIOR)
-
-
-class _EndMessages:
-    """The messages of pairs to the columns at one of their ends, summed up part by part.
-
-    Args:
-        columns: Number of columns of the lake.
-        width: Size of the state of a pair.
-    """
-
-    def __init__(self, columns: int, width: int) -> None:
-        self.maximum = np.full((columns, width), _EMPTY)
-        self._total = np.zeros((columns, width), np.float32)
-        self._weight = np.zeros((columns, 1), np.float32)
-
-    def add(
-        self, items: _Items, weight: Float32[np.ndarray, "item 1"], column: Int[np.ndarray, " item"]
-    ) -> None:
-        """Add the pairs of a part, given the column of each."""
-        part = _Groups.of(items, weight, column)
-        self.maximum[part.groups] = np.maximum(self.maximum[part.groups], part.maximum)
-        self._total[part.groups] += part.total
-        self._weight[part.groups] += part.weight
-
-    @property
-    def mean(self) -> Float32[np.ndarray, "column width"]:
-        return self._total / (self._weight + _PRIOR)
 
 
 class _Round:
@@ -154,11 +142,11 @@ class _Round:
     ) -> None:
         self._weights, self._name = weights, name
         table_of, width = parts[0].table_of, states[0].shape[1]
-        out, back = (_EndMessages(len(table_of), width) for _ in range(2))
+        out, back = (_Groups.empty(len(table_of), width) for _ in range(2))
         for each, part in zip(states, parts, strict=True):
             items, certainty = self._weigh(each, part)
-            out.add(items, certainty, part.left)
-            back.add(items, certainty, part.right)
+            out.add(_Groups.of(items, certainty, part.left))
+            back.add(_Groups.of(items, certainty, part.right))
         received = np.concatenate([out.maximum, out.mean, back.maximum, back.mean], axis=1)
         self._leading = out.maximum
         self._column = _activated(received, weights, f"{name}.column.0")

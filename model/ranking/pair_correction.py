@@ -10,7 +10,8 @@ from safetensors.numpy import load_file
 
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
+from datahub_hyperjoin.model.ranking.pair_graph import PairGraph, number_table_pairs
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs
 
 SHIPPED_NETWORK = Path(__file__).with_name("pair_network.safetensors")
 """The network that comes with the package; `pair_network.md` describes it."""
@@ -24,20 +25,17 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
             by key column, then candidate.
     """
     left, right, count = graph.left, graph.right, len(graph.table_of)
-    first, second = graph.table_of[left], graph.table_of[right]
-    stored, wanted = left * count + right, right * count + left
-    position = np.minimum(np.searchsorted(stored, wanted), max(len(stored) - 1, 0))
-    reverse = np.where(stored[position] == wanted, position, -1)
-    between = np.minimum(first, second) * count + np.maximum(first, second)
+    between = number_table_pairs(graph.table_of, left, right)
+    towards = number_pairs(left, graph.table_of[right], count)
     return CandidatePairs(
         rows=graph.rows,
         log_odds=log_odds(graph.by_evidence).astype(np.float32),
         left=left,
         right=right,
-        reverse=reverse,
+        reverse=SparsePairs(count, left, right).locate(right, left),
         table_of=graph.table_of,
         tables=np.unique(between, return_inverse=True)[1],
-        towards=np.unique(left * count + second, return_inverse=True)[1],
+        towards=np.unique(towards, return_inverse=True)[1],
     )
 
 

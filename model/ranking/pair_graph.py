@@ -14,6 +14,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
+from datahub_hyperjoin.model.signals.pairs import number_pairs
 
 _Columns = Int[np.ndarray, " pair"]
 
@@ -83,18 +84,30 @@ def build_graph_in_parts(
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
     left, right = find_strongest(index, noisy_or, candidates)
-    features, table_of = PairFeatures(index), index.lake.table_of
-    first, second = table_of[left], table_of[right]
-    between = np.minimum(first, second) * len(table_of) + np.maximum(first, second)
+    features, between = PairFeatures(index), number_table_pairs(index.lake.table_of, left, right)
     order = np.argsort(between, kind="stable")
     starts = np.flatnonzero(np.diff(between[order], prepend=-1))
-    del first, second, between
+    del between
     cuts = starts[np.flatnonzero(np.diff(starts // _PART, prepend=-1))]
     for part in np.split(order, cuts[1:]):
         # A stable sort by tables and then by position: each part is sorted as the whole graph is.
         some = np.sort(part)
         if len(some):
             yield _describe(index, noisy_or, features, left[some], right[some])
+
+
+def number_table_pairs(
+    table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
+) -> Int[np.ndarray, " pair"]:
+    """Return, for each pair of columns, a number of the two tables, whatever their order.
+
+    Args:
+        table_of: The table of each column of the lake.
+        left: Column indices.
+        right: Column indices, as many.
+    """
+    first, second = table_of[left], table_of[right]
+    return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
 
 
 def find_strongest(

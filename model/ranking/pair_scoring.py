@@ -119,14 +119,11 @@ class NoisyOrScorer(PairScorer):
         density, is_text = index.lake.density, index.lake.is_text
         at = overlap.locate(first, second)
         back = overlap.reverse_at(at)
-        in_right = values_at(overlap.beyond_chance, at)
         return PairSignals(
-            containment=np.maximum(in_right, values_at(overlap.beyond_chance, back)),
-            containment_in_right=in_right,
+            containment=overlap.either_way_at(at, back),
+            containment_in_right=values_at(overlap.beyond_chance, at),
             shared_weight=weigh_shared(values_at(overlap.shared, at)),
-            ochiai=np.sqrt(
-                values_at(overlap.containment, at) * values_at(overlap.containment, back)
-            ),
+            ochiai=overlap.ochiai_at(at, back),
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
             cosine=self._cosine.score(left, right) if self._cosine else None,

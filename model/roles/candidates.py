@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
@@ -97,9 +98,8 @@ def find_reference_candidates(
     # The overlap holds no pair within a table.
     own = ends[lake.table_of[ends // columns] == lake.table_of[ends % columns]]
     shared = refers[overlap.left] & is_key[overlap.right]
-    stated = connected.left * columns + connected.right
-    by_values = np.multiply(overlap.left[shared], columns, dtype=np.int64)
-    by_values += overlap.right[shared]
+    stated = number_pairs(connected.left, connected.right, columns)
+    by_values = number_pairs(overlap.left[shared], overlap.right[shared], columns)
     pairs = np.unique(np.concatenate([by_values, stated, own]))
     left, right = pairs // columns, pairs % columns
     chosen = refers[left] & is_key[right] & ~priors.rejected.holds(left, right)

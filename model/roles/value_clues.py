@@ -34,10 +34,10 @@ def find_measures(
         distinct: Number of distinct values of each column.
     """
     column, key = candidates.referring, candidates.referenced
-    counts = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
+    is_whole = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
     held = np.minimum(distinct[column] * candidates.containment / np.maximum(distinct[key], 1), 1)
     explained = np.maximum(names.column_in_key, names.table_in_column)
-    return names.unmarked * counts[column] * (1 - held) * (1 - explained)
+    return names.unmarked * is_whole[column] * (1 - held) * (1 - explained)
 
 
 def find_parts(
@@ -53,8 +53,8 @@ def find_parts(
         distinct: Number of distinct values of each column.
     """
     column, key = candidates.referring, candidates.referenced
-    counts = lake.density[column] >= _GAPLESS
-    return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~counts
+    is_counter = lake.density[column] >= _GAPLESS
+    return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~is_counter
 
 
 def words_in_common(

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
-from datahub_hyperjoin.model.signals.trigrams import count_in_blocks
+from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
 _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
@@ -98,7 +98,7 @@ class CellSimilarity:
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         texts = [*map(" ".join, samples)]
-        blocks = [*count_in_blocks(texts, _TRIGRAMS)]
+        blocks = [*count_trigrams(texts, _TRIGRAMS)]
         rarity = _rarity(blocks, len(texts))
         vectors = np.empty((len(texts), _PROJECTION["n_components"]), dtype=np.float32)
         filled = 0

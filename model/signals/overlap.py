@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.signals.chance import (
     sample_expected_containment,
 )
 from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
-from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
 from datahub_hyperjoin.model.signals.shared_values import (
     Postings,
     best_partners,
@@ -76,13 +76,29 @@ class ValueOverlap(SparsePairs):
         """For each pair, the greater of its two containments, corrected for chance."""
         return np.maximum(self.beyond_chance, self.of_reverse(self.beyond_chance))
 
-    @property
-    def ochiai(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the geometric mean of its two containments, in [0, 1] (Ochiai, 1957).
+    def either_way_at(
+        self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
+    ) -> Float[np.ndarray, "*shape"]:
+        """Return `either_way` of some pairs, without measuring all pairs of the lake.
+
+        Args:
+            there: Positions of the pairs among the stored ones; -1 for a pair that is not stored.
+            back: Positions of the same pairs in the other order, from `reverse_at`.
+        """
+        return np.maximum(values_at(self.beyond_chance, there), values_at(self.beyond_chance, back))
+
+    def ochiai_at(
+        self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
+    ) -> Float[np.ndarray, "*shape"]:
+        """Return the geometric mean of both containments of some pairs, in [0, 1] (Ochiai, 1957).
 
         It is the cosine of the two sets of values, and low for a small set within a large one.
+
+        Args:
+            there: Positions of the pairs among the stored ones; -1 for a pair that is not stored.
+            back: Positions of the same pairs in the other order, from `reverse_at`.
         """
-        return np.sqrt(self.containment * self.of_reverse(self.containment))
+        return np.sqrt(values_at(self.containment, there) * values_at(self.containment, back))
 
 
 def most_partners(columns: int) -> int:
@@ -218,16 +234,8 @@ def _slice(pairs: _Part, start: int, stop: int) -> _Part:
 def _without_repeats(pairs: _Part, columns: int) -> _Part:
     """Sort pairs by left, then right column, and keep the first of equal pairs."""
     left, right, shared, containment = pairs
-    _, first = np.unique(_flat(left, right, columns), return_index=True)
+    _, first = np.unique(number_pairs(left, right, columns), return_index=True)
     return left[first], right[first], shared[first], containment[first]
-
-
-def _flat(
-    left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"], columns: int
-) -> Int[np.ndarray, " pair"]:
-    """Number the pairs in the order of their left, then right columns."""
-    # The product of two indices exceeds 32 bits in large lakes.
-    return np.multiply(left, columns, dtype=np.int64) + right
 
 
 def _between_tables(
@@ -288,13 +296,13 @@ def _in_both_orders(
     arrays as `pairs`.
     """
     columns = len(arrays.bounds) - 1
-    stored = _flat(pairs[0], pairs[1], columns)  # ascending
+    stored = number_pairs(pairs[0], pairs[1], columns)  # ascending
     parts = [_no_pairs()]
     for start in range(0, len(stored), _PAIRS_AT_ONCE):
         left, right, shared, _ = _slice(pairs, start, start + _PAIRS_AT_ONCE)
         # Only a column that has left out partners can have left out the reverse of a pair.
         alone = np.flatnonzero(is_cut[right])
-        reverse = _flat(right[alone], left[alone], columns)
+        reverse = number_pairs(right[alone], left[alone], columns)
         # Sorted searches stay in the processor's cache.
         order = np.argsort(reverse)
         alone, reverse = alone[order], reverse[order]
@@ -303,7 +311,7 @@ def _in_both_orders(
         added = right[alone], left[alone], shared[alone]
         parts.append(_narrow(*added, arrays.containment(*added)))
     added_pairs = _without_repeats(_concatenate(parts), columns)
-    at = np.searchsorted(stored, _flat(added_pairs[0], added_pairs[1], columns))
+    at = np.searchsorted(stored, number_pairs(added_pairs[0], added_pairs[1], columns))
     del stored
     left, right, shared, containment = (
         np.insert(of, at, more) for of, more in zip(pairs, added_pairs, strict=True)

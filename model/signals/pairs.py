@@ -25,6 +25,23 @@ def values_at(
     return np.where(positions >= 0, values[positions], 0.0)
 
 
+def number_pairs(
+    left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"], count: int
+) -> Int[np.ndarray, "*shape"]:
+    """Number pairs in the order of their left, then right indices.
+
+    Args:
+        left: Indices, of columns or tables.
+        right: Indices below `count`, as many.
+        count: Number of columns or tables.
+
+    >>> number_pairs(np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), 3).tolist()
+    [1, 6]
+    """
+    # Indices may have 32 bits, which the product of two exceeds in large lakes.
+    return np.multiply(left, count, dtype=np.int64) + right
+
+
 @dataclass(frozen=True)
 class SparsePairs:
     """Pairs of columns for which something was measured, sorted for fast look-up.
@@ -81,8 +98,7 @@ class SparsePairs:
         Returns:
             One position for each requested pair; -1 for a pair that is not stored.
         """
-        # Indices may have 32 bits, which the product of two exceeds in large lakes.
-        wanted = np.multiply(left, self.columns, dtype=np.int64) + right
+        wanted = number_pairs(left, right, self.columns)
         stored = self._flat_indices
         if not len(stored):
             return np.full(wanted.shape, -1)
@@ -132,7 +148,7 @@ class SparsePairs:
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
         """The indices of the stored pairs in the flattened matrix of all pairs, ascending."""
-        return np.multiply(self.left, self.columns, dtype=np.int64) + self.right
+        return number_pairs(self.left, self.right, self.columns)
 
 
 @dataclass(frozen=True)

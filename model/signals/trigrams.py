@@ -20,7 +20,7 @@ _BITS = 21
 """Bits of a character: three of them fit into one integer."""
 
 
-def count_trigrams(texts: Sequence[str], buckets: int) -> sparse.csr_array:
+def count_trigrams(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:
     """Count the trigrams in the words of each text, with a space before and after each word.
 
     Letter case and accents are ignored.
@@ -29,25 +29,13 @@ def count_trigrams(texts: Sequence[str], buckets: int) -> sparse.csr_array:
         texts: The texts.
         buckets: Number of columns that the trigrams are hashed to; a power of two.
 
-    Returns:
-        A matrix of texts by buckets, of single precision.
+    Yields:
+        Matrices of one block of texts after another by buckets, of single precision; at least one.
 
     Examples:
-        >>> count_trigrams(["Zürich", "zurich ZURICH"], 2**16).sum(axis=1).tolist()
+        >>> [counts] = count_trigrams(["Zürich", "zurich ZURICH"], 2**16)
+        >>> counts.sum(axis=1).tolist()
         [6.0, 12.0]
-    """
-    return sparse.csr_array(sparse.vstack([*count_in_blocks(texts, buckets)], format="csr"))
-
-
-def count_in_blocks(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:
-    """Count as `count_trigrams` does, and yield the rows of one block of texts after another.
-
-    Args:
-        texts: The texts.
-        buckets: Number of columns that the trigrams are hashed to; a power of two.
-
-    Yields:
-        At least one matrix.
     """
     for start in range(0, max(len(texts), 1), _TEXTS):
         yield _count(texts[start : start + _TEXTS], buckets)

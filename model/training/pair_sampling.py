@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.pairs import PairValues, values_at
+from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _ACCEPTED = 0.5
@@ -95,10 +95,8 @@ def find_negatives(
     query, candidate = np.broadcast_arrays(keys[:, None], candidates[None, :])
     component = joins.component
     similar = (component[query] == component[candidate]) & (component[query] >= 0)
-    # Only these pairs are looked up: `overlap.either_way` takes memory for all pairs of the lake.
     there = overlap.locate(query, candidate)
-    for at in (there, overlap.reverse_at(there)):
-        similar |= values_at(overlap.beyond_chance, at) > _SIMILAR
+    similar |= overlap.either_way_at(there, overlap.reverse_at(there)) > _SIMILAR
     similar &= exclude_similar
     joinable = similar | (query == candidate) | priors.connected.holds(query, candidate)
     return ~joinable | priors.rejected.holds(query, candidate)

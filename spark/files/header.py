@@ -178,7 +178,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a blank for each field by which most rows exceed the header, if these are blank."""
     lengths = Counter(map(len, rows))
-    (usual, times), *_ = [*lengths.most_common(1), (0, 0)]
+    usual, times = next(iter(lengths.most_common(1)), (0, 0))
     ends = [field for row in rows for field in row[len(names) :]]
     is_longer = usual > len(names) and len(names) not in lengths and times > 1
     return [""] * (usual - len(names)) if is_longer and not any(map(str.strip, ends)) else []

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
@@ -110,7 +111,7 @@ def test_vectors_are_those_of_scikit_learn_to_the_last_bit() -> None:
         ["".join(random.choice([*"aeiouklmnst -É"], 8)) for _ in range(size)]
         for size in range(30, 0, -1)
     ]
-    counts = count_trigrams([*map(" ".join, columns)], 2**16)
+    counts = sparse.vstack([*count_trigrams([*map(" ".join, columns)], 2**16)])
     weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
     drawn = SparseRandomProjection(**PROJECTION).fit(np.zeros((1, 2**16), dtype=np.float32))
     projected = (weighted @ drawn.components_.astype(np.float32).T).toarray()

@@ -25,7 +25,8 @@ def test_small_columns_are_compared_exactly(make_lake: MakeLake) -> None:
                 found = overlap.look_up(overlap.containment, np.array([left]), np.array([right]))
                 both = len(set(one) & set(other))
                 assert found[0] == pytest.approx(both / len(one))
-                cosine = overlap.look_up(overlap.ochiai, np.array([left]), np.array([right]))
+                there = overlap.locate(np.array([left]), np.array([right]))
+                cosine = overlap.ochiai_at(there, overlap.reverse_at(there))
                 assert cosine[0] == pytest.approx(both / np.sqrt(len(one) * len(other)))
 
 
