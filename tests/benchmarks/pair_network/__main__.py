@@ -17,6 +17,7 @@ from benchmarks.pair_network.training import mean_average_precision, train
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.model.ranking.pair_correction import SHIPPED_NETWORK
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,9 @@ def main(arguments: list[str] | None = None) -> None:
         epochs=chosen.epochs,
         seed=chosen.seed,
     )
-    save_file(network.state_dict(), chosen.out, metadata={"lakes": str(len(lakes))})
+    # The network knows a feature by its position alone.
+    metadata = {"lakes": str(len(lakes)), "features": "\n".join(PAIR_FEATURES)}
+    save_file(network.state_dict(), chosen.out, metadata=metadata)
     for share in (0.0, 0.35, 0.5, 1.0):
         precision = mean_average_precision(validation, network, share)
         logger.info("MAP with %.2f of the corrections: %.4f", share, precision)

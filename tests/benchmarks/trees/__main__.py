@@ -19,8 +19,11 @@ from benchmarks.trees.fit import fit, score
 from benchmarks.trees.name_examples import Known, collect_name_examples
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.model.ranking.name_features import RISING_NAME_FEATURES
-from datahub_hyperjoin.model.ranking.pair_features import RISING_FEATURES
+from datahub_hyperjoin.model.ranking.name_features import (
+    NAME_FEATURES,
+    RISING_NAME_FEATURES,
+)
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
 from datahub_hyperjoin.model.ranking.trees import SHIPPED, SHIPPED_FOR_NAMES, TreeEnsemble
 
 logger = logging.getLogger(__name__)
@@ -90,13 +93,20 @@ def lakes_of(folder: Path) -> list[Path]:
     ]
 
 
-def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Path]) -> None:
+def _save(
+    trees: TreeEnsemble, path: Path, lakes: Sequence[Path], features: Sequence[str]
+) -> None:
     names = ",".join(f"{lake.parent.name}/{lake.name}" for lake in lakes)
     arrays = {"threshold": trees.threshold, "value": trees.value}
     save_file(
         {"feature": trees.feature.astype(np.uint8), **arrays},
         path,
-        metadata={"lakes": str(len(lakes)), "sha256": hashlib.sha256(names.encode()).hexdigest()},
+        metadata={
+            "lakes": str(len(lakes)),
+            "sha256": hashlib.sha256(names.encode()).hexdigest(),
+            # The trees know a feature by its position alone.
+            "features": "\n".join(features),
+        },
     )
 
 
@@ -121,7 +131,8 @@ def main(arguments: list[str] | None = None) -> None:
         seed=chosen.seed,
         share=_SHRINKAGE_BY_NAMES if by_names else _SHRINKAGE,
     )
-    _save(trees, chosen.out or (SHIPPED_FOR_NAMES if by_names else SHIPPED), lakes)
+    features = NAME_FEATURES if by_names else PAIR_FEATURES
+    _save(trees, chosen.out or (SHIPPED_FOR_NAMES if by_names else SHIPPED), lakes, features)
     validation = list(examples(lakes_of(chosen.school / "validation"), cache))
     before = [
         average_precision(lake, 1 - (1 - lake.noisy_or) * (1 - lake.known)) for lake in validation

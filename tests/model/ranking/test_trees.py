@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from benchmarks.trees.fit import DEPTH, export
 from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, RISING_NAME_FEATURES
+from datahub_hyperjoin.model.ranking.pair_correction import SHIPPED_NETWORK
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
 from datahub_hyperjoin.model.ranking.trees import (
     SHIPPED,
@@ -77,6 +79,17 @@ def test_trees_come_back_from_a_file(tmp_path: Path) -> None:
     save_file({"feature": tree.feature.astype(np.uint8), **arrays}, file)
     rows = np.random.default_rng(1).standard_normal((50, 2)).astype(np.float32)
     assert np.array_equal(TreeEnsemble.load(file)(rows), tree(rows))
+
+
+@pytest.mark.parametrize(
+    ("path", "features"),
+    [(SHIPPED, PAIR_FEATURES), (SHIPPED_FOR_NAMES, NAME_FEATURES), (SHIPPED_NETWORK, PAIR_FEATURES)],
+)
+def test_what_is_shipped_reads_the_features_that_it_was_trained_with(
+    path: Path, features: Sequence[str]
+) -> None:
+    with safe_open(path, "np") as file:
+        assert file.metadata()["features"].splitlines() == list(features)
 
 
 @pytest.mark.parametrize(
