@@ -83,7 +83,11 @@ def test_trees_come_back_from_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "features"),
-    [(SHIPPED, PAIR_FEATURES), (SHIPPED_FOR_NAMES, NAME_FEATURES), (SHIPPED_NETWORK, PAIR_FEATURES)],
+    [
+        (SHIPPED, PAIR_FEATURES),
+        (SHIPPED_FOR_NAMES, NAME_FEATURES),
+        (SHIPPED_NETWORK, PAIR_FEATURES),
+    ],
 )
 def test_what_is_shipped_reads_the_features_that_it_was_trained_with(
     path: Path, features: Sequence[str]
