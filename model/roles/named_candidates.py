@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.length_clues import fit_in_lengths, measure_length_chance
 from datahub_hyperjoin.model.roles.name_clues import column_stems, names_parent, table_prefixes
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -47,6 +48,9 @@ class NamedCandidates:
 
     parent: Float[np.ndarray, " pair"]
     """1 if a column of the key's table has the same name, and names a row above."""
+
+    length_chance: Float[np.ndarray, " pair"]
+    """Share of the keys whose lengths are at least as close to those of the column."""
 
     half_marked: Float[np.ndarray, " pair"]
     """1 if only one of both names has a word such as `id`."""
@@ -228,8 +232,9 @@ def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tup
 def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     """Without reading values, find the keys that each column may refer to.
 
-    Names, declared types and counts decide. Columns whose rows were counted, here or in the
-    catalog's profile, are keys if they are unique; the keys of other tables are guessed.
+    Names, declared types, counts and lengths of values decide. Columns whose rows were counted,
+    here or in the catalog's profile, are keys if they are unique; the keys of other tables are
+    guessed.
 
     Args:
         lake: The columns.
@@ -271,6 +276,7 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
         uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
         table_at_end=np.array([endings.get(pair, 0.0) for pair in clues]),
         parent=np.array([parents.get(pair, 0.0) for pair in clues]),
+        length_chance=measure_length_chance(lake, is_key, left, right),
         half_marked=(names.is_marked[left] != names.is_marked[right]).astype(np.float64),
         is_marked=names.is_marked,
     )
@@ -284,7 +290,7 @@ def _may_hold(
 ) -> Bool[np.ndarray, " pair"]:
     """For each pair, return whether the right column can contain the left column's values.
 
-    Types and counts decide, unless the catalog states a reference.
+    Types, counts and lengths decide, unless the catalog states a reference.
     """
     read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
     distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
@@ -294,5 +300,6 @@ def _may_hold(
     open_type = (text & ~read)[left] | (text & ~read)[right]
     same_type = (kinds[left] == kinds[right]) | open_type
     enough = (distinct[left] <= distinct[right]) | ~(read[left] & read[right])
+    enough &= fit_in_lengths(lake, left, right)
     stated = priors.connected.holds(left, right)
     return ((same_type & enough) | stated) & ~priors.rejected.holds(left, right)

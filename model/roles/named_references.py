@@ -1,8 +1,8 @@
 """Find references between columns without comparing values.
 
-Names, types and counts are the only clues. The clues of names and tables have the same weights as
-where values are compared. Evidence from values is missing, so the prior probability of a reference
-is lower, and further clues from names count.
+Names, types, counts and lengths of values are the only clues. The clues of names and tables have
+the same weights as where values are compared. Evidence from values is missing, so the prior
+probability of a reference is lower, and further clues count.
 """
 
 from dataclasses import replace
@@ -33,6 +33,8 @@ _PARENT = 3.0
 `manager_id`."""
 _HALF_MARKED = -1.0
 """Log-odds if only one name has a word such as `id`: the other column may hold a name."""
+_LENGTHS = 0.5
+"""Log-odds for each factor e by which fewer keys than by chance have lengths so close."""
 _MIN_UNMARKED = 0.1
 """Minimum probability of a reference from a column without such a word."""
 
@@ -40,7 +42,7 @@ _MIN_UNMARKED = 0.1
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
     """Compute the probability of each possible reference without comparing any values.
 
-    The clues are names, types and counts, and what the catalog says.
+    The clues are names, types, counts and lengths, and what the catalog says.
 
     Args:
         lake: The columns.
@@ -54,6 +56,7 @@ def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
         _TABLE_AT_END * named.table_at_end
         + _PARENT * named.parent
         + _HALF_MARKED * named.half_marked
+        + _LENGTHS * (-np.log(named.length_chance) - 1)
     )
     estimated = replace(priors, uniqueness=named.uniqueness)
     found = weigh_candidates(lake, estimated, named.candidates, _WEIGHTS, further)

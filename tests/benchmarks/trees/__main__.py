@@ -93,9 +93,7 @@ def lakes_of(folder: Path) -> list[Path]:
     ]
 
 
-def _save(
-    trees: TreeEnsemble, path: Path, lakes: Sequence[Path], features: Sequence[str]
-) -> None:
+def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Path], features: Sequence[str]) -> None:
     names = ",".join(f"{lake.parent.name}/{lake.name}" for lake in lakes)
     arrays = {"threshold": trees.threshold, "value": trees.value}
     save_file(

@@ -120,3 +120,19 @@ def test_a_table_that_was_read_and_one_that_was_not_are_paired() -> None:
         ]
     )
     assert find(lake) == {"orders.customer_id": "customers.id"}
+
+
+def test_a_column_refers_to_the_key_whose_values_are_as_long_as_its_own() -> None:
+    codes = [f"{one}{other}" for one in "ABCDEFGH" for other in "ABCDEFGH"]
+    airports = {
+        "name": [f"Airport of {code} and others" for code in codes],
+        "icao": [f"K{code}X" for code in codes],
+        "iata": [f"{code}X" for code in codes],
+    }
+    # Most tables of the lake have longer keys.
+    others = {
+        f"town{at}": {"name": [f"{at} street of {code}" for code in codes]} for at in range(9)
+    }
+    routes = {"leg": [f"leg number {at}" for at in range(90)], "airport": airports["iata"][:45] * 2}
+    lake = lake_of({"airports": airports, "routes": routes, **others})
+    assert find(lake)["routes.airport"] == "airports.iata"
