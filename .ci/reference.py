@@ -48,7 +48,7 @@ LIMITS = {
     "multipleOf": "in steps of",
 }
 OF_DATAHUB = ("AllowDenyPattern", "StatefulStaleMetadataRemovalConfig")
-"""Definitions that DataHub describes for its programmers; the keys that have them say enough."""
+"""Definitions whose texts DataHub wrote for its programmers; the keys of these types say enough."""
 VARIABLE = {
     "description": "A variable of the environment",
     "pattern": r"\$\{",

@@ -62,13 +62,13 @@ class CrosswalkJoin:
     """Score in [0, 1]."""
 
     left_step: Evidence
-    """Measures of the left column and the crosswalk's."""
+    """Evidence for the first step: from the left column to a column of the crosswalk."""
 
     right_step: Evidence
-    """Measures of the crosswalk's column and the right one."""
+    """Evidence for the second step: from the crosswalk's other column to the right column."""
 
     evidence: Evidence
-    """Measures of the left and the right column, connected by the rows of the crosswalk.
+    """Evidence for the whole join of the left and right columns through the crosswalk's rows.
 
     `shared` is the number of entries of the crosswalk that both columns hold. A side counts as
     unique if each row of the other side joins at most one of its rows.

@@ -71,10 +71,10 @@ class FiledDecision:
     """The decision in the words of the file."""
 
     left: TableId | None = None
-    """Its left table; None if the run does not know it."""
+    """The left table of the decision; None if this run has no such table."""
 
     right: TableId | None = None
-    """Its right table; None if the run does not know it."""
+    """The right table of the decision; None if this run has no such table."""
 
     @property
     def columns(self) -> JoinedColumns:

@@ -23,7 +23,7 @@ class Findings:
     """The key columns."""
 
     suggestions: tuple[Suggestion, ...]
-    """Suggestions that the data or a person confirms, by key column and best first."""
+    """Suggestions that the data or a person confirms, grouped by key column, best first."""
 
     joins: tuple[Join, ...]
     """The pairs of the suggestions with their evidence, best first."""

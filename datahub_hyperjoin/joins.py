@@ -60,10 +60,10 @@ class Evidence:
     """Cardinality from left to right."""
 
     left_fan_out: float
-    """Mean rows of the join for each row of the left side that has a value."""
+    """Mean number of joined rows per row of the left side that has a value."""
 
     right_fan_out: float
-    """Mean rows of the join for each row of the right side that has a value."""
+    """Mean number of joined rows per row of the right side that has a value."""
 
     rows: int = 0
     """Number of rows of the join; 0 also where an earlier version did not write it down."""
@@ -223,10 +223,10 @@ class Join:
     """
 
     left: ColumnId
-    """The smaller identifier."""
+    """The column whose identifier sorts first."""
 
     right: ColumnId
-    """The greater identifier."""
+    """The other column, whose identifier sorts second."""
 
     joinability: float
     """The higher score of both directions, in [0, 1]."""
@@ -244,7 +244,7 @@ class Join:
     """The column that the other one refers to, if the role has a direction."""
 
     further: tuple[tuple[ColumnId, ColumnId], ...] = ()
-    """The further columns of a composite key, those of the left table first."""
+    """The further column pairs of a composite key, each with the column of the left table first."""
 
     via: tuple[ColumnId, ColumnId] | None = None
     """The two columns of a crosswalk that connect the left and the right column, in this order;

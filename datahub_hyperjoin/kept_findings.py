@@ -100,7 +100,7 @@ class _Record:
 
 @dataclass(frozen=True)
 class KeptFindings:
-    """The findings of the last run in the profile store, if they are those of this run, too."""
+    """The findings that an earlier run with the same input left in the profile store."""
 
     store: Store
     key: str

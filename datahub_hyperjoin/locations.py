@@ -131,7 +131,7 @@ class Folder:
     """A table stored as a folder of files in one format."""
 
     uri: str
-    """Path or URI."""
+    """Path or URI of the folder."""
 
     format: FileFormat
     """The format of each file."""
@@ -166,7 +166,7 @@ class DeltaFolder:
     """A Delta table, stored as a folder of data files and a log."""
 
     uri: str
-    """Path or URI."""
+    """Path or URI of the folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class IcebergFolder:
     """An Iceberg table, stored as a folder of data files and metadata."""
 
     uri: str
-    """Path or URI."""
+    """Path or URI of the folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +222,9 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     compute: Compute = Compute.DATABASE
-    """Where its columns are compared with each other: in the `database`, as far as its SQL
-    can, or in `spark`, which reads the rows. PostgreSQL can from version 13 on."""
+    """Where columns of this database are compared with each other: in the `database`, as far as its
+    SQL can compare them (PostgreSQL's can from version 13 on), or in `spark`, which reads the rows.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,10 +238,10 @@ class Relation:
     """The recipe key of the database, as in `connections[0]`, for messages."""
 
     schema: str
-    """Its schema."""
+    """Schema that contains the table or view."""
 
     name: str
-    """Its name in the schema."""
+    """Name of the table or view, without the schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,10 +264,10 @@ class CatalogTable:
     """The catalog, as in `spark_catalog`."""
 
     schema: str
-    """Its schema; the levels of a longer namespace are joined by dots."""
+    """Schema that contains the table or view; levels of a nested namespace are joined by dots."""
 
     name: str
-    """Its name in the schema."""
+    """Name of the table or view, without the schema."""
 
     files: CatalogFiles | None = None
     """Its files on this machine, which are read without Spark's readers; None for a view, and for

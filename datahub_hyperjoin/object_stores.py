@@ -17,7 +17,7 @@ class FolderReader(str, Enum):
     """The library that lists and reads the files of a remote folder."""
 
     ARROW = "arrow"
-    """Arrow, in any process: no jar is needed, and small lakes start no Spark."""
+    """Arrow, which works in any process: it needs no jar, and small lakes need no Spark."""
 
     SPARK = "spark"
     """Spark, with the jars and settings that its session has."""

@@ -38,7 +38,7 @@ UNVERIFIED = "unverified"
 """The band of joins of tables of which no row was read, whatever their joinability."""
 
 NOT_VERIFIED = "not verified on data"
-"""How texts mark these joins."""
+"""Words that mark a join that was not verified on the data."""
 
 BAND_NAMES = (*BANDS, UNVERIFIED)
 """All confidence bands."""

@@ -33,11 +33,11 @@ class RoleContext:
     """Facts about a join, kept as text in the `context` of the tag that states the join's role."""
 
     source_fan_out: float | None = None
-    """Mean rows of the join for each row of the source that has a value; None if unknown, as are
+    """Mean number of joined rows per row of the source that has a value; None if unknown, as are
     all measures of a join that was not verified on data."""
 
     destination_fan_out: float | None = None
-    """Mean rows of the join for each row of the destination that has a value."""
+    """Mean number of joined rows per row of the destination that has a value."""
 
     source_containment: float | None = None
     """Share of the source's distinct values that the destination holds, in [0, 1]."""

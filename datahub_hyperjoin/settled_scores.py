@@ -13,8 +13,9 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import SCORE_DIGITS, join_urn
 
 DEAD_BAND = 0.05
-"""A score that moves by less is written as it was, and so keeps its confidence band. The first
-decisions that calibrate the scores move them by up to 0.03."""
+"""Smallest change of a score that is written. After a smaller change, the join keeps its old score
+and thus its confidence band. The first decisions that calibrate the scores change them by up to
+0.03."""
 
 
 def keep_written_scores(

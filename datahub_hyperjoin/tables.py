@@ -214,7 +214,7 @@ class ColumnProfile:
     other notations, as in `000123` or `31.01.2024`."""
 
     form_sketch: bytes = b""
-    """Like `sketch`, of the values in the form that `notation` writes; empty if the column has no
+    """A sketch of the values in the form that `notation` yields; empty if the column has no
     notation, or if nearly all of its normal forms are already in that form."""
 
     @property
@@ -261,8 +261,8 @@ class TableProfile:
     """The table."""
 
     columns: tuple[ColumnProfile, ...] = ()
-    """Profiles of its columns, in their order. If `fault` is set, they have no rows, and are there
-    only for a table that has a header."""
+    """Profiles of the columns, in the order of the table. If `fault` is set, the profiles count no
+    rows, and there are none unless the table has a header."""
 
     rows: int = 0
     """Number of rows read."""

@@ -36,7 +36,8 @@ class Domain:
     """The columns, in the order of their identifiers."""
 
     representative: ColumnId
-    """The member that represents the others: the most unique one of those with the most values."""
+    """The member that represents the others: of the members with the most values, the most unique
+    one."""
 
     name: str
     """The most frequent column name of the members."""

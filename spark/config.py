@@ -39,8 +39,8 @@ class ProfileConfig:
     """Settings for reading tables and building profiles."""
 
     max_rows: Large = 1_000_000
-    """Maximum number of rows to profile of each table. Of a table with more rows, a random sample
-    of all its parts is profiled, which is the same in every run."""
+    """Maximum number of rows to profile of each table. If a table has more, the run profiles a
+    random sample of the rows from all its parts; the sample is the same in every run."""
 
     max_bytes: Large = 1 << 32
     """Maximum number of bytes to read of each table, as its rows take in memory. It limits tables

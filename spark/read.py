@@ -50,7 +50,7 @@ from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
 _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
-"""Delimiters where the recipe names none; None to detect it."""
+"""Delimiter of each format if the recipe names none; None if it is detected from the file."""
 _READERS: Mapping[FileFormat, Callable[[DataPath, Collection[str] | None], TableStream]] = {
     FileFormat.JSON_LINES: read_json_lines,
     FileFormat.JSON: read_json_file,

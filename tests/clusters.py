@@ -41,7 +41,7 @@ class Found:
     """The results of a session: profiles, evidence and facts about the session itself."""
 
     session: str
-    """The module of the session's class."""
+    """Name of the module that defines the session's class."""
 
     profiles: list[TableProfile]
     evidence: dict[Pair, Evidence]

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 FOR_DEVELOPERS = "dev"
 TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-"""The parser of Python itself, and before 3.11 that of mypy and pytest."""
+"""The TOML parser: Python's own, or before Python 3.11 the one that mypy and pytest install."""
 OF_EXTRAS = {"mcp-types"}
 """What the requirement of an extra always installs, and only code for this extra imports."""
 

@@ -17,7 +17,7 @@ _OF_HASH = 73
 _OF_PAIR = 90
 """Bytes of a pair of columns that share values."""
 _OF_KEY = 120_000
-"""Bytes of a key column with its candidates, and of the features of these."""
+"""Bytes of a key column with all its candidates and their features."""
 _NETWORK = 250 * _MEBIBYTE
 _OF_COLUMN_IN_NETWORK = 80_000
 """Bytes of HIN and its training, and of a column in it, as `make bench-hin` measures."""

@@ -108,8 +108,8 @@ class Dataset:
     """The foreign keys that the dataset declares."""
 
     labels: frozenset[tuple[str, str]] = frozenset()
-    """Plain paths of columns and the URNs of their tags and glossary terms; the path is empty for
-    those of the dataset itself."""
+    """Pairs of a column's plain path and the URN of a tag or glossary term of that column; the path
+    is empty for a tag or term of the dataset itself."""
 
     @property
     def described(self) -> DescribedTable:

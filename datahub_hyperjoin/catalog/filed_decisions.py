@@ -60,7 +60,8 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Map names in the file to tables with these names minus the prefix that all names share.
+    """Strip prefixes that all names in the file share; map full names to tables of the shorter
+    names.
 
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """

@@ -28,7 +28,8 @@ _FORMATS = {
     ".tab": FileFormat.TSV,
 }
 TEXT = ".txt"
-"""The extension of delimited text and of prose; only the content tells which it is."""
+"""The extension of both delimited text and prose, so that only the content of a file tells whether
+it is a table."""
 _COMPRESSIBLE = {
     *(FileFormat.CSV, FileFormat.TSV, FileFormat.FIXED_WIDTH),
     *(FileFormat.JSON_LINES, FileFormat.JSON),

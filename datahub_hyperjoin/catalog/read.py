@@ -63,29 +63,29 @@ class Catalog:
     """The tables that the run reads."""
 
     facts: CatalogFacts = field(default_factory=CatalogFacts)
-    """Facts from the catalog about them."""
+    """What the catalog says about the tables."""
 
     datasets: Mapping[TableId, Dataset] = field(default_factory=dict)
-    """Their datasets."""
+    """The dataset of each table that has one."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """All relationships of the catalog, by URN."""
 
     rejected: Mapping[str, Pair] = field(default_factory=dict)
-    """Our relationships that people deleted, hid or rejected, by URN. They are recorded because
-    DataHub hard-deletes hidden entities after some time."""
+    """Relationships of earlier runs that people deleted, hid or rejected, by URN. They are recorded
+    because DataHub hard-deletes hidden entities after some time."""
 
     listed: Sequence[tuple[ColumnId, ColumnId]] = ()
     """The rejected pairs that columns list, each with the column first that lists it."""
 
     deleted: Sequence[Pair] = ()
-    """Pairs of our relationships that people hard-deleted since the last run."""
+    """Pairs whose relationships earlier runs wrote, and people hard-deleted since the last run."""
 
     absent: frozenset[TableId] = frozenset()
     """Tables of earlier runs that this run does not read, although nobody removed them."""
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """The datasets of files by the tables' own names, where both differ."""
+    """Maps the table name of a file to the name of its dataset, where the two names differ."""
 
     filed: Sequence[FiledDecision] = ()
     """The decisions of the recipe's file."""

@@ -56,7 +56,7 @@ class _GoneTable:
     decided: frozenset[str]
     """Plain paths of the columns about which people decided."""
     instance: str
-    """Its platform instance; empty if unknown."""
+    """Platform instance of the table; empty if unknown."""
 
 
 def follow_renamed(

@@ -31,7 +31,7 @@ _TYPES: Mapping[type, DataType] = {
     TimeTypeClass: DataType.TIMESTAMP,
     UnionTypeClass: DataType.NESTED,
 }
-"""Types in DataHub; all others hold text."""
+"""Data type for each class of types in DataHub; columns of any other class hold text."""
 _FRACTION = re.compile(r"float|double|real|\(\s*\d+\s*,\s*[1-9]", re.IGNORECASE)
 """Part of the native names of number types with decimals, such as `decimal(10,2)`."""
 

@@ -42,10 +42,10 @@ class JoinRecord(TypedDict):
     """Share of the right side's distinct values that the left side holds."""
 
     left_fan_out: float
-    """Mean rows of the join for each left row that has a value."""
+    """Mean number of joined rows per left row that has a value."""
 
     right_fan_out: float
-    """Mean rows of the join for each right row that has a value."""
+    """Mean number of joined rows per right row that has a value."""
 
     rows: int
     """Rows of the join."""

@@ -80,7 +80,8 @@ class Publication:
     """Of these, the tables whose joins were judged by names."""
 
     shared: Sequence[Join] = ()
-    """Joins that only other pipelines show. Columns and datasets that this run writes list them."""
+    """Joins that only other pipelines publish, but which the columns and datasets of this run list,
+    too."""
 
     now: int = 0
     """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""

@@ -85,10 +85,11 @@ class Partner:
     """Joinability, in [0, 1]."""
 
     relation: str = ""
-    """How the other column relates to it, as in `many to one`; empty if unknown."""
+    """How the given column relates to the partner, as in `many to one`; empty if unknown."""
 
     share: str = ""
-    """How many of the other column's values it has, as in `96 % of values`; empty if unknown."""
+    """How many of the given column's values the partner contains, as in `96 % of values`; empty if
+    unknown."""
 
     @property
     def is_verified(self) -> bool:

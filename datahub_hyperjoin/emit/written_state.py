@@ -30,7 +30,7 @@ from datahub_hyperjoin.emit.written_parts import (
 from datahub_hyperjoin.urns import AI_CONTEXT, query_urn
 
 JOB = JobId("hyperjoin_written_state")
-"""Name of the checkpoint that holds the written state, in every pipeline."""
+"""Name of the checkpoint that holds the written state; the same in all pipelines."""
 
 
 class WrittenState(CheckpointStateBase):
@@ -46,10 +46,10 @@ class WrittenState(CheckpointStateBase):
     """Relationships, each with the two columns that it joins."""
 
     columns: list[str] = Field(default_factory=list)
-    """Columns that have our properties."""
+    """Columns that have structured properties of this project."""
 
     datasets: list[str] = Field(default_factory=list)
-    """Datasets that have our property."""
+    """Datasets that have the structured property of this project."""
 
     queries: list[str] = Field(default_factory=list)
     """Queries that show a join, documents that say how to join a dataset, and glossary terms."""

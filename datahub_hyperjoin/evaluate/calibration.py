@@ -140,10 +140,10 @@ class Bin:
     """Summary of the candidates in one bin of similar scores."""
 
     low: float
-    """Lower edge, excluded unless it is 0."""
+    """Lower edge of the bin, which excludes this edge unless it is 0."""
 
     high: float
-    """Upper edge, included."""
+    """Upper edge of the bin, which includes this edge."""
 
     share: float
     """Share of all candidates."""

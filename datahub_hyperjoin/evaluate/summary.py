@@ -33,7 +33,8 @@ class MetricSummary:
     """One metric of one ranking method, averaged over query columns and seeds."""
 
     value: Interval
-    """Each query column is averaged over seeds first; then the mean and its interval are taken."""
+    """Mean over all query columns, with its interval. Each query column is first averaged over
+    seeds."""
 
     difference: Interval | None
     """Mean of the paired differences to the first method; None for the first method itself."""

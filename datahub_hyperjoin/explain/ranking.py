@@ -71,13 +71,14 @@ class RankExplanation:
     """Score by all signals, in [0, 1]."""
 
     corrected: float
-    """The same, corrected by the trees and the pair network."""
+    """The score by all signals after its correction by the trees and the pair network."""
 
     by_decisions: float
-    """The same, corrected by people's decisions about similar pairs."""
+    """The corrected score after its further correction by people's decisions about similar pairs.
+    """
 
     joinability: float
-    """The joinability that follows from this score."""
+    """The joinability that follows from `by_decisions`."""
 
 
 def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:

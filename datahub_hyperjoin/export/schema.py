@@ -35,7 +35,7 @@ class ExportedTable:
     """The table."""
 
     name: str
-    """Its name in the export, which is unique."""
+    """Unique name of the table in the export."""
 
     path: tuple[str, ...]
     """The names that lead to it in SQL, such as database, schema and table."""
@@ -61,10 +61,10 @@ class NamedJoin:
     """The join."""
 
     name: str
-    """Its name, which is unique."""
+    """Unique name of the join."""
 
     referring: ExportedTable
-    """The table from which it leads."""
+    """The table with the referring columns of the join."""
 
     referenced: ExportedTable
     """The table that has at most one matching row."""

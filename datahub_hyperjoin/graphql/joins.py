@@ -48,7 +48,7 @@ class CatalogJoin:
     """Confidence band of the score; empty without a score."""
 
     role: Role | None = None
-    """Relation of its columns; None for joins that people wrote."""
+    """How the joined columns relate; None for joins that people wrote."""
 
     referenced: ColumnId | None = None
     """The column that the other column of the first pair refers to; None without a direction."""
@@ -57,10 +57,10 @@ class CatalogJoin:
     """Whether a foreign key, or a relationship of someone else, declares a suggested join."""
 
     left_fan_out: float | None = None
-    """Mean rows of the join for each left row that has a value; None if unknown."""
+    """Mean number of joined rows per left row that has a value; None if unknown."""
 
     right_fan_out: float | None = None
-    """Mean rows of the join for each right row that has a value; None if unknown."""
+    """Mean number of joined rows per right row that has a value; None if unknown."""
 
     left_containment: float | None = None
     """Share of the left side's distinct values that the right side holds; None if unknown."""
@@ -76,7 +76,7 @@ class CatalogJoin:
     join in one step."""
 
     verdicts: tuple[Verdict, ...] = ()
-    """People's decisions; both if they contradict each other."""
+    """People's decisions: none, one verdict, or both verdicts if people contradict each other."""
 
     removed: bool = False
     """Whether it is hidden."""

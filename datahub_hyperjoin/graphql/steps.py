@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins in a chain that may lose its grain, so that rows of every table repeat.
+    """Count the joins of a chain that may make the rows of every table repeat in the result.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no

@@ -33,12 +33,12 @@ class ExportChoices:
     format holds the join."""
 
     undecided: Mapping[str, tuple[int, ...]]
-    """For each format, the index of each join's reason as long as people do not decide on the page;
-    -1 for a join that is exported."""
+    """For each format and join, as long as nobody decides on the page: the index of the reason to
+    leave the join out, or -1 if the join is exported."""
 
     accepted: Mapping[str, Mapping[int, int]]
-    """For each format, the same for joins once people accept them, by the join's number; only where
-    it differs."""
+    """For each format, by the number of the join: the index that replaces the one in `undecided`
+    once people accept the join. Joins whose index stays the same are left out."""
 
 
 def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:

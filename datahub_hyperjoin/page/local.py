@@ -43,7 +43,7 @@ class LocalPage:
     """The file of decisions."""
 
     by: str = ""
-    """Who decides, for the file; empty if it should not say."""
+    """Name of the person who decides, to be written to the file; empty to write no name."""
 
     _lock: Lock = field(default_factory=Lock)
 

@@ -46,7 +46,8 @@ class RecipeCheck:
     """A sentence for each fault that prevents the run or a part of it."""
 
     warnings: list[str] = field(default_factory=list)
-    """Files that the run would not read."""
+    """A sentence for each problem that does not prevent the run, such as a file that is not read.
+    """
 
     description: list[str] = field(default_factory=list)
     """What the run would read and write; empty if there are problems."""

@@ -43,8 +43,8 @@ class WrittenRecipe:
     """The recipe with the values of variables. A text whose variables are not set is unchanged."""
 
     unset: Mapping[str, str]
-    """A sentence for each text whose variables cannot be replaced, by its key, such as
-    `sink.config.token`."""
+    """For each text whose variables cannot be replaced, a sentence that says why, by the key of the
+    text, such as `sink.config.token`."""
 
     def has_values_of(self, section: str) -> bool:
         """Return whether all variables in a section of the recipe have values.

@@ -40,7 +40,7 @@ class SqlDialect:
     """The system, as people name it."""
 
     text: str
-    """A value as text."""
+    """Expression that casts a value to text."""
 
     exact: str
     """An expression that differs for all values that some `=` tells apart, whatever the collation;

@@ -22,7 +22,7 @@ _FUNCTIONS = {
     FileFormat.JSON: "read_json",
     FileFormat.PARQUET: "read_parquet",
 }
-"""DuckDB's functions by format; it reads neither ORC nor, without an extension, Avro."""
+"""DuckDB's function for each format that DuckDB reads; ORC and Avro are not among them."""
 
 _NAMED = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")

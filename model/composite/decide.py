@@ -42,7 +42,7 @@ class CompositeReference:
     """Probability that the columns refer to the key, in [0, 1]."""
 
     declared: str
-    """Name of the foreign key that declares it; empty if none does."""
+    """Name of the foreign key that declares the reference; empty if none does."""
 
     rank: int
     """Rank of the key among those of its table, from 0."""

@@ -18,9 +18,9 @@ from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.tables import ColumnProfile, DataType, TableId
 
 _MAX_MISSING = 0.1
-"""Maximum share of a part's values that the other column lacks, but always one value. The tuples of
-a reference are contained in those of the key, and so are the values of each part; the rest allows
-for errors in the data and the estimate."""
+"""Maximum share of a referring column's values that the referenced column may lack; one missing
+value is always allowed. In a composite reference, each column of the key contains the values of its
+counterpart, except for errors in the data and the estimate."""
 _SPECIFIC, _SPECIFICITY = 20, 0.9
 """Number of distinct values from which values mark a domain as a name does, and how much they
 count against a name."""

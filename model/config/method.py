@@ -34,7 +34,7 @@ class Positions(str, Enum):
     vector."""
 
     NONE = "none"
-    """No positional encoding, and no table's vector either."""
+    """Neither a positional encoding nor the table's vector."""
 
 
 class EpochSelection(str, Enum):

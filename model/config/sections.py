@@ -183,8 +183,9 @@ class ModelConfig:
     """When the saved model is used instead of training: `exact`, `always` or `never`."""
 
     start: Path | None = None
-    """Folder of a saved model that training starts from, with its vocabulary and word vectors.
-    With `reuse: always`, it encodes without training while `path` holds no model."""
+    """Folder of a saved model that training starts from, with the vocabulary and word vectors of
+    that model. With `reuse: always`, that model is used without training while `path` holds no
+    model."""
 
     max_memory: Mebibytes | None = None
     """Maximum memory of the run's own process in MiB, without Java. After profiling, the run

@@ -54,7 +54,7 @@ class LakeIndex:
     """The columns of each hyperedge for inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """The inputs of the model: word vectors, names and values."""
+    """Which inputs the model reads: word vectors, names and values."""
 
     entity_kinds: bool = True
     """Whether standard codes and names in values are recognised."""

@@ -23,7 +23,7 @@ _FIRST_WAIT = 1.0
 _MAX_WAIT = 60.0
 """Maximum wait before a repetition in seconds, even if the endpoint asks for more."""
 _MAX_FAILURES = 3
-"""Requests in a row without a usable answer after which no more are sent."""
+"""Maximum number of consecutive requests without a usable answer; after them, no more are sent."""
 
 Send = Callable[[Prompt, Form], Reply]
 

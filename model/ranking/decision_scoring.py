@@ -18,8 +18,8 @@ _VARIANCE = 1.5**2
 _KIND_VARIANCE = 1.0
 """Prior variance of the log-odds that decisions about pairs with equal features may add."""
 _MOST = 500
-"""Decisions that correct scores; of more, those that surprise the score most. Memory grows with
-columns times decisions."""
+"""Maximum number of decisions that correct scores, because memory grows with columns times
+decisions. If there are more, those that differ most from the scores are used."""
 
 
 class DecisionAwareScorer(PairScorer):

@@ -23,41 +23,42 @@ class SignalStrengths:
     """For each signal, the highest probability of a join that the signal alone can give."""
 
     containment: float = 0.7
-    """The values of one column are contained in the other, beyond chance."""
+    """Strength if the values of one column are contained in the other, beyond chance."""
 
     ochiai: float = 0.5
-    """The sets of values are equal."""
+    """Strength if the sets of values are equal."""
 
     cells: float = 0.7
-    """Cells are written with the same trigrams."""
+    """Strength if the cells of both columns have the same trigrams."""
 
     names: float = 0.25
-    """Text columns have the same name."""
+    """Strength if text columns have the same name."""
 
     cosine: float = 0.1
-    """The network's embeddings are equal."""
+    """Strength if the network's embeddings are equal."""
 
     lookup: float = 0.2
-    """The values of the left column are contained in the right one, where they are unique."""
+    """Strength if the right column is unique and contains the values of the left column."""
 
     location: float = 0.1
-    """Values overlap, and both tables are in one folder or schema."""
+    """Strength if values overlap, and both tables are in one folder or schema."""
 
     same_form: float = 0.8
-    """Both columns hold entities of one kind in the same form; at full strength if any is shared.
+    """Strength if both columns hold entities of one kind in the same form, and share one of them.
     """
 
     other_form: float = 0.7
-    """Both columns hold the same entities in different forms."""
+    """Strength if both columns hold the same entities in different forms."""
 
     crosswalk: float = 0.7
-    """A crosswalk holds the values of both columns, in two of its own columns."""
+    """Strength if a crosswalk has a column with the left values, and another with the right values.
+    """
 
     related: float = 0.9
-    """One column certainly refers to the other, or both to the same key."""
+    """Strength if one column certainly refers to the other, or both refer to the same key."""
 
     catalog: float = 1.0
-    """The catalog states a join with certainty."""
+    """Strength if the catalog states a join with certainty."""
 
 
 STRENGTHS = SignalStrengths()

@@ -24,8 +24,8 @@ _SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
 """Shares of both corrections that are added where both exist, chosen on validation lakes."""
 
 _LEARNT_TYPES = frozenset({DataType.TEXT, DataType.INTEGER})
-"""Types of columns that join in the lakes that trained the network; it takes a join of others, such
-as two columns of prices, for impossible."""
+"""The types of joined columns in the lakes that trained the network. For other types, such as two
+columns of prices, the network takes a join for impossible."""
 
 
 @dataclass(frozen=True)

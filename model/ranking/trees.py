@@ -63,10 +63,10 @@ class TreeEnsemble:
     """The feature that each inner node compares."""
 
     threshold: Float32[np.ndarray, "tree node"]
-    """A row whose feature is greater goes to the right child."""
+    """The threshold of each inner node; rows whose feature is greater go to the right child."""
 
     value: Float32[np.ndarray, "tree leaf"]
-    """The output of each leaf, from left to right; one more than nodes."""
+    """The output of each leaf, from left to right; a tree has one leaf more than inner nodes."""
 
     def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
         """For each row, return the sum of all trees' outputs.

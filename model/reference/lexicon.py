@@ -35,7 +35,7 @@ class RecognisedColumn:
     """Numbers of the entities, each once."""
 
     form: int
-    """The form of most values. Forms are numbered through all kinds."""
+    """Number of the form that most values have; forms are numbered across all entity kinds."""
 
     size: int
     """Number of different entities in the column, counting each unexplained value as one."""

@@ -44,19 +44,21 @@ class NamedCandidates:
     """Uniqueness of each column: counted, or guessed from the names."""
 
     table_at_end: Float[np.ndarray, " pair"]
-    """Share of the column's name that is the name of the key's table, at the end of it."""
+    """Share of the column's name that its ending takes up, if that ending is the name of the key's
+    table."""
 
     parent: Float[np.ndarray, " pair"]
-    """1 if a column of the key's table has the same name, and names a row above."""
+    """1 if the column's name denotes a parent row, as `manager_id` does, and the key may be that
+    row's."""
 
     length_chance: Float[np.ndarray, " pair"]
     """Share of the keys whose lengths are at least as close to those of the column."""
 
     half_marked: Float[np.ndarray, " pair"]
-    """1 if only one of both names has a word such as `id`."""
+    """1 if either the column's name or the key's, but not both, has a word such as `id`."""
 
     is_marked: Bool[np.ndarray, " column"]
-    """Columns whose names have such a word."""
+    """Columns whose names have a word such as `id`."""
 
 
 class _Names:

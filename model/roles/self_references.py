@@ -20,7 +20,7 @@ from datahub_hyperjoin.tables import DataType
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's key, which tolerates the error of estimates."""
 _REPEATS = 0.95
-"""Maximum uniqueness of a referring column: a parent has several children, a copy has one."""
+"""Maximum uniqueness of a referring column. In a copy of the key, nearly all values are unique."""
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:

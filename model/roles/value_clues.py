@@ -22,7 +22,7 @@ def find_measures(
     names: NameClues,
     distinct: Float[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Score from 0 to 1 how much each column looks like a measure beside the key of a table.
+    """For each pair, score from 0 to 1 how much the column looks like a measure, not a reference.
 
     Its numbers are few of the key's, and its name neither marks an identifier, as the key's does,
     nor is that of the key or its table.

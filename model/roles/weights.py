@@ -8,16 +8,16 @@ class ReferenceWeights:
     """The weight of each clue, such as identical names, for or against a reference."""
 
     prior: float = -4.5
-    """A column refers to a given key."""
+    """Log-odds that a column refers to a given key, before any clue is known."""
 
     containment: float = 0.8
-    """For each factor e by which the share of unmatched values falls."""
+    """Weight of each division by e of the share of values that the key lacks."""
 
     rarity: float = 1.0
-    """For each factor e by which fewer keys hold the column's values."""
+    """Weight of each division by e of the number of keys that hold the column's values."""
 
     words: float = 2.0
-    """The key holds many values of a column of text; words hardly ever match by chance."""
+    """Weight if the key holds many values of a text column; words hardly ever match by chance."""
 
     column_in_key: float = 2.0
     key_in_column: float = 3.0
@@ -28,51 +28,53 @@ class ReferenceWeights:
     other_word: float = -1.0
 
     unmarked: float = -1.5
-    """Only the key's name marks an identifier; the column's numbers are few of the key's, and are
-    named after something else, as those of a measure are."""
+    """Weight if only the key is named as an identifier, and the referring column looks like a
+    measure: its name is another word, and its numbers are few of the key's."""
 
     leading_column: float = -2.5
-    """The referring column is unique and the first of its table, and is not a part of a key of the
-    same name, as in a table that extends another one."""
+    """Weight if the referring column is unique and the first of its table, unless it is a part of a
+    key of the same name, as in a table that extends another one."""
 
     own_key: float = -2.0
-    """It is also called `id` or named after its own table."""
+    """Additional weight if this column is also called `id` or named after its own table."""
 
     uniqueness: float = -2.0
-    """The referring column repeats no value."""
+    """Weight if the referring column repeats no value."""
 
     density: float = -1.0
-    """The referring column holds consecutive numbers."""
+    """Weight if the referring column holds consecutive numbers."""
 
     leading_key: float = 1.0
-    """The key is unique and the first column of its table."""
+    """Weight if the key is unique and the first column of its table."""
 
     other_key: float = -1.0
-    """The key's table has another key before it, and neither is the column named after the table,
-    nor the key."""
+    """Weight if another key precedes this key in its table, and neither this key nor the referring
+    column is named after that table."""
 
     other_table: float = -3.0
-    """The referring column is named after another table than its own, and the key is not in it."""
+    """Weight if the referring column is named after another table, but the key is in a third table.
+    """
 
     style: float = -0.7
     own_table: float = -6.0
-    """The key is in the column's own table, where all names and habits are alike."""
+    """Weight if the key is in the column's own table, where all names and styles are alike."""
 
     parent_in_table: float = 5.0
-    """The key is there, and the column is called `parent`, `manager` or the like."""
+    """Weight if the key is in the column's own table, and the column is called `parent`, `manager`
+    or the like."""
 
     elsewhere: float = -1.5
-    """The tables are in different folders or schemas."""
+    """Weight if the tables are in different folders or schemas."""
 
     same_number: float = 0.5
     same_prefix: float = 1.0
     vocabulary: float = 1.0
 
     other_group: float = -1.5
-    """The tables belong to two groups that hardly refer to each other."""
+    """Weight if the tables belong to two groups that hardly refer to each other."""
 
     catalog: float = 16.0
-    """The catalog or a person connects the pair."""
+    """Weight if the catalog or a person connects the pair."""
 
     reads_names: bool = True
     """Whether names of tables and columns count."""

@@ -24,8 +24,8 @@ from datahub_hyperjoin.tables import ColumnProfile
 from datahub_hyperjoin.value_forms import ValueForm
 
 _MIN_GAIN = 2.0
-"""How many times higher the containment in the form must be than that of values as written, as in
-the verification on all rows."""
+"""Factor by which a value form must raise the containment over that of values as written. The
+verification on all rows uses the same factor."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:

@@ -29,7 +29,7 @@ _SPELT_OUT = str.maketrans(
 """Latin letters that do not become ASCII without their accents; the last two are parts of a
 Turkish dotless i, and of a dotted capital one in lower case."""
 _LAST_LATIN = "\u024f"
-"""Further letters are those of other scripts."""
+"""The last letter of the Latin script; all letters after it belong to other scripts."""
 
 
 def _starts_token(word: str, position: int) -> bool:

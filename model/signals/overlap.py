@@ -23,8 +23,8 @@ from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _MOST_PAIRS = 1 << 23
 _LEAST_PARTNERS = 256
-"""A column keeps at most `_MOST_PAIRS` divided by the number of columns as partners, but not fewer
-than `_LEAST_PARTNERS`. Lakes of 2,896 columns and fewer are not cut."""
+"""Smallest limit on the partners that a column keeps. The limit is `_MOST_PAIRS` divided by the
+number of columns, so that lakes of 2,896 columns and fewer keep all partners."""
 
 _PAIRS_AT_ONCE = 1 << 22
 """Pairs whose reverse is searched at once, which bounds memory."""

@@ -22,8 +22,7 @@ _QUERIED = 0.8
 """Probability of a join that many SQL queries make: its rows met, but perhaps by a detour or in an
 experiment."""
 _QUERY_SCALE = 3.0
-"""Number of SQL queries that count for about two thirds of many: after a few, one more adds little.
-"""
+"""Number of SQL queries that reach about two thirds of `_QUERIED`; each further query adds less."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class CatalogPriors:
     """Share of rows with a value, from the same source."""
 
     counted: Bool[np.ndarray, " column"]
-    """Columns whose rows were counted, in this run or by the catalog's profile. Of the others,
-    uniqueness and completeness are 0."""
+    """Columns whose rows were counted, in this run or by the catalog's profile. All other columns
+    have uniqueness and completeness 0."""
 
     declared_unique: Int[np.ndarray, " _"]
     """Columns that the catalog declares to be unique, ascending."""

@@ -17,7 +17,7 @@ _TEXTS = 1024
 
 _SPACE = ord(" ")
 _BITS = 21
-"""Bits of a character: three of them fit into one integer."""
+"""Number of bits per character, so that three characters fit into one integer."""
 
 
 def count_trigrams(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:

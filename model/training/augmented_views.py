@@ -59,7 +59,8 @@ class PairBatch:
     """Indices of all columns of the second view, in the batch."""
 
     positive: Int[Tensor, " pair"]
-    """Index among the candidates of each query's own column, or of a confirmed partner."""
+    """For each query, the position in `candidates` of the same column, or of a confirmed partner.
+    """
 
     negative: Bool[Tensor, "pair candidate"]
     """Whether a candidate is a negative of a query."""

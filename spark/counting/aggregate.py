@@ -68,8 +68,8 @@ class ColumnAggregate:
     """Lengths of the shortest and of the longest value, without those of `null_words`."""
 
     forms: Mapping[Notation, Hashes] = field(default_factory=dict)
-    """The smallest hashes of the values in the form of each notation that may have written them. A
-    notation that is not listed changes none of the values."""
+    """For each notation in which the values may be written, the smallest hashes of the values after
+    conversion to its form. A notation that is not listed changes none of the values."""
 
     @property
     def type(self) -> DataType:

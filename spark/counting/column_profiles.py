@@ -26,7 +26,7 @@ class CountedColumn(NamedTuple):
     """The column."""
 
     position: int
-    """Its position in the table, from 0."""
+    """Position of the column in the table, from 0."""
 
     aggregate: ColumnAggregate
     """Its aggregate, with one distinct value more than the sketch keeps."""

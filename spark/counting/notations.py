@@ -41,7 +41,8 @@ from datahub_hyperjoin.value_forms import (
 )
 
 _FIRST_VALUES = 64
-"""Values of a part of a column that show in which notations it may be written."""
+"""Number of values that are examined to find the notations in which a part of a column may be
+written."""
 _MIN_SHARE = 0.9
 """Share of them that a notation must read: less than for a whole column, because a part may hold
 more exceptions."""

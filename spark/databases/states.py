@@ -73,7 +73,8 @@ _POSTGRESQL_TABLES = text("""
         AND to_regclass('pg_catalog.gp_segment_configuration') IS NULL
         AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
 """)
-"""The last three lines exclude systems that only speak PostgreSQL's protocol."""
+"""Query for the states of tables. Its last three lines exclude systems that only speak PostgreSQL's
+protocol."""
 
 _MARIADB_SERVER = text("""
     SELECT CONCAT_WS(

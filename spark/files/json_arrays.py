@@ -36,7 +36,8 @@ from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 22
 _LARGEST = 1 << 26
-"""Characters of a value that is parsed at once: an element of an array, or an object."""
+"""Maximum length of a value that is parsed at once, in characters: one element of an array, or one
+object."""
 _CUT = 10
 """Characters before the end of a text within which a cut may make it invalid."""
 _OPEN_STRING = "Unterminated string"

@@ -37,7 +37,8 @@ _FORMATS = {
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": FileFormat.PARQUET,
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde": FileFormat.ORC,
 }
-"""Formats by the provider of a table or, of Hive's tables, by the class that reads them."""
+"""Maps the provider of a table to its file format; for a Hive table, maps the class that reads it.
+"""
 _HARMLESS = {"serialization.format", "compression", "path"}
 """Options that do not change how a table is read."""
 _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {

@@ -72,7 +72,7 @@ class TableFrame:
     """Notes for users."""
 
     rows: int
-    """Its number of rows."""
+    """Number of rows of the table."""
 
 
 def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:

@@ -128,7 +128,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge one column's value counts, or else the row counts, from all parts of a table.
+    """Merge the counts from all parts of a table: either the values of one column, or the rows.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

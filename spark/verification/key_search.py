@@ -43,7 +43,8 @@ _Keys = dict[int, tuple[tuple[str, ...], ...]]
 """Paths of the columns of each key, by the index of the table."""
 _KEY_ROW = pa.schema({"table": pa.int32(), "key": pa.list_(pa.string())})
 _MAX_KEYS = 16
-"""Keys kept of one table: the narrowest, and of these the first columns."""
+"""Maximum number of keys kept per table. Keys with fewer columns are preferred, then keys whose
+columns come first."""
 _FIRST_ROWS = 1 << 11
 _MIN_ROWS = 4
 """A table with fewer rows proves nothing: nearly any columns are unique in it."""

@@ -53,8 +53,8 @@ NoteUnread = Callable[[TableId], None]
 _NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""
 _MIN_GAIN = 2.0
-"""How many times higher the containment of entities or of another form must be than that of values
-as written. A join that compares values as written then misses most of the rows."""
+"""Factor by which a comparison of entities or of another form must raise the containment over that
+of values as written. A join of values as written then misses most of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class _Comparison:
 
     pair: Pair
     compared_as: str
-    """The evidence's words for it; empty for values as written."""
+    """How the values are compared, in the words of the evidence; empty for values as written."""
 
     kinds: tuple[str, str]
     """The entity kind or notation as which each column's values are read."""
@@ -306,7 +306,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose each pair's evidence: of values as written, unless another way matches far more.
+    """Choose each pair's evidence: values as written, unless another comparison matches far more.
 
     The other comparisons are of entities or of another form of the values. In `compared`, a pair as
     written comes before the same pair compared in other ways. `numbers` are the numbers under which

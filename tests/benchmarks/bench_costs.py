@@ -28,7 +28,7 @@ from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.model.config import ModelConfig
 
 SIZES = (143, 1_429, 3_572)
-"""Tables, for about 1,000, 10,000 and 25,000 columns."""
+"""Numbers of tables, which have about 1,000, 10,000 and 25,000 columns in all."""
 
 
 def cpu_seconds() -> float:

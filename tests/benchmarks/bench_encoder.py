@@ -116,7 +116,7 @@ def _join_candidates(
     own: Int[np.ndarray, "query candidate"],
     vectors: Mapping[str, Vectors],
 ) -> Int[np.ndarray, "query candidate"]:
-    """Append the columns whose texts are most similar to the package's candidates, each once."""
+    """Add the columns with the most similar texts to the candidates of each query column."""
     table_of, joined = lake.table_of, own
     for of in vectors.values():
         near = ColumnIndex(of, table_of).search(of[queries], table_of[queries], _NEAREST)

@@ -24,12 +24,12 @@ class CutError(EvaluationError, ValueError):
 
     @classmethod
     def beyond(cls, size: int, *, name: str, tables: int) -> Self:
-        """The requested size is greater than the number of tables."""
+        """Report that the requested size is greater than the number of tables."""
         return cls(f"{name} cannot be cut to {size} tables: it has {tables}. Use a smaller size")
 
     @classmethod
     def without_query(cls, size: int) -> Self:
-        """The requested size is too small for two joining columns."""
+        """Report that the requested size is too small for two joining columns."""
         return cls(
             f"a lake of {size} tables has no query: a query column and its join need two tables. "
             "Use at least 2"
@@ -41,7 +41,7 @@ class UnknownVariantError(EvaluationError, LookupError):
 
     @classmethod
     def named(cls, name: str, known: Sequence[str]) -> Self:
-        """The variant's name is unknown."""
+        """Report that the variant's name is unknown."""
         return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
 
 
@@ -50,7 +50,7 @@ class UnknownRivalError(EvaluationError, LookupError):
 
     @classmethod
     def named(cls, name: str, known: Sequence[str]) -> Self:
-        """The rival's name is unknown."""
+        """Report that the rival's name is unknown."""
         return cls(f"there is no rival {name!r}. Choose from {', '.join(map(repr, known))}")
 
 
@@ -59,7 +59,7 @@ class MissingRivalError(EvaluationError, ImportError):
 
     @classmethod
     def without(cls, library: str, *, rival: str) -> Self:
-        """A library that the rival needs is not installed."""
+        """Report that a library that the rival needs is not installed."""
         return cls(
             f"{library}, which the rival {rival!r} needs, is not installed. Run `make setup`, or "
             "choose other rivals with --rival"
@@ -71,7 +71,7 @@ class MissingPlotterError(EvaluationError, ImportError):
 
     @classmethod
     def to_draw(cls) -> Self:
-        """The pictures cannot be drawn without matplotlib."""
+        """Report that the pictures cannot be drawn without matplotlib."""
         return cls(
             "matplotlib, which draws the pictures of --out, is not installed. Run `make setup`, or "
             "omit --out"

@@ -37,7 +37,7 @@ class PathRows:
     """Pairs of tables for which no safe path is known."""
 
     different: tuple[str, ...]
-    """A description of each other path."""
+    """A description of each remaining path, which returns other rows."""
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:

@@ -23,13 +23,13 @@ class ReferenceCounts:
     """
 
     right: Float[np.ndarray, " table"]
-    """References that are predicted and declared."""
+    """Number of references that are both predicted and declared."""
 
     predicted: Float[np.ndarray, " table"]
-    """References that are predicted."""
+    """Number of references that are predicted."""
 
     declared: Float[np.ndarray, " table"]
-    """References that are declared."""
+    """Number of references that are declared."""
 
     @property
     def precision(self) -> Interval:

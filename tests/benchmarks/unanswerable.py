@@ -31,7 +31,7 @@ def choose_columns(
 
 
 def write_without_answers(lake: LabelledLake, tables: Path, out: Path) -> frozenset[ColumnName]:
-    """Write a lake without the columns that join with the query columns that remain.
+    """Write a lake from which columns were dropped until no remaining query column has a join.
 
     Args:
         lake: The query columns and their answers.

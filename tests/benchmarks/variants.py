@@ -96,7 +96,7 @@ DEPARTURES = (
     Variant("paper's coherence", {"model.ranking.coherence": 1.0}),
     Variant("paper's copies", method=_paper("defer_duplicates")),
 )
-"""Single choices of the paper's, each in place of ours."""
+"""Single choices of the paper, each in place of this project's choice."""
 
 
 def choose(names: Sequence[str]) -> tuple[Variant, ...]:

@@ -1,4 +1,4 @@
-"""Test that decisions in a file are matched to columns and have the effect of those in DataHub."""
+"""Test that decisions in a file are matched to columns, and have the same effect as in DataHub."""
 
 from collections.abc import Callable
 

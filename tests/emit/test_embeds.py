@@ -1,4 +1,4 @@
-"""Test that the Preview tab of a dataset shows our page only if nobody else uses the tab."""
+"""Test that a dataset's Preview tab shows the page of joins only if nobody else uses the tab."""
 
 import json
 import os

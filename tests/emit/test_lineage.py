@@ -50,7 +50,7 @@ def flow(*steps: tuple[TableId, TableId]) -> Existing:
 
 
 def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
-    """Make lineage with an edge between columns only."""
+    """Make lineage that has an edge between columns, but none between tables."""
     edge = FineGrainedLineageClass(
         upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
         downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,

@@ -38,7 +38,7 @@ from gms import Gms
 from lake import write_flights
 
 _TRIES, _MANY = 3, 20
-"""Histories with each kind of fault."""
+"""Number of histories per kind of fault, in a short and in a long run."""
 _RATES = (0.03, 0.1, 0.3)
 _PARTS = ("", "", "", "ingest", "batchGet", "scroll", "erModelRelationship", "schemaField")
 _METHODS = ("GET POST PATCH DELETE", "GET POST PATCH DELETE", "GET", "POST")

@@ -17,7 +17,7 @@ from faults.watched import Try
 
 _RECIPES = Path(__file__).parents[2] / "ingestion_recipes"
 _LONGEST = 5 * 1024
-"""Bytes of an error that a person still reads."""
+"""Maximum size of an error that a person still reads, in bytes."""
 
 
 @contextmanager

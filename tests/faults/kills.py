@@ -52,9 +52,9 @@ STAGES = (
 _AT_ONCE = 2
 _SECRETS = tuple(word.encode() for word in CANARIES)
 _LATER = 1.3
-"""Moments lie within this multiple of a stage's time, because two runs at once take longer."""
+"""Multiple of a stage's time within which the run is interrupted; two runs at once take longer."""
 _SECONDS_TO_END = 3
-"""On a machine with a processor for each process."""
+"""Seconds in which an interrupted run ends on a machine with a processor for each process."""
 _CONFIGURED, _SAID = "Sink configured successfully", "Run interrupted: "
 _SPACES = (1 << 18, 1, 1 << 25)
 """Limits of free space: enough for some results, for none, or for most of a model."""

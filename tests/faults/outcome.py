@@ -19,4 +19,4 @@ class Outcome:
 
 
 Attack = Callable[[int, bool], Outcome]
-"""Takes the seed of all random choices, and whether to try more often."""
+"""A function of the seed of all random choices, and of whether to try more often."""

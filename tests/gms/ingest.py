@@ -39,7 +39,7 @@ class Write:
     aspect: str
     change: str
     body: Any
-    """The aspect; of a PATCH its payload; of a DELETE None."""
+    """The aspect that was written, the payload of a PATCH, or None for a DELETE."""
     by: str
     """"ingestion" or "graphql"."""
     pipeline: str | None

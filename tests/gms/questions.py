@@ -8,7 +8,8 @@ from gms.search import Search, facet, find, page
 from gms.world import ACTING, Json, Node, Resolver, World, enum_type
 
 _BY_DEFAULT = ("dataset", "container", "dataFlow", "dataJob", "dashboard", "chart", "tag", "domain")
-"""Searched when no type is named: relationships and columns are not among them."""
+"""The entity types that a search without types covers; relationships and columns are not among
+them."""
 
 _FACETS = ("tags", "platform", "origin")
 _PAGE = 10

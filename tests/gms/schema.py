@@ -33,7 +33,8 @@ _OWN = {
 """How the names of the types begin that exist for an entity type only."""
 
 _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
-"""Mutations that go with an entity type, and name none of its types."""
+"""For some entity types, a mutation to remove with the type, because its signature names no type of
+it."""
 
 
 def schema_without(missing: Collection[str], folder: Path | None = None) -> GraphQLSchema:

@@ -21,10 +21,10 @@ class Request:
 
     method: str
     path: str
-    """With its query."""
+    """The path of the URL, with the query string."""
     status: int
     token: str = ""
-    """The token that it was sent with."""
+    """The token that the request was sent with."""
 
 
 class Server:

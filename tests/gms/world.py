@@ -15,7 +15,8 @@ from gms.store import Store
 
 Json = dict[str, Any]
 Resolver = Callable[..., Any]
-"""Takes the world, what it resolves a field of, and the field's arguments by name."""
+"""A function that resolves a GraphQL field from the world, the parent object and the field's
+arguments."""
 
 ACTOR = "urn:li:corpuser:datahub"
 """Who everyone is on a server without authentication."""

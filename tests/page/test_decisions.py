@@ -127,7 +127,7 @@ addEventListener("load", () => {
   STEPS
 });
 </script></body>"""
-"""Presses buttons as a person does, and leaves what it saw in the page."""
+"""A script that presses buttons as a person does, and stores in the page what it saw."""
 
 
 def browse(page: str, path: Path, steps: str, stored: str = "{}") -> dict[str, Any]:

@@ -42,7 +42,7 @@ _TITLES = {
     Guise.BARE: "names and values hidden",
 }
 _TAUGHT = {True: (Guise.WHOLE, Guise.NAMELESS), False: (Guise.VALUELESS,)}
-"""Guises of the school from which models learn, with values and without."""
+"""Guises in which models see the training lakes; the keys are whether values are read."""
 
 
 class Comparison:
@@ -70,7 +70,9 @@ class Comparison:
         return obtain(kind, seed, self._schools[values], file, self._options.epochs)
 
     def lakes(self, folder: Path) -> Iterator[tuple[Guise, LabelledPairs]]:
-        """Yield a lake's candidate pairs in each guise: with and without its names and values."""
+        """Yield the candidate pairs of a lake once per guise: with or without names, and likewise
+        values.
+        """
         for guise in Guise:
             yield from (
                 (guise, lake)

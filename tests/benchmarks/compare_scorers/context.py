@@ -26,7 +26,7 @@ _NEAR = 1.0
 _APART = 100.0
 """Distance between groups in a sorted list; more than any two log-odds differ."""
 _LISTED = 8
-"""Best pairs between two tables that are searched for one without a column in common."""
+"""Number of best pairs between two tables among which one without a shared column is sought."""
 _COMPARED = (
     "containment beyond chance",
     "names",
@@ -34,7 +34,7 @@ _COMPARED = (
     "probability that left refers to right",
     "probability that right refers to left",
 )
-"""Features that are compared with those of the pair's competitors, beside the evidence."""
+"""Features, besides the evidence, in which a pair is compared with its competitors."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,24 @@ class _Grouped:
 
     @property
     def rank(self) -> _Group:
-        """The position of each pair in its group; the best has 0."""
+        """The position of each pair in its group, from 0 for the best pair."""
         position = np.empty(len(self.order), dtype=np.int64)
         position[self.order] = np.arange(len(self.order))
         return position - self.start
 
     def at(self, rank: int) -> tuple[_Group, Bool[np.ndarray, " pair"]]:
-        """For each pair, return the pair at a given rank of its group, and whether there is one."""
+        """For each pair, return the pair of the given rank in its group, and whether it exists."""
         exists = rank < self.size
         return self.order[np.where(exists, self.start + rank, self.start)], exists
 
     @property
     def best(self) -> _Values:
-        """The greatest value in each pair's group."""
+        """For each pair, the greatest value in its group."""
         return self.values[self.at(0)[0]]
 
     @property
     def best_other(self) -> _Values:
-        """The greatest value of the other pairs in each pair's group."""
+        """For each pair, the greatest value among the other pairs of its group."""
         second, exists = self.at(1)
         others = np.where(exists, self.values[second], _NONE)
         return np.where(self.rank == 0, others, self.best)

@@ -64,7 +64,7 @@ class School:
 
     @cached_property
     def validation(self) -> Sequence[LabelledPairs]:
-        """The lakes on which the best epoch and the share of each correction to add are chosen."""
+        """The lakes that decide which epoch is best, and what share of each correction is added."""
         return self.read("validation")
 
 

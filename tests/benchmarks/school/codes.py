@@ -161,7 +161,7 @@ def _forms(
 def _tables(
     system: _System, number: int, random: Random
 ) -> Iterator[tuple[str, pd.DataFrame, list[tuple[str, str, dict[int, str]]]]]:
-    """Yield the name, the rows and the identifying columns of each table about a system's things.
+    """Yield the name, rows and identifying columns of each table that describes things of a system.
 
     Facts and lists hold one code or name of each thing, and crosswalks hold two.
     """

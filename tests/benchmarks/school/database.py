@@ -12,7 +12,8 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 Random = np.random.Generator
 
 EXTERNAL = "//"
-"""Start of the table name of a key that lies in no table, such as a catalogue's numbers."""
+"""Prefix of the made-up table name for a key whose table is not in the database, such as an
+external catalogue."""
 
 
 @dataclass(frozen=True, order=True)

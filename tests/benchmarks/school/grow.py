@@ -56,7 +56,7 @@ def _size(before: int, rows: int, random: Random) -> int:
 
 
 def _places(before: int, after: int, random: Random) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Return the positions of all rows, with some repeated."""
+    """Return `after` row positions, sorted: each of `before` rows once, and random repetitions."""
     return np.sort(np.concatenate([np.arange(before), random.integers(0, before, after - before)]))
 
 

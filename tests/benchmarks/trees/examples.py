@@ -35,10 +35,10 @@ class Examples:
     """The features of each pair of a query and a candidate."""
 
     noisy_or: Float[np.ndarray, " pair"]
-    """The score of each pair by evidence, without what is known of it."""
+    """The score of each pair by evidence alone, without codes, crosswalks and the catalog."""
 
     known: Float[np.ndarray, " pair"]
-    """The score of each pair by codes, crosswalks and the catalog."""
+    """The score of each pair by codes, crosswalks and the catalog alone."""
 
     query: Int[np.ndarray, " pair"]
     """The number of each pair's query."""

@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.ranking.pair_features import (
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 
 DEPTH = 6
-"""Depth of the trees, which bounds the features that interact."""
+"""Depth of the trees, which limits how many features can interact."""
 
 _KEPT = 0.25
 """Share of the pairs that do not join which are drawn; they are weighted to make up for it."""

@@ -27,13 +27,13 @@ class Known(Enum):
     """What the trees may know of a lake's columns besides their names."""
 
     STATISTICS = "statistics"
-    """Their types and counts."""
+    """The types and counts of columns."""
 
     TYPES = "types"
-    """Their types only."""
+    """The types of columns only."""
 
     HEADERS = "headers"
-    """Nothing."""
+    """Nothing besides names."""
 
 
 def describe(lake: ProfiledLake, known: Known) -> Lake:

@@ -85,7 +85,7 @@ def _parts(folder: Path) -> TableLocation:
 
 
 EXACT = {"Parquet": _parquet, "ORC": _orc, "Delta": _delta}
-"""Formats that contain their row count."""
+"""Functions that write a table in a format that stores the row count."""
 
 ESTIMATED = {
     "CSV": _file_writer("ids.csv", FileFormat.CSV, _csv),
