@@ -46,10 +46,10 @@ Amount = Annotated[int, Interval(ge=1, le=1_000_000_000), _NUMBER]
 """Number of things in a run or a table, except rows and bytes."""
 
 AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000), _NUMBER]
-"""The same, where zero is a choice."""
+"""Number of things in a run or a table, except rows and bytes, of which there may be none."""
 
 Mebibytes = Annotated[int, Interval(ge=1, le=1 << 30), _NUMBER]
-"""An amount of memory."""
+"""An amount of memory in MiB."""
 
 Large = Annotated[int, Interval(ge=1, le=1 << 53), _NUMBER]
 """Number of rows, bytes or tokens."""

@@ -144,7 +144,8 @@ class Folder:
     """The dialect of the files, if they are delimited text."""
 
     store: ObjectStore | None = None
-    """As of a `File`."""
+    """The object store from which Arrow reads the files; None if they are local or Spark reads
+    them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,7 @@ class WorkbookSheet:
     """Name of the sheet."""
 
     store: ObjectStore | None = None
-    """As of a `File`."""
+    """The object store from which Arrow reads the file; None if it is local or Spark reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +271,8 @@ class CatalogTable:
     """Name of the table or view, without the schema."""
 
     files: CatalogFiles | None = None
-    """Its files on this machine, which are read without Spark's readers; None for a view, and for
-    a table that only these can read."""
+    """The table's files on this machine, which are read without Spark; None for a view, and for a
+    table that only Spark can read."""
 
 
 TableLocation = (

@@ -34,7 +34,8 @@ class ObjectStore:
     """URL of a store that speaks S3, as in `http://127.0.0.1:9000`; empty for Amazon's own."""
 
     region: str = ""
-    """Region of the bucket; empty for that which Amazon names, or the environment."""
+    """Region of the bucket; if empty, the region is read from the environment, or Amazon is asked.
+    """
 
     @classmethod
     def of_environment(

@@ -39,7 +39,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Suggestions of the last run that people deleted. They count as rejected from now on, unless
     one of the columns lists the other among its confirmed joins."""
     files_not_read: int = 0
-    """Files below the recipe's folders that are no tables, without descriptions and checksums."""
+    """Number of files below the recipe's folders that are no tables, not counting descriptions and
+    checksums."""
     tables_found: int = 0
     tables_profiled: int = 0
     tables_from_profile_store: int = 0

@@ -32,7 +32,8 @@ Session = Callable[[], SparkSession]
 """Returns the Spark session; the first call starts Spark if no session is active."""
 
 OptionalSession = Callable[[], SparkSession | None]
-"""Like `Session`, or returns None: all tables are then read by processes of this program."""
+"""Returns the Spark session, like `Session`, or None if all tables are read by processes of this
+program."""
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""

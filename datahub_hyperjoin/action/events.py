@@ -68,7 +68,7 @@ class Removal:
     """URN of the column."""
 
     partners: tuple[str, ...]
-    """URNs of the columns that it was suggested to join with."""
+    """URNs of the columns whose suggestions the person removed."""
 
     definition: str
     """URN of the structured property from which the person removed them."""

@@ -60,8 +60,7 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Strip prefixes that all names in the file share; map full names to tables of the shorter
-    names.
+    """Strip prefixes that all names in the file share; map each name to the tables so named.
 
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """

@@ -42,7 +42,7 @@ class SqlQuery:
     """The platform on which it ran."""
 
     subjects: frozenset[TableId]
-    """The known tables that it uses."""
+    """The tables that the query reads, as far as the run knows them."""
 
 
 def count_joins(

@@ -48,7 +48,7 @@ class JoinRecord(TypedDict):
     """Mean number of joined rows per right row that has a value."""
 
     rows: int
-    """Rows of the join."""
+    """Number of rows that the join returns."""
 
     compared_as: str
     """The form in which values were compared; empty for values as written."""

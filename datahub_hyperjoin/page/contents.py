@@ -72,7 +72,8 @@ class Contents:
     right one equals, and the SQL of both steps as in `statements`, by the join's number."""
 
     further: Mapping[int, tuple[tuple[str, str], ...]]
-    """Paths of the further columns of each composite key, left side first, by its join."""
+    """Paths of the further columns of each composite key, left side first, by the number of the
+    join."""
 
     domains: tuple[tuple[str, tuple[int, ...]], ...]
     """Name and columns of each value domain, the largest first; its best column comes first."""

@@ -56,11 +56,11 @@ class Translations:
     """For each way to quote, all names."""
 
     joins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """By the join's number: the dialect in which its statement was run, its shape, and its names.
-    Without a shape, it cannot be translated."""
+    """For each join, by its number: the dialect in which the statement was run, the shape of the
+    statement, and its names. A statement without a shape cannot be translated."""
 
     steps: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """The same for the statements of both steps of joins through a crosswalk."""
+    """For each join through a crosswalk, what `joins` holds, for the statements of both steps."""
 
 
 def translate(

@@ -36,7 +36,7 @@ def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
 def unmet_requirements(
     config: HyperJoinConfig, pipeline_name: str | None, *, has_server: bool
 ) -> Iterator[HyperJoinError]:
-    """Check what `check_requirements` checks, and yield all errors instead of raising the first.
+    """Check the same as `check_requirements`, but yield all errors instead of raising the first.
 
     Args:
         config: The recipe.

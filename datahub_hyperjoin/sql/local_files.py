@@ -41,7 +41,7 @@ class FileReading:
     """The files in a `FROM` clause, as people run it where their folder is."""
 
     source: exp.Table
-    """The same with absolute paths."""
+    """The files in a `FROM` clause with absolute paths."""
 
     is_guess: bool = False
     """Whether DuckDB guesses the types of text, so that it may fail on a later row."""

@@ -37,7 +37,7 @@ class Proposal:
     """Rank of the key among those of its table, from 0."""
 
     declared: str = ""
-    """Name of the foreign key that declares it; empty if none does."""
+    """Name of the foreign key that declares the reference; empty if none does."""
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:

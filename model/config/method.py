@@ -17,10 +17,12 @@ class Edges(str, Enum):
     """The rule that decides which pairs of key columns are edges in the join graph."""
 
     CONTAINMENT = "containment"
-    """One contains enough values of the other, beyond chance; fewer if their names are variants."""
+    """One column contains enough values of the other, beyond chance; fewer suffice if the names are
+    variants of each other."""
 
     VARIANTS = "variants"
-    """Their names are variants and they share a value, as in the paper."""
+    """The names of both columns are variants of each other, and the columns share a value, as in
+    the paper."""
 
 
 class Positions(str, Enum):

@@ -17,7 +17,8 @@ from jaxtyping import Float, Float32, Int
 from scipy.special import erf
 
 _EMPTY = np.float32(-5.0)
-"""Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
+"""Stands for the maximum of a group without pairs. Most numbers of states are greater, because
+states are normalised."""
 _PRIOR = np.float32(0.5)
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
 

@@ -59,7 +59,7 @@ class NameTreeScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by names, correct that with decision trees, and add the catalog evidence."""
+        """Score pairs by names, correct the scores by decision trees, and add catalog evidence."""
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         correction = self._pairs.look_up(self._correction, first, second)
         corrected = expit(log_odds(self._by_names.score(left, right)) + correction)

@@ -105,7 +105,9 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """Select the first `count` columns of other tables, and mark the queries with as many."""
+        """Select the first `count` columns of other tables, and mark the queries with at least
+        `count`.
+        """
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

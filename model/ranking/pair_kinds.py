@@ -17,7 +17,7 @@ _LENGTH = 3.0
 """Distance of features at which the similarity of two pairs has fallen to 0.61, in standard
 deviations."""
 _SAMPLE = 128
-"""Key columns whose candidates measure the standard deviations."""
+"""Number of key columns on whose candidates the standard deviations of features are measured."""
 _FARTHEST = 4.0
 """Standard deviations to which outliers are moved, or a single feature would decide."""
 

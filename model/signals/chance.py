@@ -13,7 +13,7 @@ _PSEUDO_COLUMNS = 10
 """Columns without any overlap that are added to each mean: a few real columns say little about the
 overlap expected by chance."""
 _DRAWN = 256
-"""Columns of the sample."""
+"""Number of columns in the sample."""
 
 
 def expected_containment(

@@ -177,7 +177,7 @@ the left column's values that the right one holds."""
 _Part = tuple[
     Int[np.ndarray, " _"], Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]
 ]
-"""The same of some pairs; the numbers of pairs differ between parts."""
+"""A part of the pairs, as in `_Measured`; parts differ in their numbers of pairs."""
 
 
 def _no_pairs() -> _Measured:

@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.errors import EmptyRelationError
 _MOST_ROWS = 1 << 31
 """The largest limit that every database accepts; above it, no limit is set."""
 _SMALLEST_ROW = 8
-"""Bytes that a row takes on disk at least."""
+"""Minimum number of bytes that a row takes on disk."""
 
 
 def read_relation(

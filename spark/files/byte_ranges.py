@@ -53,7 +53,7 @@ class QuoteScan:
     of quotes. False if the text cannot be divided at all."""
 
     fits_inside: bool = False
-    """The same if the range begins inside quotes."""
+    """Whether every quote fits likewise, if the range begins inside quotes."""
 
 
 class RangeText(io.RawIOBase):

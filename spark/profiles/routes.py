@@ -27,7 +27,7 @@ _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line may end inside a value."""
 
 _MANY_BYTES = 1 << 28
-"""Bytes of tables up to which a whole run takes less time without Spark."""
+"""Total size of the tables up to which a whole run is faster without Spark, in bytes."""
 
 
 class Route(Enum):

@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     """The column."""
 
     kind: str
-    """The kind of pair, such as `code-name`, and how it is connected."""
+    """The kind of the pair, such as `code-name`, and how the two columns are connected."""
 
     is_shown: bool
     """Whether something in the lake shows that it joins."""

@@ -50,13 +50,13 @@ class LakeCost:
     """Join relationships in the file."""
 
     references: int
-    """References that the lake was written with."""
+    """Number of references in the lake."""
 
     found: int
-    """Those of them in the file."""
+    """Number of these references that are in the file."""
 
     false: int
-    """Other references in the file."""
+    """Number of other references in the file."""
 
     seconds: dict[str, float]
     """Processor seconds of each stage, and of all."""

@@ -22,7 +22,7 @@ _Group = Int[np.ndarray, " pair"]
 _NONE = float(log_odds(np.zeros(1))[0])
 """Stands for the log-odds of a pair that is no candidate."""
 _NEAR = 1.0
-"""Log-odds by which a competitor may be worse than a pair."""
+"""Difference of log-odds up to which a competitor counts as hardly worse than a pair."""
 _APART = 100.0
 """Distance between groups in a sorted list; more than any two log-odds differ."""
 _LISTED = 8

@@ -35,7 +35,8 @@ class _Domain:
     database: str
     columns: tuple[ColumnName, ...]
     speaking: frozenset[str]
-    """The values, unless they are running numbers, which coincide without any meaning."""
+    """The values of the key. Empty for running numbers, because equal numbers need not mean the
+    same."""
 
 
 def combine(databases: Sequence[Database], random: Random) -> SchoolLake:

@@ -34,7 +34,7 @@ _SHRINKAGE = 0.4
 """Share of the correction that is exported: a user's lake is less like those of the school than
 they are like each other."""
 _SHRINKAGE_BY_NAMES = 0.5
-"""The same for trees that read no values."""
+"""Share of the correction that is exported for trees that read no values."""
 
 
 def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:

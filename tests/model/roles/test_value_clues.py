@@ -19,7 +19,7 @@ PATIENTS: Tables = {
 
 
 UNMARKED = replace(DEFAULT_WEIGHTS, unmarked=0.0)
-"""Weights for which any column of numbers may be named unlike an identifier."""
+"""Weights with which columns that look like measures may refer to keys."""
 
 
 def test_measures_do_not_refer_to_the_key_of_a_large_table() -> None:
