@@ -17,7 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
 
 _CHUNK_BYTES = 1 << 22
-"""Size of a chunk: the strings of many columns, in little memory."""
+"""Bytes of a chunk, which holds the strings of many columns but needs little memory."""
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:

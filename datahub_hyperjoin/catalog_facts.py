@@ -126,7 +126,7 @@ class CatalogFacts:
     """The tables that the catalog knows, with the declared types of their columns."""
 
     unread: frozenset[TableId] = frozenset()
-    """Those of them that the run does not read, and that get suggestions by names."""
+    """Tables of the catalog that the run does not read, so that they get suggestions by names."""
 
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:

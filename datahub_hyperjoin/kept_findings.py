@@ -104,7 +104,7 @@ class KeptFindings:
 
     store: Store
     key: str
-    """Stands for everything that the findings follow from; empty if something of it is unknown."""
+    """Store key that stands for all inputs of the findings; empty if findings cannot be kept."""
 
     @classmethod
     def of(

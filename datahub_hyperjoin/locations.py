@@ -93,7 +93,7 @@ class ListedFile:
     """Its path relative to the folder."""
 
     size: int
-    """Bytes."""
+    """Size of the file in bytes."""
 
     changed: int
     """Time of the last change, in nanoseconds since 1970."""

@@ -167,7 +167,7 @@ class PublishContext:
     """The other pipelines, whose metadata stays."""
 
     older: Sequence[OtherPipeline] = ()
-    """Those of them that write the joins which they share with this one."""
+    """Other pipelines that write the joins which they share with this pipeline."""
 
     @property
     def hiders(self) -> frozenset[str]:

@@ -29,7 +29,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
 
     datasets_in_catalog: int = 0
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
-    """Of these, the datasets that are no table of the recipe's folder and connections."""
+    """Datasets of the catalog that are no table of the recipe's folder and connections."""
     files_matched: LossyList[str] = field(default_factory=LossyList)
     """Files whose datasets have another name than their path below `catalog.folder`."""
     joins_declared: int = 0
@@ -44,11 +44,11 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     tables_found: int = 0
     tables_profiled: int = 0
     tables_from_profile_store: int = 0
-    """Of these, the tables that were not read again because `profile.store` had their profiles."""
+    """Profiled tables that were not read again because `profile.store` had their profiles."""
     tables_skipped: int = 0
     columns_profiled: int = 0
     personal_columns: int = 0
-    """Of these, the columns whose values are personal, so that their samples are hashes."""
+    """Profiled columns whose values are personal, so that their samples are hashes."""
     columns_called_row_name: int = 0
     """First columns that got this name because their file gives them none, as R and pandas do."""
     key_columns: int = 0
@@ -90,7 +90,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins_with_sql: int = 0
     """Joins whose SQL was run, and returned the rows that the evidence promises."""
     joins_with_normalised_sql: int = 0
-    """Of these, the joins whose SQL compares values in a form of their own, such as lower case."""
+    """Joins with SQL that compares values not as written but in another form, such as lower case.
+    """
     joins_without_sql: LossyList[str] = field(default_factory=LossyList)
     """Joins that have no SQL, with the reasons."""
     sql_from_profile_store: int = 0

@@ -60,7 +60,7 @@ class LakeComparison:
     ranked: tuple[Suggestion, ...]
     """The suggestions of the ranking, before verification."""
     measured: Mapping[Pair, Evidence]
-    """The evidence of all verified pairs, whatever it says."""
+    """The evidence of all pairs that were compared on the data, whether or not they join."""
 
 
 def _report_names(naming: Naming, progress: Progress) -> None:

@@ -134,7 +134,7 @@ class Table:
     """A value that differs whenever the rows may have changed; empty if unknown."""
 
     chosen_by: str = "catalog.tables"
-    """The recipe key that selects it, and can exclude it; empty without a recipe."""
+    """The recipe key that selects the table and can exclude it; empty without a recipe."""
 
     personal: frozenset[str] = frozenset()
     """Paths of the columns that the catalog marks as personal."""

@@ -71,7 +71,7 @@ class Removal:
     """URNs of the columns whose suggestions the person removed."""
 
     definition: str
-    """URN of the structured property from which the person removed them."""
+    """URN of the structured property from which the person removed the suggestions."""
 
     stamp: AuditStampClass
     """The person, and the time."""

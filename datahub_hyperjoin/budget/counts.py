@@ -20,10 +20,10 @@ class LakeCounts:
     """Counts and sizes of a lake, from which the memory and the time of a run are estimated."""
 
     columns: int
-    """Columns with values that can be compared."""
+    """Number of columns with values that can be compared."""
 
     keys: int
-    """Of these, the key columns."""
+    """Number of key columns."""
 
     hashes: int = 0
     """Hashes in the sketches of all columns."""
@@ -32,7 +32,7 @@ class LakeCounts:
     """Expected pairs of columns that share a value, in both orders."""
 
     kept: int = 0
-    """Of these, the pairs that are kept."""
+    """Expected number of the compared pairs that are kept."""
 
     mebibytes: float = 0.0
     """Size of the tables as stored, as far as it is known."""

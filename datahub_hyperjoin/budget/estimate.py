@@ -25,15 +25,15 @@ _OF_COLUMN_IN_NETWORK = 80_000
 _SECONDS_OF_COMPARISON = 1.2e-6
 """Processor seconds to compare the values of a pair of columns that share any."""
 _SECONDS_OF_PAIR = 1.5e-6
-"""Those to rank a pair that is kept and to decide which column refers to the other."""
+"""Processor seconds to rank a pair that is kept, and to decide which column refers to the other."""
 _SECONDS_OF_KEY = 2.5e-3
-"""Those to rank the candidates of a key column."""
+"""Processor seconds to rank the candidates of a key column."""
 _SECONDS_OF_SEARCH = 1e-7
-"""Those to compare the name and the cells of a key column with those of one column."""
+"""Processor seconds to compare the name and the cells of a key column with those of one column."""
 _SECONDS_OF_COLUMN = 4.5e-4
-"""Those to verify the pairs of a column."""
+"""Processor seconds to verify the pairs of a column."""
 _SECONDS_OF_MEBIBYTE = 0.036
-"""Those to read a mebibyte again, for verification."""
+"""Processor seconds to read a mebibyte again, for verification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class EstimatedCosts:
     """Bytes of memory in this process, beyond those in use after profiling."""
 
     seconds: float
-    """Processor seconds of all processes, without a network, SQL and the writing of joins."""
+    """Processor seconds of all processes, not counting the network's training, SQL and the writing
+    of joins."""
 
 
 def estimate_costs(counts: LakeCounts) -> EstimatedCosts:

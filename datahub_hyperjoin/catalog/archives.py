@@ -15,7 +15,8 @@ _ARCHIVES = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar"}
 _MOST = 9
 _NAMED = 3
 _END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
-"""How the last record of a ZIP archive begins, its size, and that of the comment behind it."""
+"""First bytes and size of the last record of a ZIP archive, and maximum size of the comment after
+it."""
 _DIRECTORY_SIZE = 12
 """Where this record has the size of the list of files."""
 _MOST_BYTES = 8 << 20

@@ -32,7 +32,7 @@ class FilePath:
     """Number of these names that are below the recipe's folder."""
 
     columns: Callable[[], frozenset[str]]
-    """Reads the names of its columns; empty if they cannot be read."""
+    """A function that reads the names of the table's columns, or returns none if that fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

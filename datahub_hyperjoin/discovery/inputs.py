@@ -33,7 +33,8 @@ _DRIVERS = {
     "mysql": "mysql+pymysql",
     "mariadb": "mariadb+pymysql",
 }
-"""What SQLAlchemy calls the drivers of the package's extras, where a URL names none."""
+"""For URLs that name no driver, SQLAlchemy's name of the driver that an extra of the package
+installs."""
 _SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
 
 

@@ -59,7 +59,7 @@ class Publication:
     """The rank of each suggested partner of a column."""
 
     titles: Mapping[TableId, str]
-    """Name of each table that users know."""
+    """For each table, the name that users know."""
 
     model_version: str
     """The model that suggested the joins."""
@@ -77,7 +77,7 @@ class Publication:
     """Tables that this run did not read, so that nothing is withdrawn from them."""
 
     described: frozenset[TableId] = frozenset()
-    """Of these, the tables whose joins were judged by names."""
+    """Tables that this run did not read, but whose joins it judged by names."""
 
     shared: Sequence[Join] = ()
     """Joins that only other pipelines publish, but which the columns and datasets of this run list,

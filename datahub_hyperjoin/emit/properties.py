@@ -45,7 +45,8 @@ _SENTENCES = {
 """Verbs between a column and its partner, in the same two cases."""
 
 _MAX_JOINS = 10
-"""Joins listed for a dataset; its columns list all of theirs."""
+"""Maximum number of joins that the property of a dataset lists; the properties of columns list all.
+"""
 
 _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
 _NOTES = re.compile(rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of values), )?((?:{_KINDS}|through ).*)?\)$")

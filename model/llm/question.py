@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datahub_hyperjoin.model.lake import Lake
 
 _VERSION = 1
-"""Increase it when questions change, so that cached answers to older questions are not used."""
+"""Version of the questions. Increase it when they change, so that no older cached answer is used.
+"""
 _SIBLINGS = 40
 """Maximum number of column names of the table; a table may have thousands."""
 _CELLS = 5

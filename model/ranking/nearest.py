@@ -67,7 +67,7 @@ class ColumnIndex:
         return self._search(lambda some: queries[some], tables, count)
 
     def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
-        """For each of some columns of the index, return the nearest columns of other tables.
+        """For each given column of the index, return the nearest columns of other tables.
 
         It reads the vectors of a few thousand columns at a time, where `search` needs all of them.
 
@@ -105,9 +105,7 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """Select the first `count` columns of other tables, and mark the queries with at least
-        `count`.
-        """
+        """Select the first `count` columns of other tables; mark queries with at least `count`."""
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

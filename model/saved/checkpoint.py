@@ -50,7 +50,7 @@ class Model:
     """The table of each row of `network.table_position`, from row 1."""
 
     fingerprint: str
-    """The fingerprint of the data and settings that it was trained with."""
+    """The fingerprint of the data and settings with which the model was trained."""
 
     start: str = ""
     """The fingerprint of the model that its training started from, if any."""

@@ -35,7 +35,7 @@ class ExpectedPairs:
     """Pairs that share a value."""
 
     kept: int
-    """Of these, the pairs that remain if each column keeps only its best partners."""
+    """Expected number of compared pairs that remain if each column keeps only its best partners."""
 
 
 def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:

@@ -14,8 +14,8 @@ from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _ACCEPTED = 0.5
-"""Share of steps in which an accepted partner is the positive. In all others it is the column
-itself, so that names and values still count."""
+"""Share of training steps in which the positive of a key column is a partner that people accepted.
+In all other steps, the positive is the column itself, so that names and values still count."""
 _SIMILAR = 0.3
 """Containment above which two columns may be joinable, and so are no negatives of each other."""
 

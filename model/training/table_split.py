@@ -8,9 +8,11 @@ from jaxtyping import Bool, Int
 from datahub_hyperjoin.model.lake import Lake
 
 _COMPANIONS = 16
-"""Maximum number of columns that both halves of a table hold together, beside its keys."""
+"""Maximum number of columns of a table, besides those needed, that are divided between both halves.
+"""
 _ALONE = 0.4
-"""Share of these columns that only the left half has, and share that only the right half has."""
+"""Share of the divided columns that only the left half has, and share that only the right half has.
+"""
 
 
 def split_columns(

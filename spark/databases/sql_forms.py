@@ -127,7 +127,8 @@ def _rewrite(folded: str) -> str:
 
 
 _C = '({}) COLLATE "C"'
-"""Compares bytes, and folds the case of ASCII letters only, whatever the language."""
+"""Template that gives a text the collation in which bytes are compared and only ASCII letters have
+a case, whatever the language."""
 _DAY = "to_char(v, 'YYYY-MM-DD')"
 _MOMENT = (
     "CASE WHEN {0} = date_trunc('day', {0}) THEN to_char({0}, 'YYYY-MM-DD') "

@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import local_path
 
 _CATALOG = "spark_catalog"
-"""The only catalog whose tables are known to be their files."""
+"""The only catalog in which the files below a table's folder are known to be exactly its rows."""
 _SETTINGS = ("spark.sql.extensions", f"spark.sql.catalog.{_CATALOG}")
 """Settings with which another system may filter rows, or hide columns, as it reads a table."""
 _BUILTIN = "builtin"

@@ -40,7 +40,7 @@ class MatchCounts:
     """Greatest number of rows of the other end that one row joins."""
 
     rows: int = 0
-    """Rows of the join."""
+    """Number of rows that the join returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,10 +22,10 @@ class PairCounts:
     """Distinct values on both sides."""
 
     rows: int
-    """Rows of the left side whose value the right side has."""
+    """Number of rows of the left side whose value the right side has."""
 
     joined: int
-    """Rows of the join."""
+    """Number of rows that the join returns."""
 
 
 def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> PairCounts:

@@ -67,13 +67,13 @@ class Cost:
     """The run's own estimate of its memory in MiB, and of the seconds of the later stages."""
 
     total: float
-    """Those of the whole run, with imports and without writing the lake."""
+    """Processor seconds of the whole run, with imports and without writing the lake."""
 
     memory: float
     """Peak memory of this process in MiB."""
 
     java: float
-    """That of Java, if the run was large enough for Spark."""
+    """Peak memory of Java in MiB; 0 if the run was too small for Spark."""
 
     @property
     def estimated_part(self) -> float:

@@ -38,7 +38,7 @@ from datahub_hyperjoin.model.training.losses import measure_loss
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
 """Sizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
 QUERIES = 1024
-"""Key columns in the loss of a step over the full hypergraph."""
+"""Number of key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)
 """Operations of a pass: per weight and row, and per pair of hyperedges and channel of attention.
 The backward pass of attention computes its scores again (Dao et al., 2022)."""
@@ -83,7 +83,7 @@ class Timing:
 
     @property
     def share(self) -> float:
-        """Speed of the action, as a share of that of one large matrix product."""
+        """Speed of the action as a share of the speed of one large matrix product."""
         return self.work / self.seconds / self.gemm
 
 

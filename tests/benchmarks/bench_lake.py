@@ -47,7 +47,7 @@ class LakeCost:
     columns: int
     mebibytes: float
     relationships: int
-    """Join relationships in the file."""
+    """Number of join relationships in the file."""
 
     references: int
     """Number of references in the lake."""

@@ -83,7 +83,7 @@ class NoPairsError(ModelError, ValueError):
 
     @classmethod
     def sharing_less_than(cls, containment: float, values: int) -> Self:
-        """No column contains enough values of a column in another table."""
+        """Report that no column contains enough values of a column in another table."""
         return cls(
             f"no column contains {containment:.0%} of another table's column of at least {values} "
             "values, so there is no pair to learn from. Use tables that share more values"

@@ -256,4 +256,4 @@ MUTATIONS: dict[str, Resolver] = {
     "deleteQuery": _delete_query,
     "patchEntity": _patch,
 }
-"""Those of the schema that do something."""
+"""The mutations that have an effect, by their names in the schema."""

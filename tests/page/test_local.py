@@ -46,7 +46,7 @@ def written(
 
 
 SHORT = written("flights.csv", "planes.csv", by="Ann")
-"""A decision by names that only the run could resolve."""
+"""A decision with short names of tables, which only the run could resolve."""
 GONE = written("gone.csv", "</script>.csv", Verdict.REJECTED, "Bo")
 
 

@@ -29,7 +29,7 @@ from datahub_hyperjoin.tables import DataType
 logger = logging.getLogger(__name__)
 
 SHARES = (0.25, 0.35, 0.5, 0.7, 1.0)
-"""Shares of a correction, of which the best one on the validation lakes is added."""
+"""Shares of a correction to try; the validation lakes decide which share is added."""
 
 Correct = Callable[[LabelledPairs], Float[np.ndarray, " pair"]]
 """Returns what a model adds to the log-odds of each pair of a query column."""

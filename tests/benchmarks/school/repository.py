@@ -9,7 +9,8 @@ from pathlib import Path
 from benchmarks.school.errors import SourceError, UnreadableSourceError
 
 LARGEST = 4 * 2**20
-"""Bytes of the largest file that is read: a table of more rows is mostly cut away anyway."""
+"""Maximum size of a file that is read, in bytes; most rows of a larger table would be dropped
+anyway."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Repository:
     """A local copy of a repository, read at one commit."""
 
     source: str
-    """Owner and name."""
+    """Owner and name of the repository."""
 
     folder: Path
     """A git directory, or a folder with a `.git` in it."""
