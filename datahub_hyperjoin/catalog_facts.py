@@ -29,7 +29,7 @@ class ForeignKey:
     """A foreign key that the catalog or a database declares."""
 
     name: str
-    """Its name; empty if it has none."""
+    """Name of the foreign key; empty if it has none."""
 
     pairs: tuple[tuple[ColumnId, ColumnId], ...]
     """The referring and the referenced column; several pairs for a composite key."""

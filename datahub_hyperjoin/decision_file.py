@@ -35,16 +35,16 @@ class WrittenDecision:
     """A person's decision about a join, as written in the file of decisions."""
 
     left_table: str
-    """Name of a table as the page shows it, or the URN of its dataset."""
+    """The left table: its name as the page shows it, or the URN of its dataset."""
 
     left_columns: tuple[str, ...]
-    """The column of this table; several for a composite key."""
+    """The column of the left table; several for a composite key."""
 
     right_table: str
-    """The other table."""
+    """The right table, in the same form as the left one."""
 
     right_columns: tuple[str, ...]
-    """Its columns, as many."""
+    """The columns of the right table, as many as of the left one."""
 
     verdict: Verdict
     """Accepted or rejected."""

@@ -19,7 +19,7 @@ class DescribedTable:
     """A short name for people."""
 
     columns: tuple[ColumnProfile, ...]
-    """Its columns, as profiles without rows."""
+    """The table's columns, as profiles without rows."""
 
 
 def describe_columns(

@@ -69,8 +69,7 @@ class Evidence:
     """Number of rows of the join; 0 also where an earlier version did not write it down."""
 
     compared_as: str = ""
-    """The entity kind as which values were compared, as in `countries`; empty for values as
-    written."""
+    """The form in which values were compared, as in `countries`; empty for values as written."""
 
     @property
     def containment(self) -> float:

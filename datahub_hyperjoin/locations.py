@@ -87,10 +87,10 @@ class ListedFile:
     """A file found by listing a folder."""
 
     uri: str
-    """Its path or URI, not percent-encoded, as Spark writes it."""
+    """Path or URI of the file, not percent-encoded, as Spark writes it."""
 
     path: str
-    """Its path relative to the folder."""
+    """Path of the file relative to the folder."""
 
     size: int
     """Size of the file in bytes."""
@@ -293,7 +293,7 @@ class SparkCatalog:
     """A Spark catalog, configured in the Spark session."""
 
     name: str
-    """Its name, as in `spark_catalog`."""
+    """Name of the catalog, as in `spark_catalog`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,10 +43,10 @@ class OtherPipeline:
     """Another HyperJoin pipeline that writes to the same catalog."""
 
     name: str
-    """Its `pipeline_name`."""
+    """The `pipeline_name` in the recipe of the pipeline."""
 
     state: WrittenState
-    """What its last run wrote."""
+    """What the last run of the pipeline wrote."""
 
     active: bool
     """Whether it has run in the last 45 days. What an inactive one wrote is not kept for it."""

@@ -39,7 +39,8 @@ _MAX_MATCHED_FAN_OUT = 1.1
 """Maximum rows of a key for each row that refers to it and matches. It tolerates that rare values
 match less often than frequent ones, so that more rows match than values."""
 _MAX_DENSITY = 0.5
-"""Share of its range above which a column of numbers only counts: every counter holds 1 to 10."""
+"""Density above which a column of numbers is taken for a counter. Counters share no domain, because
+every counter holds 1 to 10."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 """What evidence is compared as if equal values are compared, rather than codes with names."""
 

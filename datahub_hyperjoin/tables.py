@@ -122,13 +122,14 @@ class Table:
     """A short name for people, for example `flights` for `nycflights13/flights.csv`."""
 
     location: TableLocation
-    """The location from which its rows are read."""
+    """The location from which the table's rows are read."""
 
     size: int
     """Bytes on disk; 0 if unknown."""
 
     instance: str = ""
-    """DataHub's platform instance, which is the prefix of its full name; empty if it has none."""
+    """DataHub's platform instance, which is a prefix of the table's full name; empty if there is
+    none."""
 
     state: str = ""
     """A value that differs whenever the rows may have changed; empty if unknown."""
@@ -176,7 +177,7 @@ class ColumnProfile:
     """The column's identifier."""
 
     position: int
-    """Its position in the table, from 0."""
+    """Position of the column in the table, from 0."""
 
     type: DataType
     """The type of its values."""

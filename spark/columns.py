@@ -15,10 +15,10 @@ class Column:
     """A column in the schema of a file or of a database table."""
 
     path: str
-    """Its name. Members of a struct are joined by dots."""
+    """Name of the column; for a member of a struct, the names that lead to it, joined by dots."""
 
     position: int
-    """Its position in the table, from 0."""
+    """Position of the column in the table, from 0."""
 
     opaque: DataType | None = None
     """`NESTED` or `BINARY` if its values cannot be compared and are not read; None otherwise."""
@@ -29,7 +29,8 @@ class RowEstimate:
     """The exact or estimated number of rows in a table."""
 
     rows: float = 0
-    """Number of rows; 0 if unknown. A reader that estimates it corrects it while it reads."""
+    """Number of rows; 0 if unknown. A reader that can only estimate the number corrects it while it
+    reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,10 @@ class SqlQuery:
     """URN of the query."""
 
     statement: str
-    """Its SQL."""
+    """The SQL of the query."""
 
     platform: str
-    """The platform on which it ran."""
+    """The platform on which the query ran."""
 
     subjects: frozenset[TableId]
     """The tables that the query reads, as far as the run knows them."""

@@ -23,7 +23,7 @@ _RETRIES = 2
 """A few seconds, since a user waits; DataHub's own default takes half a minute."""
 
 _NOBODY = "nobody"
-"""The token of a person without one. A server that checks tokens refuses it."""
+"""Sent as the token of a person who has none. A server that checks tokens refuses it."""
 
 
 _TIMEOUT = 10

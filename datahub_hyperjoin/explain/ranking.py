@@ -33,7 +33,7 @@ class SignalExplanation:
     """A signal of a pair, with its value and its source."""
 
     name: str
-    """Its name in the noisy-or model."""
+    """Name of the signal in the noisy-or model."""
 
     measured: float
     """The signal, in [0, 1]."""
@@ -42,7 +42,7 @@ class SignalExplanation:
     """Probability of a join by this signal alone, in [0, 1]."""
 
     source: str
-    """Where it comes from."""
+    """Where the signal comes from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

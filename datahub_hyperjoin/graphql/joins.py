@@ -32,7 +32,7 @@ class CatalogJoin:
     """URN of the relationship."""
 
     name: str
-    """Its name, which is unique among the suggestions of this package."""
+    """Name of the join, which is unique among the suggestions of this package."""
 
     pairs: tuple[tuple[ColumnId, ColumnId], ...]
     """The columns that must be equal, those of one table on the left; several for a composite

@@ -177,7 +177,8 @@ class ModelConfig:
     """Seed of all randomness."""
 
     path: Path | None = None
-    """Folder of the saved model; a dry run writes it too. Without it the model is not saved."""
+    """Folder of the saved model, which a dry run writes, too. Without a folder, the model is not
+    saved."""
 
     reuse: Reuse = Reuse.EXACT
     """When the saved model is used instead of training: `exact`, `always` or `never`."""

@@ -46,7 +46,8 @@ class EntityOverlap:
     table_of: Int[np.ndarray, " column"]
 
     held: UInt8[np.ndarray, "recognised byte"]
-    """One bit for each recognised column and each entity of the lake: 1 if it holds the entity."""
+    """One bit for each recognised column and each entity of the lake: 1 if the column holds the
+    entity."""
 
     @classmethod
     def empty(cls, columns: int) -> "EntityOverlap":

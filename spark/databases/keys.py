@@ -20,7 +20,7 @@ class ForeignKeyConstraint:
     """A foreign key of a database table."""
 
     name: str
-    """Its name; empty if it has none."""
+    """Name of the foreign key; empty if it has none."""
 
     columns: tuple[str, ...]
     """The referring columns."""

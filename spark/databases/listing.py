@@ -24,10 +24,10 @@ class ListedRelation:
     """A table or view that a database or Spark catalog lists."""
 
     schema: str
-    """Name of its schema."""
+    """Schema that contains the table or view."""
 
     name: str
-    """Its name in the schema."""
+    """Name of the table or view, without the schema."""
 
     size: int
     """Bytes on disk; 0 if the database does not report it."""

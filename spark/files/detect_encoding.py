@@ -25,7 +25,8 @@ preferred. Names in Spanish and Polish, for example, have many bytes in common."
 _VALID_FOR_INVALID = 4
 """Fewest characters of UTF-8 for each invalid byte in a text that is UTF-8."""
 _LONE_ACCENTS = re.compile("[\u02c0-\u02c5\u02c7-\u02db\u02dd-\u02df]")
-"""Accents without a letter, as which other encodings show symbols of Windows-1252."""
+"""Accents without a letter. Symbols of Windows-1252 become such accents if they are read in another
+encoding."""
 
 
 def detect_encoding(block: bytes) -> str:

@@ -43,7 +43,7 @@ _CUT = 10
 _OPEN_STRING = "Unterminated string"
 """Start of the parser's message about a string that does not end."""
 _METADATA = {"entityType", "changeType", "aspectName"}
-"""Members of everything that DataHub's `file` sink writes."""
+"""Keys of every object that DataHub's `file` sink writes."""
 _BETWEEN = re.compile(r"[\s,]*")
 
 

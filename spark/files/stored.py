@@ -26,7 +26,7 @@ class StoredFile:
     """A file of an object store, with those parts of the interface of `Path` that readers use."""
 
     uri: str
-    """Its URI, not percent-encoded."""
+    """URI of the file, not percent-encoded."""
 
     store: ObjectStore
     """The store."""

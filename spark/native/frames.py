@@ -62,11 +62,11 @@ class TableFrame:
     """A table to profile, as a Spark data frame."""
 
     frame: DataFrame | None
-    """Its rows or a sample of them, with the columns whose values are read. None if no column's
-    values are."""
+    """Rows of the table or a sample of them, with the columns whose values are read; None if no
+    values are read."""
 
     columns: tuple[Column, ...]
-    """All its addressable columns."""
+    """All addressable columns of the table."""
 
     notes: list[str]
     """Notes for users."""

@@ -58,7 +58,7 @@ class ShippedFile:
     """Number of files that the table has."""
 
     path: str
-    """Its path relative to the table's folder, or its name."""
+    """Path of the file relative to the table's folder, or the name of the table's only file."""
 
     location: CopyLocation
     """The location that reads the copy, apart from the copy's own path, which the worker sets."""

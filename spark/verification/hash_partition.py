@@ -47,8 +47,9 @@ class RequestedColumns:
     """The table."""
 
     columns: Mapping[str, Mapping[str, int]]
-    """For each column's path, the number under which its values are counted, by the entity kind or
-    the notation as which they are read; empty for values as written."""
+    """For the path of each column, the ways to read its values, each with the number under which
+    the values are counted. A way is the name of an entity kind or notation, or empty for values as
+    written."""
 
     texts: Collection[str] = ()
     """The columns of text among these, which one part of a table cannot determine."""

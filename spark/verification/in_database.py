@@ -50,9 +50,9 @@ class _SqlColumn:
 
     id: ColumnId
     source: str
-    """The quoted name of its table."""
+    """The quoted name of the column's table."""
     name: str
-    """Its quoted name."""
+    """The quoted name of the column."""
     form: SqlForm
 
 

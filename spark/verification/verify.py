@@ -44,8 +44,8 @@ from datahub_hyperjoin.value_forms import Notation, common_form
 logger = logging.getLogger(__name__)
 
 CountedValues = tuple[ColumnId, str]
-"""A column, and the entity kind or notation as which its values are read; empty for values as
-written."""
+"""A column, and how its values are read: the name of an entity kind or notation, or an empty text
+for values as written."""
 
 NoteUnread = Callable[[TableId], None]
 """Receives each table that can no longer be read, although its profile was."""
@@ -83,7 +83,7 @@ class _Comparison:
     """How the values are compared, in the words of the evidence; empty for values as written."""
 
     kinds: tuple[str, str]
-    """The entity kind or notation as which each column's values are read."""
+    """For each column, the entity kind or notation by which its values are read."""
 
     @property
     def sides(self) -> tuple[CountedValues, CountedValues]:

@@ -91,7 +91,7 @@ class NoPairsError(ModelError, ValueError):
 
     @classmethod
     def of_short_columns(cls, values: int) -> Self:
-        """No column has enough values to be split."""
+        """Report that no column has enough values to be split."""
         return cls(
             f"no column has {values} distinct values to split, so there is no pair to learn from. "
             "Use longer tables"
@@ -99,5 +99,5 @@ class NoPairsError(ModelError, ValueError):
 
     @classmethod
     def of_narrow_tables(cls) -> Self:
-        """No table has enough columns to be split."""
+        """Report that no table has enough columns to be split."""
         return cls("no table has two columns, so there is no pair to learn from. Use wider tables")

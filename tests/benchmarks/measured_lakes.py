@@ -23,13 +23,13 @@ class Guise(Enum):
     """Names and values."""
 
     NAMELESS = "nameless"
-    """Values only."""
+    """Values but no names."""
 
     VALUELESS = "valueless"
-    """Names only."""
+    """Names but no values."""
 
     BARE = "bare"
-    """Neither."""
+    """Neither names nor values."""
 
     @property
     def names(self) -> bool:

@@ -1,4 +1,4 @@
-"""Test that text files with rows are listed as tables, and others are told."""
+"""Test that text files with rows are listed as tables, and that other text files are reported."""
 
 import gzip
 from pathlib import Path

@@ -44,7 +44,7 @@ class RandomisedRival:
     """The name shown in reports."""
 
     scoring: RandomisedScoring
-    """The measure that it ranks by."""
+    """The measure by which the rival ranks candidates."""
 
     libraries: tuple[str, ...] = ()
     """Import names of the libraries that it needs."""

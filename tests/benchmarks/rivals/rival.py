@@ -50,7 +50,7 @@ class Rival:
     """The name shown in reports."""
 
     scoring: ColumnScoring
-    """The measure that it ranks by."""
+    """The measure by which the rival ranks candidates."""
 
     above: float = -np.inf
     """Columns with this score or less are not ranked."""

@@ -11,7 +11,7 @@ _SPARE = 1.6
 """Rows of a table, per row drawn, that rows of other tables may add."""
 
 _STEPS = 3
-"""Steps along references in which rows are added."""
+"""Number of steps along references that add rows to the sample."""
 
 _FEWEST = 4
 """Rows of the smallest table that is kept."""

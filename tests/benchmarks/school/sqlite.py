@@ -13,7 +13,7 @@ from benchmarks.school.database import Database, Reference
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _ROWS = 20_000
-"""Most rows that are read of a table."""
+"""Maximum number of rows that are read from a table."""
 
 
 def read_sqlite(name: str, content: bytes) -> Database:

@@ -18,7 +18,7 @@ DEPTH = 6
 """Depth of the trees, which limits how many features can interact."""
 
 _KEPT = 0.25
-"""Share of the pairs that do not join which are drawn; they are weighted to make up for it."""
+"""Share of the non-joining pairs that training draws; their weights make up for those left out."""
 
 
 def _train(lakes: Lakes, rising: int, trees: int, seed: int) -> lightgbm.Booster:

@@ -202,7 +202,7 @@ def test_the_keys_of_a_column_compete(data: st.DataObject) -> None:
 
 
 ALONE = replace(DEFAULT_WEIGHTS, other_group=0.0)
-"""Without groups of tables, which a single reference may change as a whole."""
+"""Weights that ignore groups of tables, because a single reference may change whole groups."""
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([1.0, 0.95, 0.4, 0.0]))

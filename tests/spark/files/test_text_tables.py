@@ -1,4 +1,4 @@
-"""Test that delimited text is told from prose."""
+"""Test that delimited text is distinguished from prose."""
 
 import pytest
 
