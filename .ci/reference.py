@@ -48,7 +48,8 @@ LIMITS = {
     "multipleOf": "in steps of",
 }
 OF_DATAHUB = ("AllowDenyPattern", "StatefulStaleMetadataRemovalConfig")
-"""Definitions whose texts DataHub wrote for its programmers; the keys of these types say enough."""
+"""Definitions whose own descriptions are omitted, because DataHub wrote them for its programmers.
+"""
 VARIABLE = {
     "description": "A variable of the environment",
     "pattern": r"\$\{",

@@ -46,7 +46,7 @@ Amount = Annotated[int, Interval(ge=1, le=1_000_000_000), _NUMBER]
 """Number of things in a run or a table, except rows and bytes."""
 
 AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000), _NUMBER]
-"""Number of things in a run or a table, except rows and bytes, of which there may be none."""
+"""Number of things in a run or a table, except rows and bytes; zero is allowed."""
 
 Mebibytes = Annotated[int, Interval(ge=1, le=1 << 30), _NUMBER]
 """An amount of memory in MiB."""

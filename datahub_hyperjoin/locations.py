@@ -224,8 +224,8 @@ class Database:
 
     compute: Compute = Compute.DATABASE
     """Where columns of this database are compared with each other: in the `database`, as far as its
-    SQL can compare them (PostgreSQL's can from version 13 on), or in `spark`, which reads the rows.
-    """
+    SQL can compare them, or in `spark`, which reads the rows. PostgreSQL can compare them from
+    version 13 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Suggestions of the last run that people deleted. They count as rejected from now on, unless
     one of the columns lists the other among its confirmed joins."""
     files_not_read: int = 0
-    """Number of files below the recipe's folders that are no tables, not counting descriptions and
+    """Number of files below the recipe's folders that are not tables, except descriptions and
     checksums."""
     tables_found: int = 0
     tables_profiled: int = 0

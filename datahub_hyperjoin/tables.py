@@ -215,8 +215,8 @@ class ColumnProfile:
     other notations, as in `000123` or `31.01.2024`."""
 
     form_sketch: bytes = b""
-    """A sketch of the values in the form that `notation` yields; empty if the column has no
-    notation, or if nearly all of its normal forms are already in that form."""
+    """A sketch of the values after conversion from their notation; empty if the column has no
+    notation, or if conversion would change hardly any value."""
 
     @property
     def completeness(self) -> float:

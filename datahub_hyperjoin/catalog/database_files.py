@@ -23,7 +23,7 @@ _MAGIC_BYTES = 16
 _SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
 _DUCKDB_MAGIC_AT = 8
 _MAIN = "main"
-"""The schema that the name of a table leaves out."""
+"""The schema whose name is omitted from the names of its tables."""
 
 _Listed = tuple[str, Relation | File, str]
 """Name, location and state of a table."""

@@ -60,7 +60,7 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Strip prefixes that all names in the file share; map each name to the tables so named.
+    """Strip prefixes that all names in the file share, and find tables by the shorter names.
 
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """

@@ -103,7 +103,7 @@ class _Pair:
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
-        """A sort key that puts the joins first in which one column refers to the other.
+        """A sort key that puts joins first if one column refers to the other.
 
         The best join of each key column comes before all second-best joins.
         """

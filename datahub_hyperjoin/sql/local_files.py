@@ -22,7 +22,7 @@ _FUNCTIONS = {
     FileFormat.JSON: "read_json",
     FileFormat.PARQUET: "read_parquet",
 }
-"""DuckDB's function for each format that DuckDB reads; ORC and Avro are not among them."""
+"""The DuckDB function that reads each file format; there is none for ORC and Avro."""
 
 _NAMED = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")

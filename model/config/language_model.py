@@ -38,8 +38,8 @@ class LanguageModelConfig:
     reason."""
 
     max_tokens: Large = 2_000_000
-    """Maximum number of tokens in all requests and answers of a run. Names that are then left get
-    their variants from the built-in rules."""
+    """Maximum number of tokens in all requests and answers of a run. Once it is reached, built-in
+    rules provide the remaining name variants."""
 
     max_cost: MaxCost | None = None
     """Maximum cost of a run, in the currency of the prices. Needs both prices."""

@@ -48,8 +48,8 @@ class NamedCandidates:
     table."""
 
     parent: Float[np.ndarray, " pair"]
-    """1 if the column's name denotes a parent row, as `manager_id` does, and the key may be that
-    row's."""
+    """1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
+    it."""
 
     length_chance: Float[np.ndarray, " pair"]
     """Share of the keys whose lengths are at least as close to those of the column."""

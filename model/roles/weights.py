@@ -11,10 +11,10 @@ class ReferenceWeights:
     """Log-odds that a column refers to a given key, before any clue is known."""
 
     containment: float = 0.8
-    """Weight of each division by e of the share of values that the key lacks."""
+    """Added each time the share of the column's values that the key lacks falls by the factor e."""
 
     rarity: float = 1.0
-    """Weight of each division by e of the number of keys that hold the column's values."""
+    """Added each time the number of keys that hold the column's values falls by the factor e."""
 
     words: float = 2.0
     """Weight if the key holds many values of a text column; words hardly ever match by chance."""
@@ -36,7 +36,8 @@ class ReferenceWeights:
     key of the same name, as in a table that extends another one."""
 
     own_key: float = -2.0
-    """Additional weight if this column is also called `id` or named after its own table."""
+    """Weight, added to `leading_column`, if the referring column is called `id` or named after its
+    own table."""
 
     uniqueness: float = -2.0
     """Weight if the referring column repeats no value."""

@@ -20,7 +20,7 @@ from datahub_hyperjoin.tables import ColumnProfile, DataType
 _MIN_UNIQUENESS = 0.9
 """Uniqueness of both columns of a crosswalk: two unique columns determine each other."""
 _MIN_DISTINCT = 10
-"""Minimum number of distinct values in each column of a crosswalk; fewer match by chance."""
+"""Minimum number of distinct values in each column of a crosswalk; a few codes match by chance."""
 _MAX_LENGTH = 200.0
 """Maximum mean length of their values, in characters. Names may be longer than keys, but prose
 names nothing."""

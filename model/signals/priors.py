@@ -22,7 +22,8 @@ _QUERIED = 0.8
 """Probability of a join that many SQL queries make: its rows met, but perhaps by a detour or in an
 experiment."""
 _QUERY_SCALE = 3.0
-"""Number of SQL queries that reach about two thirds of `_QUERIED`; each further query adds less."""
+"""Number of SQL queries at which the probability reaches about two thirds of `_QUERIED`; each
+further query adds less."""
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ class QuoteScan:
     of quotes. False if the text cannot be divided at all."""
 
     fits_inside: bool = False
-    """Whether every quote fits likewise, if the range begins inside quotes."""
+    """Whether every quote begins, ends or is doubled in a quoted field, if the range begins inside
+    quotes."""
 
 
 class RangeText(io.RawIOBase):

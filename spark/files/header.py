@@ -33,7 +33,7 @@ _MOST_OF_NAMES = 0.8
 _FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
 """Least columns of a table below title lines, in sheets and in text."""
 _FEWEST_ROWS = 2
-"""Minimum number of rows below a line that show that the line is a header."""
+"""Minimum number of rows that must follow a line for the line to count as the header."""
 _TITLE_SHARE = 3
 """A line that fills at most a third of the columns is no row of the table."""
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")

@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import local_path
 
 _CATALOG = "spark_catalog"
-"""The only catalog in which the files below a table's folder are known to be exactly its rows."""
+"""The only catalog in which the files of a table are known to contain exactly its rows."""
 _SETTINGS = ("spark.sql.extensions", f"spark.sql.catalog.{_CATALOG}")
 """Settings with which another system may filter rows, or hide columns, as it reads a table."""
 _BUILTIN = "builtin"
@@ -37,8 +37,7 @@ _FORMATS = {
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": FileFormat.PARQUET,
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde": FileFormat.ORC,
 }
-"""Maps the provider of a table to its file format; for a Hive table, maps the class that reads it.
-"""
+"""The file format of a table by its provider or, for a Hive table, by the class that reads it."""
 _HARMLESS = {"serialization.format", "compression", "path"}
 """Options that do not change how a table is read."""
 _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {

@@ -28,7 +28,7 @@ from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.model.config import ModelConfig
 
 SIZES = (143, 1_429, 3_572)
-"""Numbers of tables, which have about 1,000, 10,000 and 25,000 columns in all."""
+"""Numbers of tables in the lakes, which have about 1,000, 10,000 and 25,000 columns."""
 
 
 def cpu_seconds() -> float:

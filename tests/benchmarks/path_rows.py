@@ -37,7 +37,7 @@ class PathRows:
     """Pairs of tables for which no safe path is known."""
 
     different: tuple[str, ...]
-    """A description of each remaining path, which returns other rows."""
+    """A description of each path that returns other rows than the declared reference."""
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PAGE = 4096
 _LOG_SIZE = 1 << 17
-"""Minimum limit on the size of files, in bytes; the limit also holds for the log."""
+"""Smallest limit on the size of files, in bytes, since the limit also holds for the log."""
 
 Limit = Callable[[int], None]
 """Limits the disk for the process with a number, if its own settings can."""

@@ -33,8 +33,7 @@ _OWN = {
 """How the names of the types begin that exist for an entity type only."""
 
 _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
-"""For some entity types, a mutation to remove with the type, because its signature names no type of
-it."""
+"""For an entity type, the mutation to remove with it: its signature does not mention the type."""
 
 
 def schema_without(missing: Collection[str], folder: Path | None = None) -> GraphQLSchema:

@@ -42,7 +42,7 @@ _TITLES = {
     Guise.BARE: "names and values hidden",
 }
 _TAUGHT = {True: (Guise.WHOLE, Guise.NAMELESS), False: (Guise.VALUELESS,)}
-"""Guises in which models see the training lakes; the keys are whether values are read."""
+"""The guises in which models see the training lakes, by whether the models read values."""
 
 
 class Comparison:
@@ -70,8 +70,8 @@ class Comparison:
         return obtain(kind, seed, self._schools[values], file, self._options.epochs)
 
     def lakes(self, folder: Path) -> Iterator[tuple[Guise, LabelledPairs]]:
-        """Yield the candidate pairs of a lake once per guise: with or without names, and likewise
-        values.
+        """Yield a lake's candidate pairs once for each guise, which hides names, values, both or
+        none.
         """
         for guise in Guise:
             yield from (

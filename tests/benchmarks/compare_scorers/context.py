@@ -26,7 +26,8 @@ _NEAR = 1.0
 _APART = 100.0
 """Distance between groups in a sorted list; more than any two log-odds differ."""
 _LISTED = 8
-"""Number of best pairs between two tables among which one without a shared column is sought."""
+"""Number of pairs between two tables, best first, that are searched for one that shares no column
+with a given pair."""
 _COMPARED = (
     "containment beyond chance",
     "names",
