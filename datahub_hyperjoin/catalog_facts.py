@@ -53,7 +53,7 @@ class DeclaredKeys:
     """Columns that are a whole primary key or have a unique constraint of their own."""
 
     composite: frozenset[tuple[ColumnId, ...]] = frozenset()
-    """The columns of each key of several columns, in the declared order."""
+    """The columns of each composite key, in the declared order."""
 
     foreign: tuple[ForeignKey, ...] = ()
     """The foreign keys."""

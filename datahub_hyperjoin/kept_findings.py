@@ -31,7 +31,7 @@ _NAME = "findings"
 
 @dataclass
 class NotedProgress:
-    """The progress of a comparison, with its counts, and whether there was a warning."""
+    """A progress report that also notes the counts, and whether there was a warning."""
 
     shown: Progress
     """Receives all that is reported."""
@@ -44,7 +44,7 @@ class NotedProgress:
         return self.shown.stage(name)
 
     def count(self, name: str, by: float) -> None:
-        """Add an amount to a counter of the run, and note it."""
+        """Add an amount to a counter of the run, and note the new count."""
         self.counts[name] = self.counts.get(name, 0) + by
         self.shown.count(name, by)
 

@@ -29,7 +29,7 @@ _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _UTC = r"(?:z|\+00:?00)?"
 
 NEEDS_REWRITE = rf"^{_WHOLE}\.0+$|^-0$|^{_DAY}[t ]"
-"""The folded values that `REWRITES` may change."""
+"""Pattern of the case-folded values that `REWRITES` may change."""
 REWRITES = (
     (rf"^({_WHOLE})\.0+$", r"\1"),
     (r"^-0$", "0"),

@@ -46,13 +46,13 @@ class ForeignMetadata:
     """The metadata that this run does not write, because other pipelines write it."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
-    """Relationships of this run's joins, by URN."""
+    """Relationships of this run's joins that other pipelines write, by URN."""
 
     queries: frozenset[str] = frozenset()
-    """URNs of queries."""
+    """URNs of the queries that other pipelines write."""
 
     described: frozenset[str] = frozenset()
-    """URNs of columns and datasets that list joins."""
+    """URNs of columns and datasets whose lists of joins other pipelines write."""
 
     def adopt(self, publication: Publication) -> Publication:
         """For joins that other pipelines also write, use the scores and roles of those pipelines.

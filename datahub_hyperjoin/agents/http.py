@@ -22,7 +22,7 @@ TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
 
 _SHORTEST_TOKEN = 32
 _MOST_BODY = 64 * 1024
-"""Bytes of a request; the longest question has a few thousand."""
+"""Maximum size of a request, in bytes; the longest question has a few thousand."""
 
 
 def serve(app: Starlette, *, host: str, port: int) -> None:

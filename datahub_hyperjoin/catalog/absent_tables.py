@@ -15,7 +15,7 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Warn about missing tables whose datasets are not soft-deleted in DataHub, and return them.
+    """Warn about missing tables whose datasets are not soft-deleted, and return these tables.
 
     A missing table belonged to the last run, but does not belong to this one. A folder that is not
     mounted looks like a folder whose tables were deleted. Only the catalog can tell: when a table

@@ -20,13 +20,14 @@ class DatasetFilter:
     """
 
     domains: Sequence[str] = ()
-    """URNs or IDs of domains."""
+    """URNs or IDs of the domains whose datasets are kept; empty for all."""
 
     containers: Sequence[str] = ()
-    """URNs or IDs of containers (databases, schemas, folders), at any level above the dataset."""
+    """URNs or IDs of the containers (databases, schemas, folders) whose datasets are kept, at any
+    level; empty for all."""
 
     tags: Sequence[str] = ()
-    """URNs or names of tags."""
+    """URNs or names of the tags whose datasets are kept; empty for all."""
 
     def __bool__(self) -> bool:
         return bool(self.domains or self.containers or self.tags)

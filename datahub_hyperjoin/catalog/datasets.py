@@ -45,7 +45,7 @@ _ASPECTS = tuple(
 )
 _ALL = DatasetFilter()
 _MESSAGE_KEY = "[key=True]"
-"""Part of the field paths of a message key, whose columns are not necessarily unique."""
+"""Part of the field path of each column in a message key; such a column need not be unique."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,10 +61,11 @@ class KnownTables:
     """The tables of a run, with the names of their datasets."""
 
     tables: Sequence[Table]
-    """All tables; those without a dataset keep their own names."""
+    """All tables, under the names of their datasets; a table without a dataset keeps its own name.
+    """
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """The datasets of files by the tables' own names, where both differ."""
+    """Maps the table name of a file to the name of its dataset, where the two names differ."""
 
     unclear: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
     """The possible datasets of the tables for which a person has to decide."""

@@ -20,7 +20,7 @@ from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
 _LONGEST = 100_000
-"""Characters of the longest statement that is parsed; longer ones take the parser minutes."""
+"""Maximum length of a statement that is parsed, in characters; longer ones take minutes."""
 
 _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, QuerySubjectsClass.ASPECT_NAME]
 

@@ -66,7 +66,7 @@ def build_written_decision(
 def find_decided_tables(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables that each decision names; those outside the run are None, without a warning.
+    """Find the tables that each decision names; tables outside the run are None, without a warning.
 
     Args:
         written: The decisions.

@@ -24,7 +24,7 @@ class JoinRecord(TypedDict):
     """The right column."""
 
     role: str
-    """The relation of the columns, as in `reference`."""
+    """The role of the join, such as `reference`."""
 
     joinability: float
     """The score, in [0, 1]."""

@@ -22,7 +22,7 @@ class ColumnExplanation:
     """The column."""
 
     type: str
-    """The type of its values."""
+    """The type of the column's values."""
 
     rows: int
     """Number of rows read."""

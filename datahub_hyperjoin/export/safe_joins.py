@@ -36,10 +36,11 @@ class SafeJoin:
     """A join that matches each row of one table with at most one row of the other."""
 
     referring: TableId
-    """The table from which the join leads."""
+    """The referring table, each row of which matches at most one row of the referenced table."""
 
     referenced: TableId
-    """The table that has at most one matching row."""
+    """The referenced table, which has at most one matching row for each row of the referring table.
+    """
 
     columns: tuple[tuple[str, str], ...]
     """The referring and the referenced column of each pair; several for a composite key."""
@@ -48,7 +49,7 @@ class SafeJoin:
     """Whether the values of the referring columns are unique, too."""
 
     role: Role | None
-    """The relation of the columns; None for joins that people wrote."""
+    """The role of the join; None for joins that people wrote."""
 
     joinability: float | None
     """Score in [0, 1]; None for joins that people wrote."""

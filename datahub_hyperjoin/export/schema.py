@@ -64,10 +64,11 @@ class NamedJoin:
     """Unique name of the join."""
 
     referring: ExportedTable
-    """The table with the referring columns of the join."""
+    """The referring table, each row of which matches at most one row of the referenced table."""
 
     referenced: ExportedTable
-    """The table that has at most one matching row."""
+    """The referenced table, which has at most one matching row for each row of the referring table.
+    """
 
     role_name: str
     """A name of its own for the referenced table, such as `customers_payer`."""
@@ -93,10 +94,10 @@ class JoinSchema:
     """The joins, sorted by name."""
 
     by_referring: Mapping[TableId, Sequence[NamedJoin]]
-    """The same joins by the table from which they lead."""
+    """The joins by their referring table."""
 
     by_referenced: Mapping[TableId, Sequence[NamedJoin]]
-    """The same joins by the table to which they lead."""
+    """The joins by their referenced table."""
 
     def joins_from(self, table: ExportedTable) -> Sequence[NamedJoin]:
         """Return the joins in which a table is the referring side.

@@ -48,7 +48,7 @@ class CatalogJoin:
     """Confidence band of the score; empty without a score."""
 
     role: Role | None = None
-    """How the joined columns relate; None for joins that people wrote."""
+    """The role of the join; None for joins that people wrote."""
 
     referenced: ColumnId | None = None
     """The column that the other column of the first pair refers to; None without a direction."""

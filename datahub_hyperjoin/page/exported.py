@@ -30,7 +30,7 @@ class ExportChoices:
 
     ways: tuple[int, ...]
     """For each join, 1 if its left column refers to the right one, -1 for the reverse, and 0 if no
-    format holds the join."""
+    format exports the join."""
 
     undecided: Mapping[str, tuple[int, ...]]
     """For each format and join, as long as nobody decides on the page: the index of the reason to

@@ -14,7 +14,7 @@ class ServedPage:
     """The secret that the page repeats with each change."""
 
     person: str
-    """Name of the person."""
+    """Name of the person who signed in."""
 
     urns: tuple[str, ...]
     """URN of each join, in the order of the page's joins."""

@@ -167,7 +167,7 @@ def _check_sink(recipe: WrittenRecipe, check: RecipeCheck) -> None:
 def _check_tables(
     config: HyperJoinConfig, recipe: WrittenRecipe, check: RecipeCheck
 ) -> dict[str, Listing]:
-    """Check what the run needs, and list its tables."""
+    """Check the requirements of the run, such as databases and Java, and list the run's tables."""
     name = recipe.resolved.get("pipeline_name")
     unmet = [*unmet_requirements(config, name, has_server=names_server(recipe.resolved))]
     absent = dict(_absent_databases(config))

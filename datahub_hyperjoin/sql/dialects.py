@@ -47,10 +47,11 @@ class SqlDialect:
     values are grouped by it."""
 
     folded: str
-    """A value as text in lower case, without surrounding spaces: the `{t}` of other expressions."""
+    """Expression that makes a value text in lower case without surrounding spaces: the `{t}` of
+    other expressions."""
 
     spelled: str
-    """A folded value with one spelling of spaces, whole numbers and times."""
+    """Expression that gives a folded value one spelling of spaces, whole numbers and times."""
 
     forms: Mapping[Notation | ValueForm, str]
     """Expressions for values in a notation, or in the normal form that a value form contains."""

@@ -7,7 +7,7 @@ from sqlglot import exp
 from datahub_hyperjoin.sql.dialects import SqlDialect
 
 ROW_LIMIT = 100
-"""Rows that a statement returns at most."""
+"""Maximum number of rows that a statement returns."""
 
 
 def all_columns(aliases: Sequence[str]) -> exp.Select:

@@ -164,7 +164,7 @@ class Method:
     """Whether the second view rewrites values, and some names, as another publisher would."""
 
     table_swap_rate: float = 0.5
-    """Share of positives that move into another table of the batch, in [0, 1]."""
+    """Share of the positive columns that move into another table of the batch, in [0, 1]."""
 
     context_dropout_rate: float = 0.5
     """Probability that a view hides a table's vector, a value domain or a column's position, in

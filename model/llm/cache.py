@@ -10,7 +10,7 @@ from pathlib import Path
 from datahub_hyperjoin.storage import replacing
 
 _MAX_LENGTH = 200
-"""Characters of an answer that are stored; every usable name is shorter."""
+"""Maximum number of characters of an answer that are stored; every usable name is shorter."""
 
 
 class Cache:

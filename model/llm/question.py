@@ -10,9 +10,9 @@ _VERSION = 1
 """Version of the questions. Increase it when they change, so that no older cached answer is used.
 """
 _SIBLINGS = 40
-"""Maximum number of column names of the table; a table may have thousands."""
+"""Maximum number of the table's column names in a question; a table may have thousands."""
 _CELLS = 5
-"""Maximum number of values of the column; the paper samples three to five rows."""
+"""Maximum number of the column's values in a question; the paper samples three to five rows."""
 _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 

@@ -10,7 +10,8 @@ from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 
 _CHUNK = 128
-"""Query columns scored at once, and columns compared at once."""
+"""Number of query columns that are scored at once, and of columns that each is compared with at
+once."""
 
 
 class ColumnSimilarity:

@@ -26,7 +26,8 @@ from datahub_hyperjoin.model.ranking.rerank import select_coherent
 from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
 
 _CHUNK = 128
-"""Queries ranked at once; memory grows with the number of their candidates."""
+"""Number of query columns that are ranked at once; memory grows with the number of their
+candidates."""
 
 
 @dataclass(frozen=True)

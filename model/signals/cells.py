@@ -22,7 +22,7 @@ _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
 
 _AT_ONCE = 256
-"""Vectors that are compared at once: more do not stay in the processor's cache."""
+"""Number of vectors that are compared at once; more would not fit into the processor's cache."""
 
 # scikit-learn has no annotations, and the types that checkers infer from its defaults are wrong.
 _PROJECTION: dict[str, Any] = {

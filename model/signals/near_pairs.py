@@ -30,7 +30,7 @@ _Columns = Int[np.ndarray, " pair"]
 def find_near_pairs(
     lake: Lake, chosen: Bool[np.ndarray, " column"]
 ) -> Iterator[tuple[_Columns, _Columns]]:
-    """Yield, in blocks, pairs of columns that have a name or folder in common, but not a table.
+    """Yield, in blocks, pairs of columns of different tables that have a name or folder in common.
 
     A unique column also has the name of its table, to which `customer_id` refers.
 

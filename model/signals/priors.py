@@ -47,13 +47,13 @@ class CatalogPriors:
     """Probability of a join by declarations and SQL queries alone, whatever people decided."""
 
     connected: PairValues
-    """Pairs that are declared, related or accepted, and not rejected; 1 for each."""
+    """Pairs that are declared, related or accepted, and not rejected; each has the value 1."""
 
     accepted: PairValues
-    """Pairs that people accepted; 1 for each."""
+    """Pairs that people accepted, each with the value 1."""
 
     rejected: PairValues
-    """Pairs that people rejected; 1 for each."""
+    """Pairs that people rejected, each with the value 1."""
 
     @classmethod
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":

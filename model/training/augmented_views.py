@@ -42,7 +42,7 @@ _OPAQUE = 0.15
 _CORRUPTED = 0.5
 """Share of the second view's columns whose values are rewritten."""
 _FROM_LLM = 0.5
-"""Share of the renamed columns whose variant is the language model's, if it provided one."""
+"""Share of the renamed columns that get the language model's name variant, if there is one."""
 
 
 @dataclass(frozen=True)

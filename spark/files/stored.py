@@ -47,7 +47,7 @@ class StoredFile:
         return PurePosixPath(self.uri).suffix
 
     def with_name(self, name: str) -> "StoredFile":
-        """Return a file beside this one.
+        """Return the file of another name in the same folder.
 
         Args:
             name: Its name.

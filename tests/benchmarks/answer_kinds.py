@@ -20,7 +20,7 @@ from tabulate import tabulate
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 K = 15
-"""Number of candidates that count."""
+"""Number of first candidates that count in a ranking."""
 
 
 class Answer(NamedTuple):

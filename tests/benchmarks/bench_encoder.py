@@ -52,7 +52,7 @@ class EncodedPairs:
     """The pairs and their ground truth."""
 
     scores: Float[np.ndarray, " pair"]
-    """The package's scores."""
+    """The score that the package gives each pair."""
 
     cosines: Mapping[str, Float[np.ndarray, " pair"]]
     """The cosines by the name of the text."""

@@ -13,7 +13,7 @@ from datahub_hyperjoin.evaluate.run import profile_lakes
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 _TOGETHER = 8
-"""Lakes profiled in one Spark session."""
+"""Number of lakes that are profiled in one Spark session."""
 
 
 class Guise(Enum):

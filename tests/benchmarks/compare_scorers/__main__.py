@@ -70,9 +70,7 @@ class Comparison:
         return obtain(kind, seed, self._schools[values], file, self._options.epochs)
 
     def lakes(self, folder: Path) -> Iterator[tuple[Guise, LabelledPairs]]:
-        """Yield a lake's candidate pairs once for each guise, which hides names, values, both or
-        none.
-        """
+        """Yield a lake's candidate pairs in each guise: with names and values, or without."""
         for guise in Guise:
             yield from (
                 (guise, lake)

@@ -1,4 +1,4 @@
-"""Define the errors that occur when the school of lakes is made.
+"""Define the errors that occur while labelled lakes for training are made.
 
 HyperJoinError
 └─ EvaluationError
@@ -17,12 +17,12 @@ class SourceError(EvaluationError, ValueError):
 
     @classmethod
     def unknown_value(cls, source: str, key: str, value: str, known: str) -> Self:
-        """A row in the list of sources has an unknown value for a key."""
+        """Report that a row in the list of sources has an unknown value for a key."""
         return cls(f"{source}: {key} is {value!r}. Use one of: {known}")
 
     @classmethod
     def not_fetched(cls, source: str, commit: str, reason: str) -> Self:
-        """The repository could not be cloned."""
+        """Report that the repository could not be cloned."""
         return cls(
             f"{source} could not be fetched at {commit}: {reason}. "
             "Check the network, or give a folder that holds it with --mirror"
@@ -30,12 +30,12 @@ class SourceError(EvaluationError, ValueError):
 
     @classmethod
     def in_both(cls, source: str) -> Self:
-        """The source is listed in both splits."""
+        """Report that the source is listed in both splits."""
         return cls(f"{source} is in both splits. Give all its rows the same split")
 
     @classmethod
     def too_few(cls, kind: str) -> Self:
-        """The sources yield no joins for a lake of the requested kind."""
+        """Report that the sources yield no joins for a lake of the requested kind."""
         return cls(f"no lake of {kind} can be made of the sources. Add more of them to the list")
 
 
@@ -44,7 +44,7 @@ class ForbiddenSourceError(SourceError):
 
     @classmethod
     def named(cls, source: str, word: str) -> Self:
-        """The name of the source contains a forbidden word."""
+        """Report that the name of the source contains a forbidden word."""
         return cls(
             f"{source} must not be trained on: its name holds {word!r}, which names a source of "
             "the lakes that judge. Remove it from the list of sources"
@@ -56,10 +56,10 @@ class UnreadableSourceError(SourceError):
 
     @classmethod
     def without_references(cls, source: str) -> Self:
-        """The readable tables have no declared reference among them."""
+        """Report that the readable tables have no declared reference among them."""
         return cls(f"{source} has no declared reference between two tables that could be read")
 
     @classmethod
     def without_file(cls, source: str, pattern: str) -> Self:
-        """No file of the repository matches the pattern in the list."""
+        """Report that no file of the repository matches the pattern in the list."""
         return cls(f"{source} has no file {pattern}. Correct its path in the list of sources")

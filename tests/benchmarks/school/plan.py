@@ -1,4 +1,4 @@
-"""Plan the lakes of the school: draw the kind, size and names of each."""
+"""Plan the labelled lakes for training: draw the kind, size and names of each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 _MAX_TABLES = 220
 """Larger lakes are left out, since they take longest and teach no more than several small ones."""
 _SHRINKAGE = 0.4
-"""Share of the correction that is exported: a user's lake is less like those of the school than
-they are like each other."""
+"""Share of the correction that is exported. It is below 1, because a user's lake differs more from
+the training lakes than these differ from each other."""
 _SHRINKAGE_BY_NAMES = 0.5
 """Share of the correction that is exported for trees that read no values."""
 
