@@ -212,7 +212,7 @@ def test_without_name_vectors_tokens_alone_are_read(lake: Lake, tmp_path: Path) 
 def test_the_best_epoch_is_the_one_selected(
     lake: Lake, selection: EpochSelection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Use a run whose recall is best after the first epoch, and whose loss is best after the last."""
+    """Use a run with the best recall after its first epoch and the best loss after its last one."""
     said = [(3.0, 0.9), (2.0, 0.5), (1.0, 0.1)]
     report(said, monkeypatch)
     chosen, _ = run(lake, switched(SMALL, setting__selection=selection))
