@@ -45,8 +45,7 @@ _SENTENCES = {
 """Verbs between a column and its partner, in the same two cases."""
 
 _MAX_JOINS = 10
-"""Maximum number of joins that the property of a dataset lists; the properties of columns list all.
-"""
+"""Maximum number of joins that a dataset's property lists; the properties of columns list all."""
 
 _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
 _NOTES = re.compile(rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of values), )?((?:{_KINDS}|through ).*)?\)$")
@@ -89,8 +88,7 @@ class Partner:
     """How the given column relates to the partner, as in `many to one`; empty if unknown."""
 
     share: str = ""
-    """How many of the given column's values the partner contains, as in `96 % of values`; empty if
-    unknown."""
+    """How many of the given column's values the partner has, as in `96 % of values`; or empty."""
 
     @property
     def is_verified(self) -> bool:
