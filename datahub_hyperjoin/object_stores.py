@@ -34,8 +34,7 @@ class ObjectStore:
     """URL of a store that speaks S3, as in `http://127.0.0.1:9000`; empty for Amazon's own."""
 
     region: str = ""
-    """Region of the bucket; if empty, the region is read from the environment, or Amazon is asked.
-    """
+    """Region of the bucket; if empty, Amazon is asked or, for another endpoint, the environment."""
 
     @classmethod
     def of_environment(
