@@ -46,6 +46,7 @@ from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
 from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of
+from datahub_hyperjoin.spark.files.stored_parts import FilePart, FolderPart, StoredPart
 from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
@@ -182,6 +183,29 @@ def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> Ta
     """
     path = local_path(file.uri)
     return with_usable_values(read_delimited_range(path, part, paths, known_dialect(file)))
+
+
+def read_stored_part(part: StoredPart, paths: Collection[str] | None) -> TableStream:
+    """Open a part of a table in an object store, to read all columns or those in `paths`.
+
+    Args:
+        part: The part.
+        paths: The columns to read; all if None.
+
+    Returns:
+        The rows of the part, with the values that `read_table` would return.
+
+    Raises:
+        TableError: The part cannot be used.
+    """
+    match part:
+        case FilePart(file=file, groups=groups):
+            return with_usable_values(read_parquet(path_of(file), paths, groups))
+        case FolderPart(folder=folder, parts=parts):
+            stream = read_folder(folder, paths, open_file=read_file, parts=parts)
+            return with_usable_values(stream)
+        case _:
+            assert_never(part)
 
 
 def known_dialect(file: File) -> Dialect:

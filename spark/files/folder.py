@@ -42,7 +42,11 @@ class _FileToRead(NamedTuple):
 
 
 def read_folder(
-    folder: Folder, paths: Collection[str] | None, *, open_file: OpenFile
+    folder: Folder,
+    paths: Collection[str] | None,
+    *,
+    open_file: OpenFile,
+    parts: Collection[str] | None = None,
 ) -> TableStream:
     """Open a folder of files as one table.
 
@@ -54,6 +58,7 @@ def read_folder(
         folder: The table's folder.
         paths: Paths of the columns to read; all if None.
         open_file: Function that opens one of the files.
+        parts: Paths of the files to read, relative to the folder; all if None.
 
     Returns:
         The table being read; the partition keys are its last columns.
@@ -61,19 +66,20 @@ def read_folder(
     Raises:
         TableError: No file can be read.
     """
-    parts = reading_order(folder)
-    first = _open_first(folder, parts, open_file)
+    ordered = reading_order(folder)
+    first = _open_first(folder, ordered, open_file)
     file_columns = readable_paths(first.columns)
-    keys = [key for key in partition_keys(parts[0]) if key not in file_columns]
+    keys = [key for key in partition_keys(ordered[0]) if key not in file_columns]
     key_columns = [Column(key, len(first.columns) + index) for index, key in enumerate(keys)]
     columns = requested_columns([*first.columns, *key_columns], paths)
     names = readable_paths(columns)
     # If only partition keys are requested, one column is read to count the rows.
     names_in_file = [name for name in names if name in file_columns] or file_columns[:1]
     notes, extent = [*first.notes], RowEstimate()
+    chosen = ordered if parts is None else [part for part in ordered if part in parts]
     files = [
         _FileToRead(part, size, partial(open_file, _file(folder, part), names_in_file))
-        for part, size in zip(parts, _sizes(folder, parts), strict=True)
+        for part, size in zip(chosen, _sizes(folder, chosen), strict=True)
     ]
     return TableStream(columns, _batches(files, names, notes, extent), notes, extent)
 

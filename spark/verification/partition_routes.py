@@ -4,7 +4,7 @@ Their values are divided into partitions by hash.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -12,12 +12,21 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+from typing_extensions import assert_never
 
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.normal_form import Synonyms
-from datahub_hyperjoin.spark.columns import readable_paths
+from datahub_hyperjoin.spark.columns import TableStream, readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import EmptyTableError
+from datahub_hyperjoin.spark.files.stored_parts import (
+    FilePart,
+    FolderPart,
+    StoredPart,
+    divide_stored,
+)
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
@@ -26,7 +35,7 @@ from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
-from datahub_hyperjoin.spark.read import read_range
+from datahub_hyperjoin.spark.read import read_range, read_stored_part
 from datahub_hyperjoin.spark.verification.hash_partition import (
     PARTITION_ROW,
     RequestedColumns,
@@ -38,8 +47,8 @@ _PARTITION_BYTES = 1 << 25
 """Bytes of tables per hash partition, approximately."""
 _MIN_PARTITIONS = 4
 
-RequestedRange = tuple[RequestedColumns, FileRange]
-"""The columns of a table to read, and a range of its file."""
+RequestedPart = tuple[RequestedColumns, FileRange | StoredPart]
+"""The columns of a table to read, and a part of the table."""
 
 
 def partition_lake(
@@ -77,7 +86,7 @@ def partition_lake(
     if whole:
         frames.append(partition_local_batch(session, whole, synonyms, count=count))
     if parts:
-        frames.append(partition_ranges(session, parts, synonyms, count=count))
+        frames.append(partition_parts(session, parts, synonyms, count=count))
     if shipped := routes[Route.SHIPPED]:
         frames.append(partition_shipped_files(session, shipped, synonyms, count=count))
     for request in routes[Route.DISTRIBUTED]:
@@ -183,41 +192,44 @@ def partition_shipped_files(
     return read_binary_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
 
-def partition_ranges(
+def partition_parts(
     session: SparkSession,
-    parts: Sequence[RequestedRange],
+    parts: Sequence[RequestedPart],
     synonyms: Mapping[str, Synonyms],
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of large delimited text files by hash, with a task for each range.
+    """Partition the values of large tables by hash, with a task for each part of a table.
 
     Args:
         session: Runs the Spark job.
-        parts: The columns to read, with a range of the file.
+        parts: The columns to read, with a part of the table.
         synonyms: Synonyms by entity kind.
         count: Number of hash partitions.
 
     Returns:
-        One row of `PARTITION_ROW` per range with rows, column and partition. An error in one range
+        One row of `PARTITION_ROW` per part with rows, column and partition. An error in one part
         fails the job: the rows of the others are not the whole table.
     """
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (each for batch in batches for each in batch.column("id").to_pylist()):
             with limited_memory():
-                yield from _partition_range(parts[number], synonyms, count=count)
+                yield from _partition_one(parts[number], synonyms, count=count)
 
     return session.range(0, len(parts), numPartitions=len(parts)).mapInArrow(
         worker, from_arrow_schema(PARTITION_ROW)
     )
 
 
-def _partition_range(
-    requested: RequestedRange, synonyms: Mapping[str, Synonyms], *, count: int
+def _partition_one(
+    requested: RequestedPart, synonyms: Mapping[str, Synonyms], *, count: int
 ) -> Iterator[pa.RecordBatch]:
-    request, found = requested
-    stream = read_range(found.file, found.part, request.paths)
+    request, part = requested
+    try:
+        stream = _open_part(part, request.paths)
+    except EmptyTableError:
+        return
     filled = filter(len, stream.batches)
     # A table without rows counts as unreadable, on whatever route it is read.
     for first in filled:
@@ -225,14 +237,30 @@ def _partition_range(
         yield from partition_part(chain([first], filled), paths, request, synonyms, count=count)
 
 
+def _open_part(part: FileRange | StoredPart, paths: Collection[str]) -> TableStream:
+    match part:
+        case FileRange(file=file, part=range_):
+            return read_range(file, range_, paths)
+        case FilePart() | FolderPart():
+            return read_stored_part(part, paths)
+        case _:
+            assert_never(part)
+
+
 def _divide(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
-) -> tuple[list[RequestedColumns], list[RequestedRange]]:
-    """Divide large text files into ranges; return the other requests, then the ranges."""
+) -> tuple[list[RequestedColumns], list[RequestedPart]]:
+    """Divide large tables into parts; return the requests of all other tables, then the parts."""
     large = [request for request in requests if request.table.size >= config.split_bytes]
     ranges = divide_files(session, [request.table for request in large])
+    parts: list[RequestedPart]
     parts = [(large[index], part) for index, found in ranges.items() for part in found]
-    divided = {large[index].table.id for index in ranges}
+    for request in large:
+        # The task that reads the table reports what is wrong with it.
+        with suppress(TableError, OSError):
+            found = divide_stored(request.table.location, request.table.size)
+            parts += [(request, part) for part in found]
+    divided = {request.table.id for request, _ in parts}
     return [request for request in requests if request.table.id not in divided], parts
 
 

@@ -1,0 +1,144 @@
+"""Test that evidence does not depend on how many tasks read a table of an object store."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+from pyspark.sql import SparkSession
+from stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
+
+from datahub_hyperjoin.catalog import TableSelection, scan_stored_folder
+from datahub_hyperjoin.locations import TableLocation
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.files import stored_parts
+from datahub_hyperjoin.spark.files.stored_parts import (
+    FilePart,
+    FolderPart,
+    StoredPart,
+    divide_stored,
+)
+from datahub_hyperjoin.spark.read import read_stored_part, read_table
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
+
+IN_PARTS = ProfileConfig(split_bytes=1)
+WHOLE = ProfileConfig(split_bytes=1 << 40)
+COLUMNS = ("id", "code")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
+    with running_s3(monkeypatch) as server:
+        yield server
+
+
+@pytest.fixture
+def tables(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+    """List Parquet and ORC tables of many parts, and tables that one task reads."""
+    monkeypatch.setattr(stored_parts, "_PART_BYTES", 512)
+    lake = tmp_path / "lake"
+    rows = pa.table(
+        {"id": range(100), "code": [f"c{at % 30}" if at % 9 else "NA" for at in range(100)]}
+    )
+    for name in ("many.parquet", "days.parquet/day=1/a.parquet", "days.parquet/day=1/b.parquet"):
+        (lake / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, lake / name, row_group_size=20)
+    pq.write_table(rows.slice(0, 0), lake / "days.parquet/day=1/empty.parquet")
+    # The newest files have a column more, the oldest have one less.
+    pq.write_table(rows.append_column("x", rows["id"]), lake / "days.parquet/day=1/c.parquet")
+    pq.write_table(rows.select(["id"]), lake / "days.parquet/day=1/d.parquet")
+    (lake / "shelves.orc").mkdir()
+    for at in range(3):
+        orc.write_table(rows.slice(at * 25, 40), lake / f"shelves.orc/{at}.orc")
+    pq.write_table(rows, lake / "one.parquet")
+    (lake / "text.csv").write_text("id,code\n" + "\n".join(f"{at},c{at}" for at in range(90)))
+    selection = TableSelection(platform="file", env="PROD")
+    uri = server.upload(lake)
+    listed = scan_stored_folder("key", uri, server.store, selection, warn=refuse_warning)
+    return sorted(listed, key=lambda table: table.id.name)
+
+
+def rows_of(batches: Iterator[pa.RecordBatch]) -> list[tuple[object, ...]]:
+    return sorted((tuple(row.values()) for batch in batches for row in batch.to_pylist()), key=repr)
+
+
+def test_parts_have_the_rows_of_the_whole(tables: Sequence[Table]) -> None:
+    divided = {}
+    for table in tables:
+        parts = divide_stored(table.location, table.size)
+        divided[table.id.name] = [type(part) for part in parts]
+        for paths in (None, ["code"], ["id"]):
+            whole = read_table(table, Databases(), max_rows=1 << 60, paths=paths)
+            streams = [read_stored_part(part, paths) for part in parts]
+            assert {stream.columns for stream in streams} <= {whole.columns}
+            if parts:
+                rows = [row for stream in streams for row in rows_of(stream.batches)]
+                assert sorted(rows, key=repr) == rows_of(whole.batches)
+    assert divided == {
+        "days.parquet": [FolderPart] * len(divided["days.parquet"]),
+        "many.parquet": [FilePart] * len(divided["many.parquet"]),
+        "one.parquet": [],
+        "shelves.orc": [FolderPart] * 3,
+        "text.csv": [],
+    }
+    assert (len(divided["days.parquet"]), len(divided["many.parquet"])) == (5, 3)
+
+
+def test_evidence_of_parts_is_that_of_the_whole(
+    tables: Sequence[Table], spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setitem(spark.sparkContext.environment, name, value)
+    columns = [ColumnId(table.id, path) for table in tables for path in COLUMNS]
+    pairs = [*product(columns, columns)]
+    texts = frozenset(column for column in columns if column.path == "code")
+    whole = verify_joins(spark, tables, pairs, config=WHOLE)
+    assert len(whole) == len(pairs)
+    kinds = ColumnKinds(texts=texts)
+    assert verify_joins(spark, tables, pairs, kinds=kinds, config=IN_PARTS) == whole
+
+
+def test_an_unreadable_part_costs_the_table_only(
+    tables: Sequence[Table],
+    server: S3Server,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setitem(spark.sparkContext.environment, name, value)
+    [many] = [table for table in tables if table.id.name == "many.parquet"]
+    read = [table for table in tables if table.id.name in {"many.parquet", "text.csv"}]
+    ids = [ColumnId(table.id, "id") for table in read]
+
+    def divide_and_lose(location: TableLocation, size: int) -> Sequence[StoredPart]:
+        parts = divide_stored(location, size)
+        assert server.files
+        if parts:
+            server.files.delete_file("lake/shop/many.parquet")
+        return parts
+
+    routes = "datahub_hyperjoin.spark.verification.partition_routes.divide_stored"
+    monkeypatch.setattr(routes, divide_and_lose)
+    unread: list[TableId] = []
+    found = verify_joins(
+        spark, read, [(ids[1], other) for other in ids], config=IN_PARTS, note_unread=unread.append
+    )
+    assert [*found] == [(ids[1], ids[1])]
+    assert unread == [many.id]
+
+
+def test_a_file_that_is_no_parquet_file_cannot_be_divided(
+    server: S3Server, tmp_path: Path, tables: Sequence[Table]
+) -> None:
+    [many] = [table for table in tables if table.id.name == "many.parquet"]
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/many.parquet").write_text("no Parquet")
+    server.upload(tmp_path / "bad")
+    with pytest.raises(UnreadableTableError, match="cannot be read"):
+        divide_stored(many.location, many.size)
