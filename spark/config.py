@@ -48,7 +48,8 @@ class ProfileConfig:
 
     split_bytes: Large = 1 << 28
     """Size in bytes from which a Parquet file, an ORC file or a database table is read by many
-    tasks at once; and in verification, a local CSV or TSV file, and Parquet in object stores."""
+    tasks at once; and in verification, a local CSV or TSV file, Delta or Iceberg table, and
+    Parquet in object stores."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

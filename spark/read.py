@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from typing_extensions import assert_never
 
@@ -45,8 +43,14 @@ from datahub_hyperjoin.spark.files.json_arrays import read_json_file
 from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
-from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of
-from datahub_hyperjoin.spark.files.stored_parts import FilePart, FolderPart, StoredPart
+from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of, local_path
+from datahub_hyperjoin.spark.files.table_parts import (
+    DeltaPart,
+    FilePart,
+    FolderPart,
+    IcebergPart,
+    TablePart,
+)
 from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
@@ -185,8 +189,8 @@ def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> Ta
     return with_usable_values(read_delimited_range(path, part, paths, known_dialect(file)))
 
 
-def read_stored_part(part: StoredPart, paths: Collection[str] | None) -> TableStream:
-    """Open a part of a table in an object store, to read all columns or those in `paths`.
+def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
+    """Open a part of a table, to read all columns or those in `paths`.
 
     Args:
         part: The part.
@@ -200,12 +204,16 @@ def read_stored_part(part: StoredPart, paths: Collection[str] | None) -> TableSt
     """
     match part:
         case FilePart(file=file, groups=groups):
-            return with_usable_values(read_parquet(path_of(file), paths, groups))
+            stream = read_parquet(path_of(file), paths, groups)
         case FolderPart(folder=folder, parts=parts):
             stream = read_folder(folder, paths, open_file=read_file, parts=parts)
-            return with_usable_values(stream)
+        case DeltaPart(folder=folder, files=files):
+            stream = read_delta(local_path(folder.uri), paths, files)
+        case IcebergPart(folder=folder, files=files):
+            stream = read_iceberg(local_path(folder.uri), paths, files)
         case _:
             assert_never(part)
+    return with_usable_values(stream)
 
 
 def known_dialect(file: File) -> Dialect:
@@ -228,22 +236,6 @@ def path_of(file: File | WorkbookSheet) -> DataPath:
         file: The table's file.
     """
     return StoredFile(file.uri, file.store) if file.store else local_path(file.uri)
-
-
-def local_path(uri: str) -> Path:
-    """Convert a path or a `file:` URI to a `Path`.
-
-    Args:
-        uri: A path or a URI.
-
-    Returns:
-        The path, without percent-encoding.
-
-    Examples:
-        >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
-        ('/lake/sales 2024.csv', 'lake/sales.csv')
-    """
-    return Path(unquote(urlsplit(uri).path) if uri.startswith("file:") else uri)
 
 
 def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:

@@ -1,6 +1,7 @@
 """Read the latest version of a Delta table."""
 
 from collections.abc import Collection, Generator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,12 +23,29 @@ from datahub_hyperjoin.spark.files.nested import (
 )
 
 
-def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
+@dataclass(frozen=True, slots=True)
+class DeltaFiles:
+    """Consecutive data files of a version of a Delta table."""
+
+    version: int
+    """The version."""
+
+    first: int
+    """Index of the first file."""
+
+    end: int
+    """Index after the last file."""
+
+
+def read_delta(
+    path: Path, paths: Collection[str] | None, part: DeltaFiles | None = None
+) -> TableStream:
     """Open a Delta table.
 
     Args:
         path: The table's folder.
         paths: Paths of the columns to read; all if None.
+        part: The data files to read; all of the latest version if None.
 
     Returns:
         The table being read, with its partition columns.
@@ -37,16 +55,40 @@ def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
         UnreadableTableError: The log cannot be read, or the table uses a feature that
             `deltalake` does not support.
     """
+    _, files = _open(path, part.version if part else None)
+    if part:
+        chosen = [*files.get_fragments()][part.first : part.end]
+        files = dataset.FileSystemDataset(chosen, files.schema, files.format, files.filesystem)
+    with translate_read_errors():
+        extent = RowEstimate(files.count_rows())
+    columns, notes = choose_columns(leaf_columns(files.schema), paths)
+    return TableStream(columns, _batches(files, columns), notes, extent)
+
+
+def list_delta_files(path: Path) -> tuple[int, int]:
+    """Return the latest version of a Delta table, and the number of its data files.
+
+    Args:
+        path: The table's folder.
+
+    Raises:
+        MissingDeltaError: The package `deltalake` is not installed.
+        UnreadableTableError: The log cannot be read.
+    """
+    version, files = _open(path)
+    return version, sum(1 for _ in files.get_fragments())
+
+
+def _open(path: Path, version: int | None = None) -> tuple[int, dataset.FileSystemDataset]:
+    """Return the version of a Delta table, by default the latest one, and its data files."""
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
         from deltalake.exceptions import DeltaError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingDeltaError.of_table() from None
     with translate_read_errors(DeltaError):
-        files = DeltaTable(path).to_pyarrow_dataset()
-        extent = RowEstimate(files.count_rows())
-    columns, notes = choose_columns(leaf_columns(files.schema), paths)
-    return TableStream(columns, _batches(files, columns), notes, extent)
+        table = DeltaTable(path, version=version)
+        return table.version(), table.to_pyarrow_dataset()
 
 
 def _batches(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,29 @@ VERSION_HINT = "version-hint.text"
 """Name of the file that may say which metadata file is the newest."""
 
 
-def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
+@dataclass(frozen=True, slots=True)
+class IcebergFiles:
+    """Consecutive data files of a snapshot of an Iceberg table, in the order of their paths."""
+
+    metadata: Path
+    """The metadata file whose current snapshot has the files."""
+
+    first: int
+    """Index of the first file."""
+
+    end: int
+    """Index after the last file."""
+
+
+def read_iceberg(
+    path: Path, paths: Collection[str] | None, part: IcebergFiles | None = None
+) -> TableStream:
     """Open an Iceberg table to read all columns or those in `paths`.
 
     Args:
         path: The table's folder.
         paths: Paths of the columns to read; all if None.
+        part: The data files to read; all of the current snapshot if None.
 
     Returns:
         The table being read. The metadata names the data files, which may be outside the folder.
@@ -39,19 +57,49 @@ def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
         MissingIcebergError: The package `pyiceberg` is not installed.
         UnreadableTableError: The metadata cannot be read.
     """
+    if part is None:
+        return stream_rows(_open(_find_metadata(path)), paths)
+    table = _open(part.metadata)
+    return stream_rows(table, paths, _plan(table)[part.first : part.end])
+
+
+def list_iceberg_files(path: Path) -> tuple[Path, int]:
+    """Return the newest metadata file of an Iceberg table, and the number of its data files.
+
+    Args:
+        path: The table's folder.
+
+    Raises:
+        MissingIcebergError: The package `pyiceberg` is not installed.
+        UnreadableTableError: The metadata cannot be read.
+    """
+    metadata = _find_metadata(path)
+    return metadata, len(_plan(_open(metadata)))
+
+
+def _find_metadata(path: Path) -> Path:
+    with translate_read_errors():
+        return newest_metadata(path / "metadata")
+
+
+def _open(metadata: Path) -> "StaticTable":
+    """Open an Iceberg table by its metadata file."""
     try:
         from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 (an optional requirement)
         from pyiceberg.table import StaticTable  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
-    with translate_read_errors():
-        newest = newest_metadata(path / "metadata")
     try:
         with translate_read_errors():
-            table = StaticTable.from_metadata(str(newest))
+            return StaticTable.from_metadata(str(metadata))
     except ValidationError as error:
-        raise NoMetadataError.in_file(newest.name) from error
-    return stream_rows(table, paths)
+        raise NoMetadataError.in_file(metadata.name) from error
+
+
+def _plan(table: "StaticTable") -> "list[FileScanTask]":
+    """Return the data files of a table's current snapshot, in the order of their paths."""
+    with translate_read_errors(ValueError, NotImplementedError):
+        return sorted(table.scan().plan_files(), key=lambda task: task.file.file_path)
 
 
 def stream_rows(

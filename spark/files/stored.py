@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -57,6 +57,22 @@ class StoredFile:
 
 DataPath = Path | StoredFile
 """A file that a reader can open."""
+
+
+def local_path(uri: str) -> Path:
+    """Convert a path or a `file:` URI to a `Path`.
+
+    Args:
+        uri: A path or a URI.
+
+    Returns:
+        The path, without percent-encoding.
+
+    Examples:
+        >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
+        ('/lake/sales 2024.csv', 'lake/sales.csv')
+    """
+    return Path(unquote(urlsplit(uri).path) if uri.startswith("file:") else uri)
 
 
 def open_in_order(path: DataPath) -> BinaryIO:

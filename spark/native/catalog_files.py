@@ -20,9 +20,9 @@ from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 from datahub_hyperjoin.locations import CatalogFiles, FileFormat, Folder, ListedFile
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.files.folder import partition_keys
+from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.native.frames import quoted
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-from datahub_hyperjoin.spark.read import local_path
 
 _CATALOG = "spark_catalog"
 """The only catalog in which the files of a table are known to contain exactly its rows."""

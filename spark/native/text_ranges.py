@@ -25,8 +25,9 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
 )
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
+from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
-from datahub_hyperjoin.spark.read import known_dialect, local_path
+from datahub_hyperjoin.spark.read import known_dialect
 from datahub_hyperjoin.tables import Table
 
 logger = logging.getLogger(__name__)

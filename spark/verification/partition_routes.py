@@ -12,7 +12,6 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import database_of
@@ -21,12 +20,7 @@ from datahub_hyperjoin.spark.columns import TableStream, readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
-from datahub_hyperjoin.spark.files.stored_parts import (
-    FilePart,
-    FolderPart,
-    StoredPart,
-    divide_stored,
-)
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_table
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
@@ -35,7 +29,7 @@ from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
-from datahub_hyperjoin.spark.read import read_range, read_stored_part
+from datahub_hyperjoin.spark.read import read_part, read_range
 from datahub_hyperjoin.spark.verification.hash_partition import (
     PARTITION_ROW,
     RequestedColumns,
@@ -47,7 +41,7 @@ _PARTITION_BYTES = 1 << 25
 """Bytes of tables per hash partition, approximately."""
 _MIN_PARTITIONS = 4
 
-RequestedPart = tuple[RequestedColumns, FileRange | StoredPart]
+RequestedPart = tuple[RequestedColumns, FileRange | TablePart]
 """The columns of a table to read, and a part of the table."""
 
 
@@ -237,14 +231,10 @@ def _partition_one(
         yield from partition_part(chain([first], filled), paths, request, synonyms, count=count)
 
 
-def _open_part(part: FileRange | StoredPart, paths: Collection[str]) -> TableStream:
-    match part:
-        case FileRange(file=file, part=range_):
-            return read_range(file, range_, paths)
-        case FilePart() | FolderPart():
-            return read_stored_part(part, paths)
-        case _:
-            assert_never(part)
+def _open_part(part: FileRange | TablePart, paths: Collection[str]) -> TableStream:
+    if isinstance(part, FileRange):
+        return read_range(part.file, part.part, paths)
+    return read_part(part, paths)
 
 
 def _divide(
@@ -258,7 +248,7 @@ def _divide(
     for request in large:
         # The task that reads the table reports what is wrong with it.
         with suppress(TableError, OSError):
-            found = divide_stored(request.table.location, request.table.size)
+            found = divide_table(request.table.location, request.table.size)
             parts += [(request, part) for part in found]
     divided = {request.table.id for request, _ in parts}
     return [request for request in requests if request.table.id not in divided], parts

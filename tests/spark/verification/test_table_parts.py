@@ -1,4 +1,4 @@
-"""Test that evidence does not depend on how many tasks read a table of an object store."""
+"""Test that evidence does not depend on how many tasks read a table of many files or row groups."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -7,29 +7,37 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from pyarrow import orc
+from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 from stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
 
-from datahub_hyperjoin.catalog import TableSelection, scan_stored_folder
+from datahub_hyperjoin.catalog import TableSelection, scan_folder, scan_stored_folder
 from datahub_hyperjoin.locations import TableLocation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files import stored_parts
-from datahub_hyperjoin.spark.files.stored_parts import (
+from datahub_hyperjoin.spark.files import table_parts
+from datahub_hyperjoin.spark.files.table_parts import (
+    DeltaPart,
     FilePart,
     FolderPart,
-    StoredPart,
-    divide_stored,
+    IcebergPart,
+    TablePart,
+    divide_table,
 )
-from datahub_hyperjoin.spark.read import read_stored_part, read_table
+from datahub_hyperjoin.spark.read import read_part, read_table
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 IN_PARTS = ProfileConfig(split_bytes=1)
 WHOLE = ProfileConfig(split_bytes=1 << 40)
 COLUMNS = ("id", "code")
+ROWS = pa.table(
+    {"id": range(100), "code": [f"c{at % 30}" if at % 9 else "NA" for at in range(100)]}
+)
+SELECTION = TableSelection(platform="file", env="PROD")
 
 
 @pytest.fixture
@@ -38,30 +46,47 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture
-def tables(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
-    """List Parquet and ORC tables of many parts, and tables that one task reads."""
-    monkeypatch.setattr(stored_parts, "_PART_BYTES", 512)
-    lake = tmp_path / "lake"
-    rows = pa.table(
-        {"id": range(100), "code": [f"c{at % 30}" if at % 9 else "NA" for at in range(100)]}
-    )
+def write_stored(lake: Path) -> None:
+    """Write Parquet and ORC tables of many parts, and tables that one task reads."""
     for name in ("many.parquet", "days.parquet/day=1/a.parquet", "days.parquet/day=1/b.parquet"):
         (lake / name).parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, lake / name, row_group_size=20)
-    pq.write_table(rows.slice(0, 0), lake / "days.parquet/day=1/empty.parquet")
-    # The newest files have a column more, the oldest have one less.
-    pq.write_table(rows.append_column("x", rows["id"]), lake / "days.parquet/day=1/c.parquet")
-    pq.write_table(rows.select(["id"]), lake / "days.parquet/day=1/d.parquet")
+        pq.write_table(ROWS, lake / name, row_group_size=20)
+    pq.write_table(ROWS.slice(0, 0), lake / "days.parquet/day=1/empty.parquet")
+    # One file has a column more than the others, and one has a column less.
+    pq.write_table(ROWS.append_column("x", ROWS["id"]), lake / "days.parquet/day=1/c.parquet")
+    pq.write_table(ROWS.select(["id"]), lake / "days.parquet/day=1/d.parquet")
     (lake / "shelves.orc").mkdir()
     for at in range(3):
-        orc.write_table(rows.slice(at * 25, 40), lake / f"shelves.orc/{at}.orc")
-    pq.write_table(rows, lake / "one.parquet")
+        orc.write_table(ROWS.slice(at * 25, 40), lake / f"shelves.orc/{at}.orc")
+    pq.write_table(ROWS, lake / "one.parquet")
     (lake / "text.csv").write_text("id,code\n" + "\n".join(f"{at},c{at}" for at in range(90)))
-    selection = TableSelection(platform="file", env="PROD")
-    uri = server.upload(lake)
-    listed = scan_stored_folder("key", uri, server.store, selection, warn=refuse_warning)
-    return sorted(listed, key=lambda table: table.id.name)
+
+
+def write_local(lake: Path) -> None:
+    """Write a Delta table with partitions, and an Iceberg table with deleted rows."""
+    for at in range(4):
+        part = ROWS.slice(at * 20, 30).append_column("half", pa.array([at % 2] * 30))
+        write_deltalake(lake / "delta", part, mode="append", partition_by=["half"])
+    catalog = SqlCatalog("test", uri=f"sqlite:///{lake}/c.sql", warehouse=f"file://{lake}")
+    catalog.create_namespace("a")
+    table = catalog.create_table("a.ice", schema=ROWS.schema)
+    for at in range(3):
+        table.append(ROWS.slice(at * 30, 40))
+    table.delete("id < 5")
+    catalog.engine.dispose()
+
+
+@pytest.fixture
+def tables(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 512)
+    stored, local = tmp_path / "stored", tmp_path / "local"
+    write_stored(stored)
+    local.mkdir()
+    write_local(local)
+    uri = server.upload(stored)
+    far = scan_stored_folder("key", uri, server.store, SELECTION, warn=refuse_warning)
+    near = scan_folder(local, SELECTION, warn=lambda *_: None)
+    return sorted([*far, *near], key=lambda table: table.id.name)
 
 
 def rows_of(batches: Iterator[pa.RecordBatch]) -> list[tuple[object, ...]]:
@@ -71,16 +96,18 @@ def rows_of(batches: Iterator[pa.RecordBatch]) -> list[tuple[object, ...]]:
 def test_parts_have_the_rows_of_the_whole(tables: Sequence[Table]) -> None:
     divided = {}
     for table in tables:
-        parts = divide_stored(table.location, table.size)
+        parts = divide_table(table.location, table.size)
         divided[table.id.name] = [type(part) for part in parts]
         for paths in (None, ["code"], ["id"]):
             whole = read_table(table, Databases(), max_rows=1 << 60, paths=paths)
-            streams = [read_stored_part(part, paths) for part in parts]
+            streams = [read_part(part, paths) for part in parts]
             assert {stream.columns for stream in streams} <= {whole.columns}
             if parts:
                 rows = [row for stream in streams for row in rows_of(stream.batches)]
                 assert sorted(rows, key=repr) == rows_of(whole.batches)
     assert divided == {
+        "a/ice": [IcebergPart] * 3,
+        "delta": [DeltaPart] * 4,
         "days.parquet": [FolderPart] * len(divided["days.parquet"]),
         "many.parquet": [FilePart] * len(divided["many.parquet"]),
         "one.parquet": [],
@@ -116,14 +143,14 @@ def test_an_unreadable_part_costs_the_table_only(
     read = [table for table in tables if table.id.name in {"many.parquet", "text.csv"}]
     ids = [ColumnId(table.id, "id") for table in read]
 
-    def divide_and_lose(location: TableLocation, size: int) -> Sequence[StoredPart]:
-        parts = divide_stored(location, size)
+    def divide_and_lose(location: TableLocation, size: int) -> Sequence[TablePart]:
+        parts = divide_table(location, size)
         assert server.files
         if parts:
             server.files.delete_file("lake/shop/many.parquet")
         return parts
 
-    routes = "datahub_hyperjoin.spark.verification.partition_routes.divide_stored"
+    routes = "datahub_hyperjoin.spark.verification.partition_routes.divide_table"
     monkeypatch.setattr(routes, divide_and_lose)
     unread: list[TableId] = []
     found = verify_joins(
@@ -141,4 +168,4 @@ def test_a_file_that_is_no_parquet_file_cannot_be_divided(
     (tmp_path / "bad/many.parquet").write_text("no Parquet")
     server.upload(tmp_path / "bad")
     with pytest.raises(UnreadableTableError, match="cannot be read"):
-        divide_stored(many.location, many.size)
+        divide_table(many.location, many.size)

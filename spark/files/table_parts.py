@@ -1,0 +1,134 @@
+"""Divide large tables into parts, so that one Spark task reads each.
+
+Parquet files of object stores are divided between row groups. Delta and Iceberg tables, and folders
+of Parquet or ORC files in object stores, are divided between files. Text is divided elsewhere.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from datahub_hyperjoin.locations import (
+    DeltaFolder,
+    File,
+    FileFormat,
+    Folder,
+    IcebergFolder,
+    TableLocation,
+    is_remote,
+)
+from datahub_hyperjoin.spark.files.delta import DeltaFiles, list_delta_files
+from datahub_hyperjoin.spark.files.iceberg import IcebergFiles, list_iceberg_files
+from datahub_hyperjoin.spark.files.nested import translate_read_errors
+from datahub_hyperjoin.spark.files.parquet import RowGroups
+from datahub_hyperjoin.spark.files.stored import StoredFile, local_path, open_at_random
+
+_PART_BYTES = 1 << 26
+"""Approximate size of a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """Some row groups of a Parquet file."""
+
+    file: File
+    """The file."""
+
+    groups: RowGroups
+    """The row groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPart:
+    """Some files of a table that is stored as a folder."""
+
+    folder: Folder
+    """The folder with all files of the table, the first of which determines the columns."""
+
+    parts: tuple[str, ...]
+    """Paths of the files that belong to this part, relative to the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPart:
+    """Some data files of a local Delta table."""
+
+    folder: DeltaFolder
+    """The table."""
+
+    files: DeltaFiles
+    """The files."""
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergPart:
+    """Some data files of a local Iceberg table."""
+
+    folder: IcebergFolder
+    """The table."""
+
+    files: IcebergFiles
+    """The files."""
+
+
+TablePart = FilePart | FolderPart | DeltaPart | IcebergPart
+"""A part of a table that many tasks read."""
+
+
+def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
+    """Divide a table into parts that together have all its rows.
+
+    Args:
+        location: The table's location.
+        size: Size of the table in bytes.
+
+    Returns:
+        Two or more parts of about 64 MiB each; empty if one task should read the table.
+
+    Raises:
+        OSError: The table's store cannot be reached, or refuses.
+        UnreadableTableError: The file is not a Parquet file, or the table's log or metadata cannot
+            be read.
+    """
+    parts = [*_parts(location, max(1, -(-size // _PART_BYTES)))]
+    return parts if len(parts) > 1 else ()
+
+
+def _parts(location: TableLocation, count: int) -> Iterator[TablePart]:
+    """Divide a table of many files into `count` parts, and a single file by its row groups."""
+    match location:
+        case File(store=store, format=FileFormat.PARQUET) if store:
+            yield from _divide_file(location, StoredFile(location.uri, store))
+        case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC, parts=paths) if store:
+            for start, end in _divide_evenly(len(paths), count):
+                yield FolderPart(location, paths[start:end])
+        case DeltaFolder(uri=uri) if not is_remote(uri):
+            version, files = list_delta_files(local_path(uri))
+            for start, end in _divide_evenly(files, count):
+                yield DeltaPart(location, DeltaFiles(version, start, end))
+        case IcebergFolder(uri=uri) if not is_remote(uri):
+            metadata, files = list_iceberg_files(local_path(uri))
+            for start, end in _divide_evenly(files, count):
+                yield IcebergPart(location, IcebergFiles(metadata, start, end))
+        case _:
+            return
+
+
+def _divide_file(file: File, path: StoredFile) -> Iterator[FilePart]:
+    with translate_read_errors(), pq.ParquetFile(open_at_random(path)) as opened:
+        metadata = opened.metadata
+    sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
+    first, held = 0, 0
+    for at, size in enumerate(sizes):
+        held += size
+        if held >= _PART_BYTES or at == len(sizes) - 1:
+            yield FilePart(file, RowGroups(first, at + 1))
+            first, held = at + 1, 0
+
+
+def _divide_evenly(files: int, parts: int) -> Iterator[tuple[int, int]]:
+    """Divide files by their number, which needs no request for their sizes."""
+    count = min(parts, files)
+    yield from itertools.pairwise(at * files // count for at in range(count + 1) if count)
