@@ -57,10 +57,8 @@ def read_iceberg(
         MissingIcebergError: The package `pyiceberg` is not installed.
         UnreadableTableError: The metadata cannot be read.
     """
-    if part is None:
-        return stream_rows(_open(_find_metadata(path)), paths)
-    table = _open(part.metadata)
-    return stream_rows(table, paths, _plan(table)[part.first : part.end])
+    table = _open(path, part.metadata if part else None)
+    return stream_rows(table, paths, _plan(table)[part.first : part.end] if part else None)
 
 
 def list_iceberg_files(path: Path) -> tuple[Path, int]:
@@ -73,27 +71,24 @@ def list_iceberg_files(path: Path) -> tuple[Path, int]:
         MissingIcebergError: The package `pyiceberg` is not installed.
         UnreadableTableError: The metadata cannot be read.
     """
-    metadata = _find_metadata(path)
-    return metadata, len(_plan(_open(metadata)))
+    table = _open(path)
+    return Path(table.metadata_location), len(_plan(table))
 
 
-def _find_metadata(path: Path) -> Path:
-    with translate_read_errors():
-        return newest_metadata(path / "metadata")
-
-
-def _open(metadata: Path) -> "StaticTable":
-    """Open an Iceberg table by its metadata file."""
+def _open(path: Path, metadata: Path | None = None) -> "StaticTable":
+    """Open an Iceberg table by one of its metadata files, by default the newest one."""
     try:
         from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 (an optional requirement)
         from pyiceberg.table import StaticTable  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
+    with translate_read_errors():
+        file = metadata or newest_metadata(path / "metadata")
     try:
         with translate_read_errors():
-            return StaticTable.from_metadata(str(metadata))
+            return StaticTable.from_metadata(str(file))
     except ValidationError as error:
-        raise NoMetadataError.in_file(metadata.name) from error
+        raise NoMetadataError.in_file(file.name) from error
 
 
 def _plan(table: "StaticTable") -> "list[FileScanTask]":
