@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from sqlglot import exp
 
 from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
-from datahub_hyperjoin.spark.read import local_path
+from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.sql.write import name_in_sql
 from datahub_hyperjoin.tables import Table
 
