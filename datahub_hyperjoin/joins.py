@@ -66,7 +66,7 @@ class Evidence:
     """Mean number of joined rows per row of the right side that has a value."""
 
     rows: int = 0
-    """Number of rows of the join; 0 also where an earlier version did not write it down."""
+    """Number of rows of the join; 0 also if an earlier version stored the evidence without it."""
 
     compared_as: str = ""
     """The form in which values were compared, as in `countries`; empty for values as written."""
@@ -228,7 +228,7 @@ class Join:
     """The other column, whose identifier sorts second."""
 
     joinability: float
-    """The higher score of both directions, in [0, 1]."""
+    """The higher of the scores of the two directions, in [0, 1]."""
 
     evidence: Evidence | None
     """Measures of the data; None if no rows of one of the tables were read."""

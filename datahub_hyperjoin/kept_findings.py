@@ -53,7 +53,7 @@ class NotedProgress:
         self.shown.say(line)
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that does not stop the run, and note that there was one."""
+        """Report a problem that does not stop the run, and record that the run had one."""
         self.warned = True
         self.shown.warn(title, message, context)
 

@@ -49,7 +49,7 @@ class Dialect:
     is doubled. Empty if no field is quoted."""
 
     escape: str = ""
-    """Character before one that is to be read literally."""
+    """Character after which the next one is read literally."""
 
     encoding: str | None = None
     """Python's name of the encoding, as in `cp1251`. By default, it is detected in each file: that

@@ -49,11 +49,10 @@ class OtherPipeline:
     """What the last run of the pipeline wrote."""
 
     active: bool
-    """Whether it has run in the last 45 days. What an inactive one wrote is not kept for it."""
+    """Whether the pipeline has run in the last 45 days; if not, its writes are not kept for it."""
 
     recent: bool
-    """Whether it has run in the last 8 days, so that its evidence is not much older than that of
-    this run."""
+    """Whether the pipeline has run in the last 8 days, so that its evidence is still recent."""
 
 
 def read_other_pipelines(

@@ -33,8 +33,7 @@ class RoleContext:
     """Facts about a join, kept as text in the `context` of the tag that states the join's role."""
 
     source_fan_out: float | None = None
-    """Mean number of joined rows per row of the source that has a value; None if unknown, as are
-    all measures of a join that was not verified on data."""
+    """Mean number of joined rows per row of the source that has a value; None if not measured."""
 
     destination_fan_out: float | None = None
     """Mean number of joined rows per row of the destination that has a value."""

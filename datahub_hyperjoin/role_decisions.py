@@ -42,7 +42,7 @@ _MAX_DENSITY = 0.5
 """Density above which a column of numbers is taken for a counter. Counters share no domain, because
 every counter holds 1 to 10."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""What evidence is compared as if equal values are compared, rather than codes with names."""
+"""Values of `compared_as` for evidence that compares equal values, and not codes with names."""
 
 
 def propose_references(index: LakeIndex) -> set[Pair]:

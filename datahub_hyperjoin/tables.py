@@ -208,7 +208,8 @@ class ColumnProfile:
     """The most frequent patterns, the most frequent first."""
 
     personal: str = ""
-    """Why its values count as personal, so that the sample holds hashes; empty if they do not."""
+    """Why the column's values count as personal; empty if they do not. If they do, the sample holds
+    hashes."""
 
     notation: Notation | None = None
     """How its values are written, if that differs from the form in which they are compared with

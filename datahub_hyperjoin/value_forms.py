@@ -120,7 +120,7 @@ PATTERNS: Mapping[Notation, str] = {
 """The normal forms that each notation reads, in the common subset of Python's and RE2's syntax."""
 
 _MIN_SHARE = 0.95
-"""Minimum share of a column's values that its notation reads; the others stay in normal form."""
+"""Smallest share of a column's values that must fit its notation; others stay in normal form."""
 _TRUTHS = 2
 """Number of distinct values of a column of truth words; a constant column is none."""
 _MIDNIGHT = " 00:00:00"

@@ -90,7 +90,7 @@ class EmptyTableError(TableError, ValueError):
     """A table has no rows."""
 
     header: tuple[str, ...] = ()
-    """The paths of its columns, if it has a header."""
+    """The paths of the table's columns; empty if the table has no header."""
 
     def with_header(self, paths: Iterable[str]) -> Self:
         """Store the paths of the table's columns in the error, and return the error.

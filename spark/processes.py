@@ -19,7 +19,7 @@ Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _IDLE_SECONDS = 10
 """Time after which an idle process ends. Until then, another run can use it."""
 _PROCESS_BYTES = 1 << 24
-"""Bytes that take one process about as long to read as another takes to start."""
+"""Number of bytes that a process reads in about the time that another process takes to start."""
 
 
 def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int) -> pa.Table:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 Json = dict[str, Any]
 
 PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-"""The browser; None if there is none."""
+"""Path of the browser; None if none is installed."""
 
 _PATIENCE = 30.0
 _PAUSE = 0.05

@@ -20,7 +20,7 @@ _OF_KEY = 120_000
 """Bytes of a key column with all its candidates and their features."""
 _NETWORK = 250 * _MEBIBYTE
 _OF_COLUMN_IN_NETWORK = 80_000
-"""Bytes of HIN and its training, and of a column in it, as `make bench-hin` measures."""
+"""Bytes of HIN in training, without columns and then per column, as `make bench-hin` measures."""
 
 _SECONDS_OF_COMPARISON = 1.2e-6
 """Processor seconds to compare the values of a pair of columns that share any."""

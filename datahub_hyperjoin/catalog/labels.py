@@ -20,7 +20,7 @@ from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.urns import plain_path
 
 LABEL_ASPECTS = (EditableSchemaMetadataClass, GlobalTagsClass, GlossaryTermsClass)
-"""Aspects of a dataset with tags and terms, besides the schema itself."""
+"""Aspects that hold a dataset's tags and terms, besides the schema itself."""
 
 
 _INFOS: tuple[tuple[str, type[TagPropertiesClass] | type[GlossaryTermInfoClass]], ...] = (

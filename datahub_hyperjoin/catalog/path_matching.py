@@ -40,7 +40,7 @@ class DatasetPath:
     """The name of a dataset as a path, and the dataset's columns."""
 
     parts: tuple[str, ...]
-    """The names between slashes."""
+    """The names between the slashes of the path."""
 
     columns: frozenset[str]
     """Names of its columns."""

@@ -31,7 +31,7 @@ _PLATFORMS = {
     "wasb": "abs",
     "wasbs": "abs",
 }
-"""DataHub platforms whose names differ from the schemes of URIs."""
+"""DataHub's platform by the scheme of a URI, where the two names differ."""
 
 
 @dataclass(frozen=True, kw_only=True)

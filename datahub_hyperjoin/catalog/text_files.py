@@ -1,4 +1,4 @@
-"""Tell text files with rows from those with prose, which have the same extension."""
+"""Distinguish text files with rows from text files with prose, which have the same extension."""
 
 import lzma
 import zlib

@@ -33,7 +33,7 @@ _TYPES: Mapping[type, DataType] = {
 }
 """Data type for each class of types in DataHub; columns of any other class hold text."""
 _FRACTION = re.compile(r"float|double|real|\(\s*\d+\s*,\s*[1-9]", re.IGNORECASE)
-"""Part of the native names of number types with decimals, such as `decimal(10,2)`."""
+"""Matches the native names of number types with decimals, such as `decimal(10,2)`."""
 
 
 def declared_type(field: SchemaFieldClass) -> DataType:

@@ -91,7 +91,7 @@ class EmitConfig:
 
     sql_timeout: Seconds = 60.0
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,
-    `documents` or `page` show it; a join whose SQL takes longer gets none."""
+    `documents` or `page` show it; a join whose SQL takes longer is written without SQL."""
 
     lineage: Annotated[
         Literal[False] | LineageForm, BeforeValidator(_read_form), WithJsonSchema(_SCHEMA_OF_FORM)

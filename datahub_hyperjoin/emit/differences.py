@@ -38,7 +38,7 @@ from datahub_hyperjoin.emit.patches import Change, hides, read_changes, with_cha
 from datahub_hyperjoin.progress import Count, Warn
 
 _CHUNK = 500
-"""Workunits that are compared together, and so the most entities that one request reads."""
+"""Number of workunits compared at a time, and thus the most entities that one request reads."""
 
 _Target = tuple[str, str]
 """An entity's URN and the name of one of its aspects."""

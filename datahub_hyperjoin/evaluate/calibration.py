@@ -35,7 +35,7 @@ BINS = 15
 """Number of bins, M."""
 _EDGES = np.linspace(0, 1, BINS + 1)
 _LEAST_COUNT = 1e-12
-"""Divisor in place of 0 for an empty sample; its error is 0."""
+"""Divisor that replaces the size 0 of an empty sample, so that the sample's error is 0."""
 
 BinnedScores = Float[np.ndarray, "query bin fact"]
 """Per query column and bin: the number of candidates, of right ones, and the sum of scores."""

@@ -18,7 +18,7 @@ from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
 COMPARED = ("P@15", "R@15")
 """The main metrics, shown with the interval of the difference between methods."""
 SHARE = "P@15 of ceiling"
-"""Precision as a share of a perfect ranking's."""
+"""`P@15` divided by the `P@15` of a perfect ranking."""
 COHERENCE = f"coherence@{COHERENCE_CUTOFF}"
 """Share of pairs of candidates that join with each other."""
 ERROR = "ECE"

@@ -47,7 +47,7 @@ _RESERVED = re.compile(
     "right|row|rows|select|set|some|start|table|then|to|true|union|unique|update|"
     "user|using|values|view|when|where|window|with"
 )
-"""Words that are no names in one of the dialects."""
+"""Words that at least one SQL dialect does not accept as names without quotes."""
 
 
 def dialect_of(table: TableId) -> str:

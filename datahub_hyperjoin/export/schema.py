@@ -38,7 +38,7 @@ class ExportedTable:
     """Unique name of the table in the export."""
 
     path: tuple[str, ...]
-    """The names that lead to it in SQL, such as database, schema and table."""
+    """The parts of the table's name in SQL, such as database, schema and table."""
 
     columns: Mapping[str, DataType | None]
     """The joined columns and those of keys, by name, with their types; None if unknown."""

@@ -9,7 +9,7 @@ from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
-"""Decisions; the first one that a join has takes precedence."""
+"""The verdicts of people, in order of precedence: a rejection outweighs an acceptance."""
 
 _MAX_FAN_OUT, _MIN_CONTAINMENT = 1.02, 0.95
 """A key with duplicates is still a key if a row that refers to it matches at most this many rows on
@@ -79,13 +79,13 @@ class CatalogJoin:
     """People's decisions: none, one verdict, or both verdicts if people contradict each other."""
 
     removed: bool = False
-    """Whether it is hidden."""
+    """Whether the join is hidden in the catalog."""
 
     description: str = ""
     """Description that people wrote; empty without one."""
 
     title: str = ""
-    """Name that people gave it; empty without one."""
+    """Name that people gave the join; empty without one."""
 
     owners: tuple[str, ...] = ()
     """URNs of its owners."""

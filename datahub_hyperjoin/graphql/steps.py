@@ -9,7 +9,7 @@ from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
 STRENGTH_DIGITS = 12
-"""Digits to which products are compared; they hide rounding that depends on the factors' order."""
+"""Number of digits of a rounded product, few enough that the order of the factors has no effect."""
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:

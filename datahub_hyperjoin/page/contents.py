@@ -22,7 +22,7 @@ from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile
 
 MOST_JOINS = 20_000
-"""Joins that a page shows at most."""
+"""Maximum number of joins that a page shows."""
 
 Record = tuple[str | int | float | bool, ...]
 
@@ -97,9 +97,9 @@ class _Pair:
     domain: int
     """Index of the value domain that holds both columns; -1 if there is none."""
     forward: Suggestion | None
-    """Suggests the right column for the left one."""
+    """The suggestion that a search for partners of the left column gave; None if there is none."""
     backward: Suggestion | None
-    """Suggests the left column for the right one."""
+    """The suggestion that a search for partners of the right column gave; None if there is none."""
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:

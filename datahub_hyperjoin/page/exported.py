@@ -15,7 +15,7 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Verdict
 
 _FORMATS = {"dbt": ExportFormat.DBT_TESTS, "mermaid": ExportFormat.MERMAID}
-"""The formats of the page that only take safe joins, by the names that its script uses."""
+"""The export formats that contain safe joins only, by their names in the page's script."""
 
 _REASONS = tuple(LeftOut)
 _SAFE = -1

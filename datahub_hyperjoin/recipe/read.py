@@ -13,7 +13,7 @@ from datahub_hyperjoin.recipe.keys import keys_of, name_key, nearest_key
 from datahub_hyperjoin.wording import join_with_and
 
 _UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
-"""What pydantic calls keys that a model or a dataclass does not have."""
+"""Pydantic's types of errors about keys that a model or a dataclass does not have."""
 _NO_SECTION = {"model_type", "dataclass_type"}
 """What pydantic calls a section that is empty or a single value."""
 _MISSING = "missing"

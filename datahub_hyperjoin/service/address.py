@@ -18,7 +18,7 @@ class Address:
     """The addresses at which browsers reach the service."""
 
     origins: Sequence[str]
-    """Scheme, host and port of each, as browsers write them; the first is shown to people."""
+    """Scheme, host and port of each address, as browsers write them; people are shown the first."""
 
     path: str = ""
     """The path below which a proxy shows the service, as in `/joins`; empty for the root."""

@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
 _UNKNOWN = -1
-"""A number that the catalog does not tell; the page leaves it out."""
+"""Stands for a number that the catalog does not have; the page leaves it out."""
 
 _NO_DOMAIN = -1
 _BY_CARDINALITY = {Cardinality.MANY_ONE: 1, Cardinality.ONE_MANY: -1}

@@ -19,7 +19,7 @@ class MissingServiceError(HyperJoinError, ImportError):
 
     @classmethod
     def for_command(cls) -> Self:
-        """Report how to install the packages for the service."""
+        """Report which packages `hyperjoin serve` needs, and how to install them."""
         return cls(
             "`hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run "
             "`pip install 'datahub-hyperjoin[serve]'`"

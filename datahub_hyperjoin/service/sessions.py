@@ -32,7 +32,7 @@ class PersonalSession:
     """A secret that only the person's own page knows, and that each change must repeat."""
 
     expires: float
-    """Time of the clock at which the session ends."""
+    """Time at which the session ends, in seconds of the clock of `Sessions`."""
 
 
 class Sessions:

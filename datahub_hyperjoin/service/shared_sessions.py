@@ -17,7 +17,7 @@ from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.service.sessions import PersonalSession, Sessions
 
 _NAMES = {"PLAY_SESSION", "actor"}
-"""The signed cookie, and the one beside it that names the same person: the frontend wants both."""
+"""Names of the two cookies that DataHub's frontend wants: the signed session, and its person."""
 
 
 def datahub_cookies(headers: Headers) -> str:

@@ -18,10 +18,10 @@ class SqlEngine(ABC):
     """
 
     dialect: SqlDialect
-    """The dialect of its SQL, known once the engine is open."""
+    """The dialect of the engine's SQL, known once the engine is open."""
 
     threads: int = 1
-    """Threads that may use the engine at once."""
+    """Number of threads that may use the engine at once."""
 
     def __enter__(self) -> Self:
         """Return the engine itself."""

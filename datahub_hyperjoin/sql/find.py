@@ -21,7 +21,7 @@ from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 _Candidate = JoinInSql | TwoStepsInSql
 _NO_NOTATIONS: Notations = (None, None)
 _TOLERANCE = 0.02
-"""Largest difference of the rows, as a share of those that the evidence promises."""
+"""Largest accepted difference between counted and expected rows, as a share of the expected."""
 
 
 @dataclass(frozen=True, kw_only=True)

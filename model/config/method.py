@@ -118,7 +118,7 @@ class Method:
     """Transformations of each column before pooling, L."""
 
     mixer_layers: int = 2
-    """Global mixing layers between hyperedges."""
+    """Number of layers that mix information between all hyperedges."""
 
     dropout: float = 0.05
     """Share of activations dropped in training."""

@@ -58,7 +58,7 @@ class Precision(str, Enum):
     """Single precision."""
 
     BFLOAT16 = "bfloat16"
-    """Half precision, for devices that multiply it faster."""
+    """Floating-point numbers of 16 bits, for devices that multiply them faster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,8 +161,8 @@ class RankingConfig:
     0 also keeps suggestions without shared values."""
 
     max_key_columns: FewAtOnce = 4
-    """Maximum number of columns of a composite key that is searched; 1 searches none. Declared keys
-    of any width are used."""
+    """Maximum number of columns of the composite keys to search for; 1 searches for none. Declared
+    keys of any width are used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -51,7 +51,7 @@ class LakeIndex:
 
     joins: JoinGraph
     groups: HyperedgeGroups
-    """The columns of each hyperedge for inference."""
+    """The columns of each hyperedge that the network reads at inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """Which inputs the model reads: word vectors, names and values."""

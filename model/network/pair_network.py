@@ -51,7 +51,7 @@ class CandidatePairs:
     """The table of each column."""
 
     tables: Int[np.ndarray, " pair"]
-    """Group of the pairs between the same two tables."""
+    """For each pair, the number of its group: all pairs between the same two tables."""
 
     towards: Int[np.ndarray, " pair"]
     """Group of the pairs between the same column and the same table."""

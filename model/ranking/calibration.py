@@ -14,7 +14,8 @@ _SLOPE, _OFFSET = 0.1, 0.3
 """Standard deviations of the prior around the identity. However surprising, one decision moves the
 offset by at most the variance, 0.09: ten decisions that agree move a score by about a tenth."""
 _FLATTEST = 0.2
-"""Least slope: a flatter map would give all joins the same score, a falling one reverse them."""
+"""Smallest slope. A flatter map would give all joins nearly the same score, and a falling map would
+reverse their order."""
 _EDGE = 1e-6
 """Scores are clipped to this distance from 0 and 1, where log odds are unbounded."""
 

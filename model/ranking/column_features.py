@@ -23,7 +23,7 @@ COLUMN_FEATURES = (
     "probability that it refers to some key",
     "references to it",
 )
-"""The measures of a column; the trees know a feature by its position."""
+"""Names of the measures of a column, in the order in which the trees read them."""
 
 STATISTICS = COLUMN_FEATURES[:-2]
 """The measures of a column alone, without its references."""

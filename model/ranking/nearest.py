@@ -16,8 +16,8 @@ NO_CANDIDATE = -1
 """Fills the remaining positions of a query that has too few candidates."""
 
 _QUERIES = 4096
-"""Queries searched at once, which bounds memory. FAISS divides queries into blocks of as many, so
-that smaller blocks would only cost time."""
+"""Number of queries that are searched at once, to bound memory. FAISS itself works in blocks of
+this size, so smaller blocks would only cost time."""
 
 
 class ColumnIndex:

@@ -18,7 +18,7 @@ _NO_FORM = -1
 _NOTHING = -1
 """Fills the remaining positions of a column with few partners."""
 _SHARED_SCALE = 3.0
-"""Number of shared entities at which overlap counts for about two thirds."""
+"""Number of shared entities at which an overlap counts about two thirds of its full value."""
 
 _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 """Number of bits that are set in each byte."""

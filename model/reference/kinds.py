@@ -36,7 +36,7 @@ class EntityKind(NamedTuple):
     """Number of entities."""
 
     forms: int
-    """Number of forms: each kind of code is one, and so is each source of names."""
+    """Number of ways to write an entity: one for each kind of code, and one per source of names."""
 
 
 def spellings(name: str) -> tuple[str, ...]:

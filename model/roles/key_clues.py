@@ -38,7 +38,7 @@ def _is_own(table: Words, name: Words) -> bool:
 def _name_others(
     lake: Lake, tables: Sequence[Words], columns: Sequence[Words]
 ) -> Bool[np.ndarray, " column"]:
-    """Mark the columns whose names are those of other tables.
+    """Mark the columns that have the name of another table.
 
     `tables` and `columns` are the stems of their names.
     """

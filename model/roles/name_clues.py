@@ -58,7 +58,7 @@ class NameClues:
     """1 if the name of the referring column has a word such as `parent` or `manager`."""
 
     same_name: Clue
-    """1 if both columns have the same name, and it is not only a word such as `id`."""
+    """1 if both columns have the same name, unless that name is only a word such as `id`."""
 
     other_word: Clue
     """1 if the names mark identifiers by different words, such as `key` and `id`."""

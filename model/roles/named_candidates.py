@@ -23,7 +23,7 @@ _MIN_UNIQUENESS = 0.95
 _ALIKE = 30
 """Keys with similar names that are considered for each column."""
 _NAMESAKES = 50
-"""Number of tables or columns of one name above which only those nearby are considered."""
+"""If more tables or columns than this share a name, only the nearby ones are considered."""
 _SHORTEST = 2
 """Minimum number of letters of a table's name at the end of a column's name."""
 _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})

@@ -55,7 +55,7 @@ class References:
     """Columns that may refer to a key, ascending."""
 
     referenced: Int[np.ndarray, " pair"]
-    """The keys."""
+    """The key to which each of these columns may refer."""
 
     probability: Float[np.ndarray, " pair"]
     """Probability that the column refers to the key, in [0, 1]; at most 1 for all keys of one

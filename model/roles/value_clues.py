@@ -9,9 +9,9 @@ from datahub_hyperjoin.model.roles.name_clues import NameClues
 from datahub_hyperjoin.tables import DataType
 
 _ALL = 0.98
-"""Containment from which a key is taken to hold all of a column's values; estimates err."""
+"""Estimated containment from which a key counts as holding all of a column's values."""
 _GAPLESS = 0.999
-"""Share of their range that numbers without gaps fill."""
+"""Share of its range of numbers from which a column counts as having no gaps."""
 _MANY_WORDS = 50
 """Number of common words beyond which further ones are no further evidence."""
 

@@ -32,7 +32,7 @@ class ExpectedPairs:
     """
 
     compared: int
-    """Pairs that share a value."""
+    """Expected number of pairs that share a value."""
 
     kept: int
     """Expected number of compared pairs that remain if each column keeps only its best partners."""

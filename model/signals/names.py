@@ -26,8 +26,8 @@ _SPELT_OUT = str.maketrans(
         )
     )
 )
-"""Latin letters that do not become ASCII without their accents; the last two are parts of a
-Turkish dotless i, and of a dotted capital one in lower case."""
+"""ASCII spellings of the Latin letters that are not an ASCII letter with an accent. The last two
+are Turkish: the dotless i, and the dot that stays when a dotted capital I becomes lower case."""
 _LAST_LATIN = "\u024f"
 """The last letter of the Latin script; all letters after it belong to other scripts."""
 

@@ -17,8 +17,9 @@ from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
 from datahub_hyperjoin.tables import ColumnProfile
 
 _MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
-"""A folder of more columns suggests nothing, and nor does a name of more unique columns, such as
-`remark`. A name that many columns have may be that of the one key to which all of them refer."""
+"""Maximum number of columns in one folder, and of unique columns with one name, that form pairs.
+Larger groups, such as those of the name `remark`, say too little. Only unique columns count, since
+many columns with one name may all refer to one key."""
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a column that others refer to."""
 _BLOCK = 2048

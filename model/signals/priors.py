@@ -31,7 +31,8 @@ class CatalogPriors:
     """The catalog facts as arrays, in which columns are given by their index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
-    """Distinct values per row with a value, from the catalog's profile where it has one."""
+    """Distinct values per row with a value, from the catalog's profile of the column if it has one.
+    """
 
     completeness: Float[np.ndarray, " column"]
     """Share of rows with a value, from the same source."""

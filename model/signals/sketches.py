@@ -21,7 +21,7 @@ class SketchArrays:
     """The hashes in the sketches of all columns, one column after the other."""
 
     hashes: UInt64[np.ndarray, " hash"]
-    """Ascending within each column."""
+    """All hashes, ascending within each column."""
 
     bounds: Int[np.ndarray, " _"]
     """Start of each column in `hashes`, and the end of the last."""

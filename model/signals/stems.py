@@ -14,7 +14,8 @@ _ENDINGS = (
     ("use", "u"),
     ("sis", "se"),
 )
-"""Endings and their replacements: `uses` is the plural of `us` and of `use`, so all lose it."""
+"""Endings and their replacements. Plurals in `uses` come from words in `us` or in `use`, such as
+`status` and `warehouse`, so all of these words get the stem in `u`."""
 _MIN_PLURAL = 4
 """Minimum number of letters of a word in the plural."""
 _KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}

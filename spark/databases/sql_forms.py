@@ -38,13 +38,13 @@ class SqlForm:
     """Expression of the column `{}`, by which its rows are grouped first."""
 
     folded: str
-    """Expression of the grouped value `v`: its text, without regard to case and spaces."""
+    """Expression that turns the grouped value `v` into text, without regard to case and spaces."""
 
     inexact: str = "false"
     """Condition on `v` under which the normal form may be another one."""
 
     normal: str = "f"
-    """Expression of the folded text `f`: the normal form. An empty text is a null."""
+    """Expression that turns the folded text `f` into the normal form. An empty text is a null."""
 
     is_text: bool = False
     """Whether values may be words such as `NA`, which mean null in some columns."""

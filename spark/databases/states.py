@@ -88,7 +88,7 @@ _MARIADB_SERVER = text("""
             WHERE variable_name IN ('READ_ONLY', 'WSREP_ON') AND variable_value <> 'OFF'
         )
 """)
-"""Returns no row for servers of which several may share one address."""
+"""Identifies a server; returns no row if several servers may share the server's address."""
 
 _MARIADB_LATEST_TIME = text("""
     SET STATEMENT time_zone = '+00:00' FOR

@@ -46,7 +46,7 @@ class QuoteScan:
     """The result of counting the quotes in a byte range, to find where rows begin."""
 
     is_odd: bool = False
-    """Whether the number of quotes is odd."""
+    """Whether the range contains an odd number of quotes."""
 
     fits_outside: bool = False
     """Whether every quote begins, ends or is doubled in a quoted field, if the range begins outside

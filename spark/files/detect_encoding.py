@@ -20,10 +20,10 @@ _BYTES_EXAMINED = 1 << 14
 _FEWEST_BYTES = 3
 """Fewest different bytes beyond ASCII that say anything about the encoding."""
 _NEARLY = 0.8
-"""Share of the best encoding's confidence from which Windows-1252, the most frequent one, is
-preferred. Names in Spanish and Polish, for example, have many bytes in common."""
+"""Windows-1252, the most frequent encoding, is preferred if its confidence is at least this share
+of the best encoding's. Names in Spanish and Polish, for example, have many bytes in common."""
 _VALID_FOR_INVALID = 4
-"""Fewest characters of UTF-8 for each invalid byte in a text that is UTF-8."""
+"""A text is UTF-8 if it has at least this many valid non-ASCII characters per invalid byte."""
 _LONE_ACCENTS = re.compile("[\u02c0-\u02c5\u02c7-\u02db\u02dd-\u02df]")
 """Accents without a letter. Symbols of Windows-1252 become such accents if they are read in another
 encoding."""

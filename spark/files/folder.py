@@ -27,7 +27,7 @@ _PARTITION_FOLDER = re.compile(r"([^/=]+)=([^/]*)/")
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The value in a partition folder's name that represents null."""
 _MOST_NOTES = 3
-"""Notes passed on from single files; all files of a table may have the same note."""
+"""Maximum number of notes that are passed on from the single files of a table."""
 
 OpenFile = Callable[[File, Collection[str] | None], TableStream]
 

@@ -27,7 +27,7 @@ from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 _CATALOG = "spark_catalog"
 """The only catalog in which the files of a table are known to contain exactly its rows."""
 _SETTINGS = ("spark.sql.extensions", f"spark.sql.catalog.{_CATALOG}")
-"""Settings with which another system may filter rows, or hide columns, as it reads a table."""
+"""Spark settings that add code, which may filter rows or hide columns when a table is read."""
 _BUILTIN = "builtin"
 _CONCURRENT_TABLES = 4
 _STORED = {"MANAGED", "EXTERNAL"}

@@ -59,7 +59,7 @@ _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
     "type": lambda column: column.type.value,
     "notation": lambda column: column.notation and column.notation.value,
 }
-"""Fields that a profile stores under another name."""
+"""Functions that compute the stored fields which a profile itself lacks or holds as an enum."""
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:

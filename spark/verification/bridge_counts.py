@@ -37,7 +37,7 @@ class MatchCounts:
     """Number of distinct values."""
 
     most: int = 0
-    """Greatest number of rows of the other end that one row joins."""
+    """Greatest number of rows of the join's other column that match one row of this column."""
 
     rows: int = 0
     """Number of rows that the join returns."""

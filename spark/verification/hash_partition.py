@@ -52,7 +52,7 @@ class RequestedColumns:
     written."""
 
     texts: Collection[str] = ()
-    """The columns of text among these, which one part of a table cannot determine."""
+    """The columns of text among `columns`. One part of a table does not show which they are."""
 
     tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
     """The number under which the rows of several columns are counted as one value."""

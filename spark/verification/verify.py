@@ -71,7 +71,7 @@ class ColumnKinds:
     """The notations of columns whose values have another form than their normal form."""
 
     texts: AbstractSet[ColumnId] = frozenset()
-    """Columns of text."""
+    """The columns whose values are text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pycountry
 from pyarrow import parquet
 
 AREA = 20
-"""Tables of an area."""
+"""Number of tables in an area."""
 SHARED_KEYS = 5
 """Tables of the first area to which all areas refer."""
 COUNTRIES = tuple((each.alpha_2, each.name) for each in pycountry.countries)

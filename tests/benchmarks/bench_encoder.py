@@ -38,7 +38,7 @@ WEIGHTS = (1.0, 3.0)
 _NEAREST = 50
 """Candidates of each query column by each text."""
 _VALUES = 40
-"""Values of a column that are encoded; the encoder reads only 128 tokens."""
+"""Number of values per column that are encoded; the encoder reads only 128 tokens."""
 _TOKENS = 128
 
 Vectors = Float32[np.ndarray, "column width"]

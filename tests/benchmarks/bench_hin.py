@@ -40,8 +40,9 @@ CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
 QUERIES = 1024
 """Number of key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)
-"""Operations of a pass: per weight and row, and per pair of hyperedges and channel of attention.
-The backward pass of attention computes its scores again (Dao et al., 2022)."""
+"""Operations of a pass: first those per weight and row, then those per pair of hyperedges and
+channel of attention. The backward pass of attention computes the scores again (Dao et al., 2022).
+"""
 
 LONG = 1e11
 """Number of operations from which an action is timed without a warm-up run."""
@@ -98,7 +99,7 @@ class Measured:
 
     forward: Timing
     step: Timing | None
-    """Forward, backward and Adam; None beyond `STEPS_UP_TO`."""
+    """Timing of a training step, with Adam; None for more columns than `STEPS_UP_TO`."""
 
     memory: float
     """Peak memory of all timed actions, in bytes."""

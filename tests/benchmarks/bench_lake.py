@@ -59,10 +59,10 @@ class LakeCost:
     """Number of other references in the file."""
 
     seconds: dict[str, float]
-    """Processor seconds of each stage, and of all."""
+    """Processor seconds of each stage, and of all stages together."""
 
     driver: dict[str, float]
-    """Peak memory of the driver in each stage, and in all, in MiB."""
+    """Peak memory of the driver in each stage, and in all stages together, in MiB."""
 
     java: float
     """Peak memory of Java in MiB; 0 if the run was too small for Spark."""

@@ -59,7 +59,7 @@ class Run:
     columns: int
     mebibytes: float
     limit: float
-    """Seconds of pyarrow alone, the median of `REPEATS` runs."""
+    """Seconds that pyarrow alone needs to read the lake, the median of `REPEATS` runs."""
 
     cold: float
     """Seconds of a session's first profile, including the start of the workers."""

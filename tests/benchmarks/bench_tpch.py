@@ -49,7 +49,7 @@ class Run:
     """Size of the profiled rows in Parquet."""
 
     limit: float
-    """Seconds of pyarrow alone, for the same rows."""
+    """Seconds that pyarrow alone needs to read the same rows."""
 
     seconds: float
     """Seconds of profiling."""

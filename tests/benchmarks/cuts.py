@@ -20,7 +20,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 
 _PAIR = 2
-"""Tables of a join."""
+"""Number of tables in a join."""
 
 
 def check_sizes(lakes: Sequence[LabelledLake], sizes: Iterable[int]) -> None:

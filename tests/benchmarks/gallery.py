@@ -27,7 +27,7 @@ from datahub_hyperjoin.joins import Role
 KNOWN = Path(__file__).parent.parent / "known_joins.csv"
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 SUGGESTIONS = 5
-"""Length to which a column's suggestions are compared with the known joins."""
+"""Number of suggestions per column that are compared with the known joins."""
 
 _BOX = """(() => {
   const box = document.querySelector("PANEL").closest(".suggestion").getBoundingClientRect();

@@ -17,7 +17,7 @@ from datahub_hyperjoin.tables import TableId
 _ROWS = "SELECT COUNT(*), SUM(HASH(t0, t{})::HUGEINT) FROM {}"
 
 Rows = tuple[int, int | None]
-"""The number of rows, and the sum of a hash of each row's columns of the first and last table."""
+"""The number of rows of a join, and a checksum of their columns from its first and last table."""
 
 Condition = tuple[str, str, str, str]
 """The left table and column, and the right table and column, of a condition."""

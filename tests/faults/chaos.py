@@ -64,7 +64,7 @@ class Ran:
     """The result of one run."""
 
     named: tuple[str, ...]
-    """Titles of its warnings and failures."""
+    """Titles of the run's warnings and failures."""
     crash: str = ""
     """The exception that came out of it, if it is not one of DataHub's own refusals."""
 

@@ -87,7 +87,7 @@ def _damage_answer(content: bytes, draw: random.Random) -> bytes:
 
 @contextmanager
 def answers() -> Iterator[Try]:
-    """Yield a function that damages one answer of a server while metadata is read."""
+    """Yield a function that reads metadata from a server and damages one of its answers."""
     logging.disable()  # DataHub's client logs much of what it cannot read
     with tempfile.TemporaryDirectory() as name, Gms() as gms:
         _fill(gms, Path(name))

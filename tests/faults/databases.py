@@ -29,7 +29,7 @@ from gms import Gms
 from lake import codes, describe
 
 VERIFIES = pair_evidence
-"""The module that calls `verify_joins`, in whose place the attack strikes first."""
+"""The module in which the attack patches `verify_joins`, to strike just before verification."""
 _KINDS = ("postgresql", "mariadb")
 _PLATFORMS = {"postgresql": "postgres", "mariadb": "mariadb"}
 _STRUCK = "flights"

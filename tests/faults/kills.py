@@ -60,7 +60,7 @@ _CONFIGURED, _SAID = "Sink configured successfully", "Run interrupted: "
 _SPACES = (1 << 18, 1, 1 << 25)
 """Limits of free space: enough for some results, for none, or for most of a model."""
 _OTHERS = re.compile(r"tmp/tmp\w{8}(/sqlite\.db)?")
-"""What a killed DataHub leaves, without any cell."""
+"""Matches temporary files that a killed DataHub leaves behind; they contain no cell of a table."""
 
 
 @dataclass

@@ -15,7 +15,7 @@ Try = Callable[[random.Random], str]
 """Damages an input and reads it; returns what broke a promise, or an empty text."""
 
 Bench = Callable[[], AbstractContextManager[Try]]
-"""Prepares undamaged inputs in the process of the tries. It must be picklable."""
+"""Prepares undamaged inputs and yields a try. It must be picklable, as another process calls it."""
 
 _SECONDS = 5.0
 """The longest that reading one input may take."""

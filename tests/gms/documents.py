@@ -7,7 +7,7 @@ from gms.search import Search, find
 from gms.world import Json, Node, World
 
 _PLATFORM = "urn:li:dataPlatform:datahub"
-"""Where documents without a platform come from."""
+"""The platform of a document that names none."""
 
 _PUBLISHED: Json = {"field": "state", "values": ["PUBLISHED"]}
 _PAGE = 100

@@ -119,7 +119,7 @@ class Gms:
         return graph
 
     def put(self, urn: str, aspect: _Aspect, *, pipeline: str | None = None) -> None:
-        """Store an aspect as a connector would, after checking it against the model."""
+        """Check an aspect against DataHub's metadata model, then store it as a connector would."""
         name = aspect.get_aspect_name()
         self._registry.expect_aspect(self._registry.expect(urn), name)
         value = self._registry.check_typed(aspect)

@@ -43,7 +43,7 @@ class Write:
     by: str
     """"ingestion" or "graphql"."""
     pipeline: str | None
-    """The name of the pipeline that sent it."""
+    """Name of the pipeline that sent the write; None if the write names no pipeline."""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def _total(values: _Values, group: _Group) -> _Values:
 
 
 def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
-    """For each pair, return the best value of its tables' pairs that share no column with it."""
+    """For each pair, return the best value among pairs of the same tables but two other columns."""
     best = np.full(len(graph.left), _NONE)
     for rank in reversed(range(_LISTED)):
         other, exists = between.at(rank)

@@ -36,7 +36,7 @@ Correct = Callable[[LabelledPairs], Float[np.ndarray, " pair"]]
 
 
 class Kind(Enum):
-    """A model that corrects the noisy-or."""
+    """A kind of model that corrects noisy-or scores."""
 
     TREES = "trees"
     TREES_WITH_CONTEXT = "trees with context"

@@ -343,4 +343,4 @@ SCHEMAS: Mapping[str, Callable[[Random], Schema]] = {
     "travel": travel,
     "school": school,
 }
-"""Each schema by its name."""
+"""The function that makes each schema, by the schema's name."""

@@ -53,7 +53,7 @@ class Rival:
     """The measure by which the rival ranks candidates."""
 
     above: float = -np.inf
-    """Columns with this score or less are not ranked."""
+    """Only columns with a greater score are ranked."""
 
     libraries: tuple[str, ...] = ()
     """Import names of the libraries that it needs."""

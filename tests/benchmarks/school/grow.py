@@ -10,10 +10,10 @@ from benchmarks.school.database import Database, Random, domains
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _LIST = 8
-"""Rows below which a table is a list, such as one of states, and does not grow."""
+"""A table with fewer rows is a fixed list, such as one of states, and does not grow."""
 
 _SKEW = (0.0, 0.0, 0.7, 1.5)
-"""How unevenly rows refer to keys: exponents of the weight of a key's place."""
+"""Exponents s, one drawn per domain: rows refer to the k-th key with a weight of 1 / k ** s."""
 
 
 @dataclass(frozen=True)

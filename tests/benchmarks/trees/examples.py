@@ -24,7 +24,7 @@ from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFea
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
 
 _CHUNK = 64
-"""Queries measured at once."""
+"""Number of queries, at 256 pairs each, whose pairs are measured at once."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fit gradient-boosted trees that correct the noisy-or, and export them."""
+"""Fit gradient-boosted trees that correct the scores of the noisy-or model, and export them."""
 
 from dataclasses import replace
 from typing import Any

@@ -33,7 +33,7 @@ CHANGES = {
     ],
     "swap": ["ALTER TABLE {0} RENAME TO {0}_old", "ALTER TABLE {0}_twin RENAME TO {0}"],
 }
-"""Changes of a table."""
+"""For each kind of change, the statements that make it to a table."""
 
 ON_SERVERS = {
     "truncate": ["TRUNCATE TABLE {0}"],
