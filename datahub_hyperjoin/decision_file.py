@@ -53,10 +53,10 @@ class WrittenDecision:
     """Who decided; empty if the file does not say."""
 
     reason: str = ""
-    """Why; empty if the file does not say."""
+    """Why the person decided so; empty if the file does not say."""
 
     place: str = ""
-    """Where the file has it, as in `line 3`."""
+    """Where the file contains the decision, as in `line 3`."""
 
     def __str__(self) -> str:
         sides = (self.left_table, self.left_columns), (self.right_table, self.right_columns)

@@ -17,7 +17,8 @@ class Findings:
     """The results of a run: profiles, key columns, suggestions and joins."""
 
     profiles: tuple[TableProfile, ...]
-    """Every table, including unreadable ones, with the columns that are in the catalog."""
+    """The profiles of all tables, even of unreadable ones, with the columns that the catalog has.
+    """
 
     keys: tuple[ColumnId, ...]
     """The key columns."""
@@ -45,7 +46,7 @@ class Findings:
     no evidence."""
 
     described: frozenset[TableId] = frozenset()
-    """These tables: unreadable ones, and those that only the catalog describes."""
+    """The tables without any row: unreadable ones, and those that only the catalog describes."""
 
     contributions: Mapping[Pair, Contributions] = field(default_factory=dict)
     """The signals of each join's first pair of columns."""

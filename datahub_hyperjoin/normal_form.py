@@ -123,7 +123,7 @@ class Synonyms:
     """Hashes of normal forms, ascending, without duplicates."""
 
     meanings: Hashes
-    """The meaning of each: a hash that all values with the same meaning share."""
+    """The meaning of the value with each of these hashes: a hash that all its synonyms share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
         """Replace the hash of each synonym with the hash of its meaning.

@@ -212,8 +212,8 @@ class ColumnProfile:
     hashes."""
 
     notation: Notation | None = None
-    """How its values are written, if that differs from the form in which they are compared with
-    other notations, as in `000123` or `31.01.2024`."""
+    """The notation of the column's values, such as that of `000123` or `31.01.2024`; None if the
+    values are already in the form in which different notations are compared."""
 
     form_sketch: bytes = b""
     """A sketch of the values after conversion from their notation; empty if the column has no

@@ -37,7 +37,7 @@ AI_CONTEXT = "aiContext"
 """The aspect with the instructions for AI agents, for which older clients have no class."""
 
 JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
-"""The document that leads to those of the datasets."""
+"""URN of the document that leads to the documents of all datasets."""
 
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
 """Tags with which people accept and reject a relationship."""

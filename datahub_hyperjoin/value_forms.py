@@ -122,7 +122,7 @@ PATTERNS: Mapping[Notation, str] = {
 _MIN_SHARE = 0.95
 """Smallest share of a column's values that must fit its notation; others stay in normal form."""
 _TRUTHS = 2
-"""Number of distinct values of a column of truth words; a constant column is none."""
+"""Number of distinct values that a column of truth words must have, so that no constant counts."""
 _MIDNIGHT = " 00:00:00"
 
 

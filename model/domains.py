@@ -22,7 +22,7 @@ the best candidates, so a column of a large domain is never suggested for most o
 _ENOUGH_COVERAGE = 0.8
 """Share of the most complete and most distinct member's values that a representative has."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""Comparisons of equal values, in contrast to comparisons of codes with names."""
+"""Values of `compared_as` for evidence that compares equal values, and not codes with names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ class TableStream:
     """The addressable columns, in the order of the table."""
 
     batches: Generator[pa.RecordBatch, None, None]
-    """The rows. A batch has the columns that are not opaque, under their paths."""
+    """The rows, in batches that have all columns but the opaque ones, under their paths."""
 
     notes: list[str]
     """Notes for users; complete once all batches are read."""

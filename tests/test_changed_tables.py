@@ -1,4 +1,4 @@
-"""Test that a run after small changes needs no Spark, but finds the same joins as with it."""
+"""Test that a run after small changes needs no Spark, but finds the same joins as with Spark."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -68,7 +68,7 @@ class KnownTables:
     """Maps the table name of a file to the name of its dataset, where the two names differ."""
 
     unclear: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
-    """The possible datasets of the tables for which a person has to decide."""
+    """For each table whose dataset a person has to choose, the possible datasets."""
 
 
 def find_datasets(

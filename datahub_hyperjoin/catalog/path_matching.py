@@ -54,7 +54,7 @@ class Matches(Generic[_File, _Dataset]):
     """The dataset of each matched file, and the possible datasets of each ambiguous file."""
 
     datasets: Mapping[_File, _Dataset]
-    """The dataset of each file that has one. No two files have the same."""
+    """The dataset of each file that has one. No two files have the same dataset."""
 
     unclear: Mapping[_File, Sequence[_Dataset]]
     """The possible datasets of each file for which a person has to decide."""

@@ -33,7 +33,7 @@ class JoinRecord(TypedDict):
     """Read from left to right, as in `many-to-one`."""
 
     shared_values: int
-    """Number of distinct values on both sides."""
+    """Number of distinct values that occur on both sides."""
 
     left_containment: float
     """Share of the left side's distinct values that the right side holds."""

@@ -5,7 +5,7 @@ from rich.text import Text
 
 _MINUTE = 60
 _EARLY = 0.05
-"""The share of a run below which an estimate would be a guess."""
+"""The finished share of a run below which no estimate of the time left is shown."""
 
 
 class TimeLeftColumn(ProgressColumn):

@@ -52,7 +52,8 @@ class WrittenState(CheckpointStateBase):
     """Datasets that have the structured property of this project."""
 
     queries: list[str] = Field(default_factory=list)
-    """Queries that show a join, documents that say how to join a dataset, and glossary terms."""
+    """URNs of queries that show a join, documents that say how to join a dataset, and glossary
+    terms."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
     """Lineage edges between columns."""

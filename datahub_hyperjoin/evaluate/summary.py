@@ -40,7 +40,7 @@ class MetricSummary:
     """Mean of the paired differences to the first method; None for the first method itself."""
 
     spread: float
-    """Greatest minus least mean over query columns, among all seeds."""
+    """Difference between the greatest and the least of the seeds' means over query columns."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
 _OFFERED = 3
-"""Similar names that an error message offers."""
+"""Maximum number of similar names that an error message offers."""
 
 NamedDataset = tuple[str, str]
 """URN of a dataset and the title that DataHub's pages show; empty without a title."""

@@ -21,7 +21,7 @@ _ROLE_OF = {
     Cardinality.ONE_ONE: Role.ONE_TO_ONE,
     Cardinality.MANY_MANY: Role.SAME_DOMAIN,
 }
-"""The role whose place a join without a role takes in a list, by its cardinality."""
+"""For each cardinality, the role by whose position a list sorts a join that has no role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

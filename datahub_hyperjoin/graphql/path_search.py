@@ -48,8 +48,8 @@ class _Chain:
     led_to_key: bool = False
     """Whether the chain led from a row to a key, which decides which joins may follow."""
     counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
-    """Losses of the grain, distance from references, joins that multiply rows, joins that nobody
-    confirmed, and joins."""
+    """Numbers to minimise, the most important first: losses of the grain, the sum of the joins'
+    distances from a reference, joins that multiply rows, unconfirmed joins, and all joins."""
     strength: float = 1.0
 
     @property

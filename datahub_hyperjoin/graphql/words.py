@@ -8,7 +8,7 @@ from datahub_hyperjoin.graphql.steps import JoinPath
 from datahub_hyperjoin.tables import ColumnId
 
 _LONGEST_REASON = 200
-"""Characters of a person's description; it may be a page long, and agents read every word."""
+"""Maximum number of characters shown of a person's description, which may be a page long."""
 
 Phrases = dict[str, str]
 """Phrases by their keys, in the order in which an agent reads them."""

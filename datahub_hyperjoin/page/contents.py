@@ -68,8 +68,8 @@ class Contents:
     values as written and for joins through a crosswalk."""
 
     crosswalks: Mapping[int, tuple[str, str, str, str, str]]
-    """Title of the crosswalk table, its column that the left column equals and its column that the
-    right one equals, and the SQL of both steps as in `statements`, by the join's number."""
+    """For each join through a crosswalk, by the join's number: the crosswalk's title, its columns
+    that equal the left and the right column, and the SQL of both steps as in `statements`."""
 
     further: Mapping[int, tuple[tuple[str, str], ...]]
     """Paths of the further columns of each composite key, left side first, by the number of the

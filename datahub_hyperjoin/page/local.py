@@ -23,7 +23,7 @@ from datahub_hyperjoin.page.errors import NoPageError
 
 _DECIDED = re.compile(r'(?<=<script type="application/json" id="decided">).*?(?=</script>)')
 _NO_REQUESTS = "default-src 'none';"
-"""Begins the Content-Security-Policy of a page that is a file."""
+"""The start of the Content-Security-Policy of a page that is a file: it allows no requests."""
 
 _Sides = frozenset[frozenset[tuple[str, str]]]
 """The pairs of columns of a join, by the page's names of tables, in no order."""

@@ -23,7 +23,7 @@ _MIN_SHARED = 3
 """Minimum number of shared values of an edge: columns may share fewer by chance."""
 
 _AT_ONCE = 1 << 20
-"""Pairs that are connected at once, which bounds memory."""
+"""Number of pairs that are connected at once, which bounds memory."""
 
 _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The left and the right columns of some pairs."""

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
 _KEYS = 8192
-"""Key columns whose candidates are sorted at once, which bounds memory."""
+"""Number of key columns whose candidates are sorted at once, which bounds memory."""
 
 _Source = tuple[str, Candidates]
 """The name of a source, and the candidates of each key column from it."""

@@ -106,7 +106,7 @@ class PairSignals:
     """Whether both columns write entities of one kind in the same form."""
 
     crosswalk: Measure
-    """Strength of the two steps through a crosswalk; 0 for columns that none connects."""
+    """Strength of the two steps through a crosswalk; 0 for columns that no crosswalk connects."""
 
     related: Measure
     """Probability that one column refers to the other, or both to the same key."""

@@ -70,7 +70,7 @@ class ReferenceLookup:
     """The references of a lake, stored so that pairs of columns can be looked up fast."""
 
     pairs: SparsePairs
-    """A column and a key that it may refer to."""
+    """The pairs of a column and a key to which the column may refer."""
 
     probability: _Measured
     """The probability of each reference."""

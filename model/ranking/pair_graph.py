@@ -21,9 +21,9 @@ _Columns = Int[np.ndarray, " pair"]
 _STRONGEST = 48
 """Number of candidates of each key column that the network sees."""
 _KEYS = 1024
-"""Key columns whose candidates are compared at once, which bounds memory."""
+"""Number of key columns whose candidates are compared at once, which bounds memory."""
 _CHUNK = 16_384
-"""Pairs that are described at once."""
+"""Number of pairs that are described at once."""
 _PART = 1 << 14
 """Pairs in a part, whose update by the pair network takes some 50 MB; more if two tables have
 more."""

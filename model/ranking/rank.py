@@ -139,13 +139,13 @@ class Ranker:
     """Candidates of each key column; `NO_CANDIDATE` fills the remaining positions."""
 
     signals: PairScorer
-    """Scores pairs by all signals."""
+    """The scorer that combines all signals."""
 
     corrected: PairScorer
-    """Corrects these scores with the trees and the pair network."""
+    """The scorer that corrects the scores of `signals` with the trees and the pair network."""
 
     scorer: PairScorer
-    """Corrects those scores with people's decisions about similar pairs."""
+    """The scorer that further corrects these scores with people's decisions about similar pairs."""
 
     calibration: Calibration
     """Turns probabilities into joinabilities."""

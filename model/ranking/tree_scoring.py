@@ -36,7 +36,7 @@ class NetworkCorrection:
     """The strongest candidates of the key columns, where both columns are text or integers."""
 
     log_odds: Float[np.ndarray, " pair"]
-    """What the network adds to the log-odds of each of them."""
+    """What the network adds to the log-odds of each of these pairs."""
 
     @classmethod
     def of(

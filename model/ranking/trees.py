@@ -21,7 +21,7 @@ SHIPPED_FOR_NAMES = Path(__file__).with_name("name_trees.safetensors")
 """The trees for lakes whose values are not read; `name_trees.md` describes them."""
 
 _CHUNK = 1024
-"""Rows evaluated at once: the arrays of a step stay in the processor's cache."""
+"""Number of rows evaluated at once, so that the arrays of a step stay in the processor's cache."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _SHARED_SCALE = 3.0
 _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 """Number of bits that are set in each byte."""
 _BLOCK_PAIRS = 1 << 22
-"""Pairs that are compared at once; each takes some 50 bytes."""
+"""Number of pairs that are compared at once; each takes some 50 bytes."""
 
 
 @dataclass(frozen=True)

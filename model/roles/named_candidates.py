@@ -38,7 +38,7 @@ class NamedCandidates:
     """Possible references, with clues from the names of their columns and tables."""
 
     candidates: ReferenceCandidates
-    """The pairs, without any containment of values."""
+    """The pairs of a column and a key, with a containment of 0, since no values were compared."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Uniqueness of each column: counted, or guessed from the names."""

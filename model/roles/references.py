@@ -40,7 +40,7 @@ _RESOLUTION = 0.5
 _MANY_VALUES = 8
 """Number of distinct values from which a match by chance is fully trusted to be rare."""
 _NEGLIGIBLE = 1e-3
-"""Probability below which a reference is not worth a look."""
+"""References with a lower probability are ignored."""
 _SURE = 0.5
 """Probability from which a key is taken to refer to another key."""
 _MAX_SCORE = 30.0

@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
 _TRIGRAMS = 2**16
-"""Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
+"""Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
 
 _AT_ONCE = 256
 """Number of vectors that are compared at once; more would not fit into the processor's cache."""

@@ -10,8 +10,8 @@ from datahub_hyperjoin.model.signals.shared_values import build_incidence
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _PSEUDO_COLUMNS = 10
-"""Columns without any overlap that are added to each mean: a few real columns say little about the
-overlap expected by chance."""
+"""Number of columns without overlap that are added to each mean, because a few real columns say
+little about the overlap expected by chance."""
 _DRAWN = 256
 """Number of columns in the sample."""
 

@@ -21,7 +21,7 @@ _KEPT = 1.5
 """Pairs that a crowded column keeps, as a multiple of its own best partners: it also keeps those of
 which it is among the best, and many are both."""
 _CHUNK = 4096
-"""Columns whose sketches are read at once."""
+"""Number of columns whose sketches are read at once."""
 
 
 @dataclass(frozen=True, slots=True)

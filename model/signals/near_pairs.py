@@ -23,7 +23,7 @@ many columns with one name may all refer to one key."""
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a column that others refer to."""
 _BLOCK = 2048
-"""Columns paired at once, which bounds memory."""
+"""Number of columns paired at once, which bounds memory."""
 
 _Columns = Int[np.ndarray, " pair"]
 

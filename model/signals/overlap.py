@@ -27,7 +27,7 @@ _LEAST_PARTNERS = 256
 number of columns, so that lakes of 2,896 columns and fewer keep all partners."""
 
 _PAIRS_AT_ONCE = 1 << 22
-"""Pairs whose reverse is searched at once, which bounds memory."""
+"""Number of pairs whose reverse is searched at once, which bounds memory."""
 
 
 @dataclass(frozen=True)

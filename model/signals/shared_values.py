@@ -21,7 +21,7 @@ MAX_POSTINGS = 1024
 nothing, and the cost of a value grows with the square of the number of sketches that hold it."""
 
 BLOCK_PAIRS = 1 << 23
-"""Pairs in memory at once; a pair takes some 100 bytes while it is measured."""
+"""Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
 
 Pairs = tuple[
     Int[np.ndarray, " pair"],

@@ -13,7 +13,7 @@ from jaxtyping import Int, UInt32
 from scipy import sparse
 
 _TEXTS = 1024
-"""Texts whose trigrams are counted at once, which bounds memory."""
+"""Number of texts whose trigrams are counted at once, which bounds memory."""
 
 _SPACE = ord(" ")
 _BITS = 21

@@ -50,7 +50,7 @@ StateRows = Iterable[tuple[str, str, str]]
 """Schema, name and state of tables. States are compared only for equality."""
 
 _SETTLED = 2.0
-"""Age in seconds from which a coarse timestamp can no longer be that of a new change."""
+"""Age in seconds from which a timestamp, however coarse, cannot be that of a later change, too."""
 
 _POSTGRESQL_TABLES = text("""
     SELECT n.nspname, c.relname, server.state

@@ -67,10 +67,10 @@ class LocatedTable:
     """The files of a table in a Spark catalog, with their sizes and modification times."""
 
     files: CatalogFiles
-    """Where they are, and which columns they have."""
+    """Where the files are, and which columns they have."""
 
     listed: Sequence[ListedFile]
-    """Their sizes and times of change."""
+    """The same files, with their sizes and modification times."""
 
 
 def locate_files(

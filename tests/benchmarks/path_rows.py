@@ -28,13 +28,13 @@ class PathRows:
     """Counts of suggested paths that return the declared rows, and of those that do not."""
 
     equal: int
-    """Paths that return the rows of a declared reference."""
+    """Number of paths that return the rows of a declared reference."""
 
     named: int
-    """Other paths of one join that name a join with these rows as an alternative."""
+    """Number of other paths of one join that list a join with these rows as an alternative."""
 
     refused: int
-    """Pairs of tables for which no safe path is known."""
+    """Number of pairs of tables for which no safe path is known."""
 
     different: tuple[str, ...]
     """A description of each path that returns other rows than the declared reference."""

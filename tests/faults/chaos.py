@@ -66,7 +66,7 @@ class Ran:
     named: tuple[str, ...]
     """Titles of the run's warnings and failures."""
     crash: str = ""
-    """The exception that came out of it, if it is not one of DataHub's own refusals."""
+    """The exception that ended the run, if it is not one of DataHub's own refusals."""
 
 
 @dataclass

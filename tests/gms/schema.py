@@ -30,7 +30,7 @@ _OWN = {
     "query": ("Query", "UpdateQuery", "ListQueries"),
     "document": ("Document", "RelatedDocuments"),
 }
-"""How the names of the types begin that exist for an entity type only."""
+"""For each entity type, the first parts of the names of types that exist for that entity only."""
 
 _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
 """For an entity type, the mutation to remove with it: its signature does not mention the type."""

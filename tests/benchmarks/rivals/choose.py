@@ -36,7 +36,7 @@ RIVALS: tuple[Rival | RandomisedRival, ...] = (
     RandomisedRival("DeepJoin", fine_tuned_texts, libraries=_ENCODER, trained=1),
     RandomisedRival("OmniMatch", linked_columns, libraries=_ENCODER, trained=1),
 )
-"""Single measures first, then their ensemble, then trained methods."""
+"""All rival methods: single measures, then their ensemble, then trained methods."""
 
 
 def choose_rivals(names: Sequence[str]) -> tuple[Rival | RandomisedRival, ...]:

@@ -31,7 +31,7 @@ from benchmarks.rivals.overlap import incidence, occurrences
 from benchmarks.rivals.words import word_vectors
 
 MEASURES = 6
-"""Number of measures; both directions of containment count."""
+"""Number of measures; the two directions of containment are two measures."""
 
 Similarity = Float[np.ndarray, "row column"]
 """Similarity of some columns to all columns, by one measure."""

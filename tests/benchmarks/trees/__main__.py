@@ -29,7 +29,8 @@ from datahub_hyperjoin.model.ranking.trees import SHIPPED, SHIPPED_FOR_NAMES, Tr
 logger = logging.getLogger(__name__)
 
 _MAX_TABLES = 220
-"""Larger lakes are left out, since they take longest and teach no more than several small ones."""
+"""Lakes with more tables are left out: they take longest, and teach no more than several small
+ones."""
 _SHRINKAGE = 0.4
 """Share of the correction that is exported. It is below 1, because a user's lake differs more from
 the training lakes than these differ from each other."""

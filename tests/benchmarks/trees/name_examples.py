@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
 from datahub_hyperjoin.tables import DataType
 
 _CHUNK = 1 << 16
-"""Pairs described at once."""
+"""Number of pairs described at once."""
 
 
 class Known(Enum):

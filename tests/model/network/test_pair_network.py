@@ -1,4 +1,4 @@
-"""Test the pair network against the one in torch that was trained."""
+"""Test the pair network against the network in torch that was trained."""
 
 from dataclasses import replace
 
