@@ -34,7 +34,7 @@ Seed = Annotated[int, Interval(ge=0, lt=1 << 32), _NUMBER]
 """Seed of random numbers, as NumPy and torch take it."""
 
 Width = Annotated[int, Interval(ge=8, le=8_192), MultipleOf(8), _NUMBER]
-"""Length of an embedding, which the heads of attention divide."""
+"""Length of an embedding, a multiple of 8 so that attention heads can divide it."""
 
 FewAtOnce = Annotated[int, Interval(ge=1, le=1_000), _NUMBER]
 """A small number: of things in use at once, such as connections, or of columns in a key."""

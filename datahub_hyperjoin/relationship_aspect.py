@@ -35,7 +35,7 @@ BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 """Lowest joinability of each confidence band."""
 
 UNVERIFIED = "unverified"
-"""The band of joins of tables of which no row was read, whatever their joinability."""
+"""The confidence band of joins whose tables were not read, whatever the joinability."""
 
 NOT_VERIFIED = "not verified on data"
 """Words that mark a join that was not verified on the data."""

@@ -79,12 +79,12 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins: int = 0
     joins_of_several_columns: int = 0
     joins_from_profile_store: int = 0
-    """Joins that were used again because nothing had changed since `profile.store` got them."""
+    """Number of joins taken from `profile.store`, as nothing had changed since they were stored."""
     joins_not_verified: int = 0
     """Further joins that names and the catalog suggest, of tables of which no row was read."""
     value_domains: int = 0
     """Groups of at least three columns that hold the same kind of values, without a key among them.
-    Relationships connect those of a large one as a star."""
+    In a large group, relationships connect one column with all others."""
     joins_through_crosswalks: int = 0
     """Joins that a table with both codes and names connects in two steps."""
     joins_with_sql: int = 0

@@ -51,7 +51,8 @@ class RoleContext:
     """The form in which values were compared, as in `countries`; empty for values as written."""
 
     via: tuple[str, str] | None = None
-    """URNs of the two columns of the join's crosswalk, that of the source first; None without."""
+    """URNs of the two columns of the join's crosswalk, the one of the source first; None without
+    one."""
 
     @classmethod
     def of(cls, join: Join) -> Self:

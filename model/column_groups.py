@@ -10,7 +10,7 @@ from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.value_forms import ValueForm
 
 _MIN_MEMBERS = 3
-"""Members of the smallest group: two columns are just a pair."""
+"""Minimum number of columns in a group; two columns are just a pair."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 

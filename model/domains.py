@@ -15,10 +15,11 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
 from datahub_hyperjoin.value_forms import ValueForm
 
 _MIN_MEMBERS = 3
-"""Members of the smallest domain: two columns are just a pair."""
+"""Minimum number of columns in a domain; two columns are just a pair."""
 _ENOUGH_PARTNERS = 2
-"""Members that a column joins, on average, to belong to a domain of any size. A ranking lists only
-the best candidates, so a column of a large domain is never suggested for most of the others."""
+"""Average number of a domain's columns with which a column must join to belong to it, however large
+the domain is. A ranking lists only the best candidates, so a column of a large domain is never
+suggested for most of the others."""
 _ENOUGH_COVERAGE = 0.8
 """Share of the most complete and most distinct member's values that a representative has."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}

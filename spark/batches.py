@@ -18,7 +18,7 @@ STEP_ROWS = 1 << 10
 """Rows to read at a time from files that may unfold."""
 _BATCH_BYTES = 1 << 26
 _LONGEST = 1 << 20
-"""Characters kept of each value; none that are joined on are nearly as long."""
+"""Number of characters kept of each value; no value that is joined on is nearly as long."""
 _LIMITS = {"s": 10**12, "ms": 10**15, "us": 10**18, "ns": (1 << 63) - 1}
 """Units from 1970 within which Arrow writes points in time: about 31,000 years."""
 # Days from 1970: about 30,000 years, within the bounds of `_LIMITS`.

@@ -24,7 +24,7 @@ class Answer:
 
 
 Behaviour = Callable[[Request], Answer | None]
-"""What is sent back for a request; None closes the connection without a word."""
+"""Returns the answer to a request; None closes the connection without an answer."""
 
 
 def columns(request: Request) -> dict[int, str]:

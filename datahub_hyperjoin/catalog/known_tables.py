@@ -41,7 +41,7 @@ class FolderNames:
     """The folder."""
 
     instance: PlatformInstance
-    """The platform instance of their datasets."""
+    """The platform instance of the datasets of these tables."""
 
     stated: bool = False
     """Whether the recipe states the names (`catalog.names`)."""

@@ -65,13 +65,13 @@ class Relationship:
     read."""
 
     ours: bool
-    """Whether this package wrote it and no person has edited it since."""
+    """Whether this package wrote the relationship and no person has edited it since."""
 
     recorded: bool
     """Whether the last run of this pipeline recorded that it wrote the relationship."""
 
     join: Join | None
-    """The join that it holds; None if it is not ours."""
+    """The join that the relationship describes; None if `ours` is false."""
 
     removed: bool = False
     """Whether it is hidden, which DataHub calls soft-deleted."""

@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import number_of
 
 _LOCKS = "~$*"
-"""Names of files that are there while somebody has a workbook open."""
+"""Pattern of the names of lock files, which exist while somebody has a workbook open."""
 
 
 def is_workbook(file: ListedFile) -> bool:

@@ -52,7 +52,7 @@ class _Listing:
     """Lists the tables; receives the prefix, which is empty for a single source."""
 
     kinds: str
-    """What its tables look like, for messages."""
+    """The end of the message about a source without tables: the fix, or which files are tables."""
 
 
 def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress") -> list[Table]:

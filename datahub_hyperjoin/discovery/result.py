@@ -60,7 +60,7 @@ class FoundJoins:
     """The decisions that the run kept to, and those that were made since."""
 
     file: Path | None = None
-    """The file of these decisions; None if they are kept in memory only."""
+    """The file that holds the decisions; None if they are kept in memory only."""
 
     keeps_values: bool = True
     """Whether the run's `profile.keep_values` allows a page with values."""

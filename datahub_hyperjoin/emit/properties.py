@@ -55,7 +55,7 @@ that the partner has, and how the two relate."""
 _NO_RANKS: Mapping[tuple[ColumnId, ColumnId], int] = {}
 
 _MAX_BYTES = 32766
-"""Longest value that DataHub's search index accepts."""
+"""Maximum length in bytes of a value that DataHub's search index accepts."""
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:

@@ -81,7 +81,7 @@ class Reliability:
     """
 
     whole: Float[np.ndarray, "bin fact"]
-    """Mean of the binned scores over query columns; holds at least one candidate."""
+    """Mean of the binned scores over query columns; at least one bin has a candidate."""
 
     draws: Float[np.ndarray, "draw bin fact"]
     """The same mean for each bootstrap draw of the query columns."""
@@ -146,7 +146,7 @@ class Bin:
     """Upper edge of the bin, which includes this edge."""
 
     share: float
-    """Share of all candidates."""
+    """Share of all candidates that fall into the bin."""
 
     score: float
     """Mean score."""

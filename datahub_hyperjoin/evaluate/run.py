@@ -31,7 +31,7 @@ class Run:
     """The method's rankings; empty if it failed."""
 
     scores: QueryScores
-    """Their metrics, for each query column."""
+    """The metrics of the rankings, for each query column."""
 
     binned: BinnedScores | None
     """Their scores in bins; None if a score lies outside [0, 1]."""

@@ -62,10 +62,10 @@ class RankExplanation:
     """Number of candidates of the query column."""
 
     place: int
-    """Place of the candidate by its score alone, from 1; 0 if it is none."""
+    """Place of the candidate by its score alone, from 1; 0 if it is not among the candidates."""
 
     rank: int
-    """Rank among the suggestions before verification; 0 if it is not among them."""
+    """Rank of the candidate among the suggestions before verification; 0 if it is not suggested."""
 
     by_signals: float
     """Score by all signals, in [0, 1]."""

@@ -71,7 +71,7 @@ class NamedJoin:
     """
 
     role_name: str
-    """A name of its own for the referenced table, such as `customers_payer`."""
+    """A name for the referenced table that only this join uses, such as `customers_payer`."""
 
     needs_role: bool
     """Whether the table's own name would be ambiguous: several joins lead to it from one table, or

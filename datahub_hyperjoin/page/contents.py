@@ -51,7 +51,8 @@ class Contents:
     without a direction; and the value domain, or -1."""
 
     statements: tuple[tuple[str, str], ...]
-    """For each join, its SQL and what it did when it was run; or an empty text and the reason."""
+    """For each join, its SQL and the result of running it; without SQL, an empty text and the
+    reason."""
 
     translations: Translations = field(default_factory=Translations)
     """The statements of joins in other dialects."""

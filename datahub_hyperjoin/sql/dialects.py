@@ -43,8 +43,8 @@ class SqlDialect:
     """Expression that casts a value to text."""
 
     exact: str
-    """An expression that differs for all values that some `=` tells apart, whatever the collation;
-    values are grouped by it."""
+    """Expression by which values are grouped: it differs for values that any `=` distinguishes,
+    whatever the collation."""
 
     folded: str
     """Expression that makes a value text in lower case without surrounding spaces: the `{t}` of

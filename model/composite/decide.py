@@ -36,7 +36,7 @@ class CompositeReference:
     """The referring and the referenced columns."""
 
     evidence: CompositeEvidence
-    """Measures of the data."""
+    """The evidence for the reference, measured on the data."""
 
     probability: float
     """Probability that the columns refer to the key, in [0, 1]."""

@@ -29,7 +29,8 @@ class Positions(str, Enum):
     """A kind of positional encoding for columns."""
 
     WALKS = "walks"
-    """Return probabilities of random walks on the join graph, and the table's vector."""
+    """Probabilities that random walks on the join graph return to the column, and the table's
+    vector."""
 
     LAPLACIAN = "laplacian"
     """Smallest Laplacian eigenvectors of each component, as in the paper, and the table's

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 
 _CHUNK = 1 << 18
-"""Pairs described at once, which bounds the memory of their features to some 100 MB."""
+"""Number of pairs described at once, which bounds the memory of their features to some 100 MB."""
 
 
 class NameTreeScorer(PairScorer):

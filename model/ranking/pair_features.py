@@ -33,7 +33,7 @@ RISING_FEATURES = (
     "probability that right refers to left",
     "patterns",
 )
-"""Evidence: more of it never lowers a score."""
+"""Names of the features that are evidence: a greater value never lowers a score."""
 
 PAIR_FEATURES = (
     *RISING_FEATURES,

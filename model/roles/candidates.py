@@ -21,9 +21,9 @@ _MAX_LENGTH = 64.0
 _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
 """Types of columns that refer to keys."""
 _TOLERANCE = 0.02
-"""Difference in containment up to which another key holds a column's values as well."""
+"""Another key is as good for a column if its containment is lower by at most this difference."""
 _PSEUDO_KEYS = 10
-"""Keys that are added to the number of keys: in a small lake, one match is weaker evidence."""
+"""Added to the number of keys, because one match is weaker evidence in a small lake."""
 
 Containments = Mapping[tuple[int, int], float]
 """The share of the first column's values that the second one holds, by directed pair."""

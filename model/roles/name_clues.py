@@ -40,13 +40,15 @@ class NameClues:
     """The similarities between the names of columns and keys, from 0 to 1."""
 
     column_in_key: Clue
-    """Share of the referring column's name that the names of key and table explain."""
+    """Share of the referring column's name that also occurs in the names of the key and its table.
+    """
 
     key_in_column: Clue
-    """Share of the names of key and table that the names of the referring side explain."""
+    """Share of the names of the key and its table that also occurs in those of the referring side.
+    """
 
     table_in_column: Clue
-    """Share of the name of the key's table that the referring column's name explains."""
+    """Share of the name of the key's table that also occurs in the name of the referring column."""
 
     names_table: Clue
     """1 if the referring column is named after the key's table."""

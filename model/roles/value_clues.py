@@ -13,7 +13,7 @@ _ALL = 0.98
 _GAPLESS = 0.999
 """Share of its range of numbers from which a column counts as having no gaps."""
 _MANY_WORDS = 50
-"""Number of common words beyond which further ones are no further evidence."""
+"""Number of common words beyond which more common words are no further evidence."""
 
 
 def find_measures(

@@ -159,7 +159,7 @@ class PairValues(SparsePairs):
     """
 
     values: Float[np.ndarray, " pair"]
-    """Equal in both orders of a pair."""
+    """The value of each stored pair, equal in both orders of the pair."""
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":

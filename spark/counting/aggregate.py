@@ -40,7 +40,7 @@ _NULL_WORDS = pa.array(NULL_WORDS)
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
 _FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
 _LONGEST_TEXT = 1000
-"""Characters kept of each text."""
+"""Number of characters kept of each text."""
 _NO_LENGTHS = (2**31, 0)
 """Neutral element of `_merge_lengths`."""
 

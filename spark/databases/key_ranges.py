@@ -14,7 +14,7 @@ from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 KeyRange = tuple[int | None, int | None]
-"""First number, and the number after the last one; None for an open end."""
+"""A range of a key: the first number, and the number after the last one; None for an open end."""
 
 WHOLE_KEY: KeyRange = (None, None)
 """The range with all rows of a table."""

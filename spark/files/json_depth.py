@@ -11,7 +11,7 @@ from datahub_hyperjoin.spark.errors import TooDeepError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 
 MOST_LEVELS = 200
-"""Levels of nesting that are read."""
+"""Maximum number of levels to which JSON that is read may be nested."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _OPEN, _CLOSE = ord("{"), ord("}")
 

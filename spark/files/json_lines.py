@@ -21,7 +21,7 @@ from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
 from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 22
-"""Bytes that are parsed at once. The first block determines the columns."""
+"""Number of bytes that are parsed at once. The first block determines the columns."""
 
 
 def read_json_lines(path: DataPath, paths: Collection[str] | None) -> TableStream:

@@ -40,7 +40,7 @@ MERGED_ROW = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.
 """A column of a table; an empty path marks the table itself."""
 
 _MAX_NOTES = 3
-"""Notes that are kept of a table; a thousand parts may all have the same note."""
+"""Maximum number of notes that are kept of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class PartCount:
     """The row count, notes and read errors of one or more parts of a table."""
 
     parts: int = 0
-    """Number of parts."""
+    """Number of the parts that were counted."""
 
     rows: int = 0
     """Number of rows."""

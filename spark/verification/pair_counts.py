@@ -19,7 +19,7 @@ class PairCounts:
     """
 
     shared: int
-    """Distinct values on both sides."""
+    """Number of distinct values that occur on both sides."""
 
     rows: int
     """Number of rows of the left side whose value the right side has."""

@@ -36,7 +36,7 @@ from datahub_hyperjoin.model.signals.names import tokens
 WEIGHTS = (1.0, 3.0)
 """Factors of the cosine."""
 _NEAREST = 50
-"""Candidates of each query column by each text."""
+"""Number of candidates that each text gives each query column."""
 _VALUES = 40
 """Number of values per column that are encoded; the encoder reads only 128 tokens."""
 _TOKENS = 128
@@ -79,7 +79,7 @@ def encode_lake(lake: Lake) -> dict[str, Vectors]:
 
 
 def collect_pairs(lake: ProfiledLake) -> EncodedPairs:
-    """Collect the pairs that the package or the encoder proposes, with the scores of both.
+    """Collect the pairs that the package or the encoder proposes, with the scores that both give.
 
     Args:
         lake: The profiled lake with its ground truth.

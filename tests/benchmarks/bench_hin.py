@@ -36,7 +36,7 @@ from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rat
 from datahub_hyperjoin.model.training.losses import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
-"""Sizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
+"""Sizes in the paper: pooled fastText cells, a word vector, the name tokens and a position."""
 QUERIES = 1024
 """Number of key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)

@@ -17,11 +17,11 @@ _WIDTH, _ROUNDS = 32, 2
 """Size of the state of a pair, and number of rounds of messages."""
 
 _EMPTY = -5.0
-"""Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
+"""The maximum that a group without pairs gets; most numbers of normalised states are greater."""
 _PRIOR = 0.5
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
 _CHUNK = 1 << 17
-"""Pairs whose states are updated at once, which bounds the memory of a step to some 200 MB."""
+"""Number of pairs whose states are updated at once, which bounds a step's memory to some 200 MB."""
 
 
 @dataclass(frozen=True)

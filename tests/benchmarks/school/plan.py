@@ -53,8 +53,8 @@ _OTHERS_DISGUISED = 0.4
 _SHUFFLED = 0.3
 _COPY = 0.2
 _RENUMBERED = 0.65
-"""How often values are hidden, names of pieces and codes disguised, columns shuffled, a database
-doubled, and its keys renumbered."""
+"""Probabilities that values are hidden, that the names of pieces and codes are disguised, that
+columns are shuffled, that a database is doubled, and that its keys are renumbered."""
 
 _WIDENED = 0.5
 """How often a database gets the columns that applications have in most tables."""
