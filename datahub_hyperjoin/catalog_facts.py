@@ -119,8 +119,8 @@ class CatalogFacts:
     """Statistics of the columns that the catalog has profiled."""
 
     columns: Mapping[TableId, frozenset[str]] = field(default_factory=dict)
-    """Plain paths of the columns of each table that the catalog knows. A table that is missing here
-    may have any columns."""
+    """Plain paths (without types) of the columns of each table that the catalog knows. A table that
+    is missing here may have any columns."""
 
     described: Mapping[TableId, DescribedTable] = field(default_factory=dict)
     """The tables that the catalog knows, with the declared types of their columns."""

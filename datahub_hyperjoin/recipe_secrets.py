@@ -22,8 +22,9 @@ _SECRET_IN_URL = re.compile(
 )
 _VARIABLE = re.compile(r"\$\{|\$[A-Za-z_]")
 _RUN_BY_DATAHUB = "urn:li:dataHub"
-"""Start of the run's ID and the pipeline's name that DataHub gives a recipe from its own pages. It
-also replaces the variables itself, so that such a recipe is never seen as it was written."""
+"""How the run's ID and the pipeline's name begin if DataHub runs a recipe from its own pages.
+DataHub then also replaces the variables itself, so that this package never sees the recipe as it
+was written."""
 
 
 def find_literal_secrets(written: Mapping[str, Any]) -> list[str]:

@@ -50,7 +50,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     personal_columns: int = 0
     """Profiled columns whose values are personal, so that their samples are hashes."""
     columns_called_row_name: int = 0
-    """First columns that got this name because their file gives them none, as R and pandas do."""
+    """Number of first columns that were named `row_name`, because their file gives them no name."""
     key_columns: int = 0
     expected_pairs: int = 0
     """Pairs of columns that share values and are kept, as estimated after profiling."""

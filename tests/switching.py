@@ -37,7 +37,7 @@ SMALL = ModelConfig(
     ranking=BLEND,
 )
 SHORT = ModelConfig(setting=replace(OURS, dimension=8), ranking=BLEND)
-"""Ours with a network, and with short word vectors."""
+"""The setting `ours`, but with a trained network and with short word vectors."""
 
 
 def switched(config: ModelConfig, **keys: object) -> ModelConfig:

@@ -8,7 +8,8 @@ from typing import Any
 from datahub_hyperjoin.graphql.words import shorten
 
 MOST_BYTES = 5_250
-"""1,500 tokens of 3.5 characters. Bytes count, because letters outside ASCII cost more tokens."""
+"""Maximum number of bytes in an answer: 1,500 tokens of 3.5 characters. Bytes count, because
+letters outside ASCII cost more tokens."""
 
 _CUTS = (300, 100, 30)
 """Lengths to which texts are cut in turn, until an answer is short enough."""

@@ -15,7 +15,7 @@ _LIMITS = {
     "memory.max": "memory.current",
     "memory.limit_in_bytes": "memory.usage_in_bytes",
 }
-"""The files of both versions of control groups: the limit, and what the group uses."""
+"""For both versions of Linux control groups: the file with the limit, and the one with the use."""
 _CACHES = ("inactive_file", "total_inactive_file")
 """Cached files, which count as used although the system gives up their memory on demand."""
 

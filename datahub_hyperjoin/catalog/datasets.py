@@ -96,13 +96,14 @@ class Dataset:
     """The name that DataHub's pages show."""
 
     columns: tuple[tuple[str, str], ...]
-    """Plain path and DataHub field path of each column, in the order of the schema."""
+    """Plain path (without types) and DataHub field path of each column, in the order of the schema.
+    """
 
     types: tuple[DataType, ...] = ()
     """Declared type of each column."""
 
     primary_key: tuple[str, ...] = ()
-    """Plain paths of the columns of the primary key; empty if none is declared."""
+    """Plain paths (without types) of the primary key's columns; empty if no key is declared."""
 
     foreign_keys: tuple[ForeignKey, ...] = ()
     """The foreign keys that the dataset declares."""

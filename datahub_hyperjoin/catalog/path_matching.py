@@ -57,7 +57,7 @@ class Matches(Generic[_File, _Dataset]):
     """The dataset of each file that has one. No two files have the same dataset."""
 
     unclear: Mapping[_File, Sequence[_Dataset]]
-    """The possible datasets of each file for which a person has to decide."""
+    """For each file whose dataset a person has to choose, the possible datasets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,9 @@ class _GoneTable:
 
     table: TableId
     paths: frozenset[str]
-    """Plain paths of all its columns; empty if its schema is gone, too."""
+    """Plain paths (without types) of the table's columns; empty if its schema is gone, too."""
     decided: frozenset[str]
-    """Plain paths of the columns about which people decided."""
+    """Plain paths (without types) of the columns about which people decided."""
     instance: str
     """Platform instance of the table; empty if unknown."""
 

@@ -35,7 +35,7 @@ class ExistingState:
     """URNs of queries and documents that a person edited, hid or deleted."""
 
     deleted_queries: frozenset[str] = frozenset()
-    """URNs of those of them that no longer exist."""
+    """URNs of the queries and documents in `closed_queries` that no longer exist."""
 
     present: frozenset[str] = frozenset()
     """URNs of the relationships and queries that the catalog has."""

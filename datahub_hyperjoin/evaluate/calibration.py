@@ -38,7 +38,8 @@ _LEAST_COUNT = 1e-12
 """Divisor that replaces the size 0 of an empty sample, so that the sample's error is 0."""
 
 BinnedScores = Float[np.ndarray, "query bin fact"]
-"""Per query column and bin: the number of candidates, of right ones, and the sum of scores."""
+"""For each query column and bin: the number of candidates, the number of right candidates, and the
+sum of the candidates' scores."""
 
 
 def bin_scores(

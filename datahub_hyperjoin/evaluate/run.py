@@ -34,7 +34,7 @@ class Run:
     """The metrics of the rankings, for each query column."""
 
     binned: BinnedScores | None
-    """Their scores in bins; None if a score lies outside [0, 1]."""
+    """The scores of the rankings in bins; None if a score lies outside [0, 1]."""
 
     cost: Cost
     """Run time and memory, without the training of a network that another method trained."""

@@ -37,13 +37,13 @@ class ColumnExplanation:
     """Share of rows with a value, in [0, 1]."""
 
     is_key: bool
-    """Whether it is a key column."""
+    """Whether the column is a key column."""
 
     obstacle: str
-    """Why it is no key column; empty if it is one."""
+    """Why the column is not a key column; empty if it is one."""
 
     suggestions: tuple[Suggestion, ...]
-    """The suggestions for it, best first."""
+    """The suggestions for the column, best first."""
 
 
 def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:

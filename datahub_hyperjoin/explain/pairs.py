@@ -32,10 +32,10 @@ class ReferenceExplanation:
     """
 
     column: ColumnId
-    """The column."""
+    """The referring column."""
 
     key: ColumnId
-    """The key."""
+    """The key to which the column refers."""
 
     probability: float
     """Probability of the reference, in [0, 1]."""

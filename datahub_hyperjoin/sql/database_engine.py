@@ -30,8 +30,8 @@ _DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite":
 _INTERRUPTED = 9
 """SQLite's code of an interrupted statement, which Python names from release 3.11 on."""
 _TIME_IS_OVER = {"57014", "1969", "3024", str(_INTERRUPTED)}
-"""Codes of the error after which the statement had no time left: those of PostgreSQL, MariaDB,
-MySQL and SQLite."""
+"""Codes of the error that a statement exceeded its time limit: those of PostgreSQL, MariaDB, MySQL
+and SQLite."""
 _STEPS = 10_000
 """Steps of SQLite's virtual machine between two looks at the clock."""
 

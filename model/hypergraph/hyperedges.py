@@ -27,7 +27,7 @@ class Hypergraph:
     """Pairs (column, hyperedge), sorted by hyperedge."""
 
     across: Bool[Tensor, " hyperedge"]
-    """Whether a hyperedge spans tables; each of the others is one table."""
+    """Whether a hyperedge spans tables; every other hyperedge contains the columns of one table."""
 
     @classmethod
     def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":

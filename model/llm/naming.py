@@ -35,19 +35,20 @@ class NamingCounts:
     """Counts of name variants by source, and the cost of requests."""
 
     requested: int = 0
-    """Key columns for which a variant was requested from the cache or the model."""
+    """Number of key columns for which a variant was requested from the cache or the model."""
 
     received: int = 0
-    """Key columns for which the model provided a variant in this run."""
+    """Number of key columns for which the model provided a variant in this run."""
 
     cached: int = 0
-    """Key columns whose variant was in the cache."""
+    """Number of key columns whose variant was in the cache."""
 
     requests: int = 0
-    """Requests sent, repetitions included."""
+    """Number of requests that were sent, including repetitions."""
 
     tokens: int = 0
-    """Tokens of requests and answers; an upper bound where the endpoint does not report them."""
+    """Number of tokens in requests and answers; an upper bound if the endpoint does not report it.
+    """
 
     cost: float = 0.0
     """Cost of the tokens in the currency of the prices."""

@@ -17,7 +17,8 @@ class EntityName(NamedTuple):
     """The entity's number within its kind, from 0."""
 
     form: int
-    """The number of the form within the kind: one of its codes, or its names."""
+    """The number, within the kind, of the kind of code or source of names that the text belongs to.
+    """
 
     name: str
     """The code or name as written."""

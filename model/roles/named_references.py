@@ -29,14 +29,14 @@ other prior belongs, are a choice from many pairs already."""
 _TABLE_AT_END = 2.0
 """Log-odds if the column's name ends with the name of the key's table, as in `home_airport_id`."""
 _PARENT = 3.0
-"""Log-odds if the key's table has a column of the same name that names a row above, as in
-`manager_id`."""
+"""Log-odds if the column's name denotes a parent row, as `manager_id` does, and the key may
+identify that row."""
 _HALF_MARKED = -1.0
 """Log-odds if only one name has a word such as `id`: the other column may hold a name."""
 _LENGTHS = 0.5
 """Log-odds for each factor e by which fewer keys than by chance have lengths so close."""
 _MIN_UNMARKED = 0.1
-"""Minimum probability of a reference from a column without such a word."""
+"""Minimum probability of a reference from a column whose name has no word such as `id`."""
 
 
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:

@@ -11,7 +11,7 @@ class Epoch:
     """The number of the epoch, from 1."""
 
     loss: float
-    """The mean loss of its steps."""
+    """The mean loss of the epoch's steps."""
 
     recall: float
     """Share of held-out keys whose positive is nearest among all candidates, in [0, 1]."""

@@ -22,8 +22,8 @@ _MIN_UNIQUENESS = 0.9
 _MIN_DISTINCT = 10
 """Minimum number of distinct values in each column of a crosswalk; a few codes match by chance."""
 _MAX_LENGTH = 200.0
-"""Maximum mean length of their values, in characters. Names may be longer than keys, but prose
-names nothing."""
+"""Maximum mean length of the values in a crosswalk's columns, in characters. Names may be longer
+than keys, but prose names nothing."""
 _MIN_STEP = 0.4
 """Minimum strength of each step. Weaker overlap of short codes is mostly chance."""
 _MAX_DIRECT = 0.1

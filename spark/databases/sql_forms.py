@@ -27,7 +27,7 @@ _LONGEST = 1 << 20
 """Bytes of a text from which readers may cut it."""
 _SPACES = "[\\t-\\r\\x1c-\\x1f ]+"
 _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
-"""Days between which every moment is in a year that Python knows, in any time zone."""
+"""First and last day on which the year is one that Python supports, whatever the time zone."""
 
 
 @dataclass(frozen=True, slots=True)

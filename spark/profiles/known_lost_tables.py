@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import Table, TableId, TableProfile
 _NAME = "lost_tables"
 _FAULT = str(LostWorkerError.by_reading())
 _WAIT = timedelta(days=7)
-"""After this time, an unchanged table is read again: the machine may have more memory by then."""
+"""Time after which an unchanged table is read again: the machine may have more memory by then."""
 
 
 class LostTables:

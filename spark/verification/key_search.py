@@ -37,7 +37,7 @@ from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows,
 from datahub_hyperjoin.tables import Table, TableId
 
 SAMPLE_ROWS = 1 << 15
-"""Rows of a table in which keys are searched; what they do not show is left to verification."""
+"""Number of rows of a table in which keys are searched; verification then reads all rows."""
 
 _Keys = dict[int, tuple[tuple[str, ...], ...]]
 """Paths of the columns of each key, by the index of the table."""

@@ -38,7 +38,7 @@ from datahub_hyperjoin.spark.verification.hash_partition import (
 )
 
 _PARTITION_BYTES = 1 << 25
-"""Bytes of tables per hash partition, approximately."""
+"""Approximate number of bytes of the tables per hash partition."""
 _MIN_PARTITIONS = 4
 
 RequestedPart = tuple[RequestedColumns, FileRange | TablePart]

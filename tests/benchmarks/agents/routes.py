@@ -35,7 +35,7 @@ class Conversation:
     """Number of calls."""
 
     tokens: int = 0
-    """Tokens of all answers."""
+    """Number of tokens in all answers."""
 
     async def ask(self, tool: str, **arguments: object) -> Any:  # noqa: ANN401 - JSON
         """Call a tool, and return its answer."""
