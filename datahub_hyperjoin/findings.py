@@ -46,7 +46,8 @@ class Findings:
     no evidence."""
 
     described: frozenset[TableId] = frozenset()
-    """The tables without any row: unreadable ones, and those that only the catalog describes."""
+    """The tables of which no row was read: unreadable ones, and those that only the catalog knows.
+    """
 
     contributions: Mapping[Pair, Contributions] = field(default_factory=dict)
     """The signals of each join's first pair of columns."""

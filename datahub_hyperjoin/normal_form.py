@@ -123,7 +123,7 @@ class Synonyms:
     """Hashes of normal forms, ascending, without duplicates."""
 
     meanings: Hashes
-    """The meaning of the value with each of these hashes: a hash that all its synonyms share."""
+    """For each hash in `hashes`, the hash of the value's meaning, which all its synonyms share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
         """Replace the hash of each synonym with the hash of its meaning.

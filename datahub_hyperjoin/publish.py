@@ -233,7 +233,7 @@ def publish(
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Return the settings, with the metadata that the server does not support switched off."""
+    """Return the settings, but switch off the metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     # The preset for agents asks for what the server has.
     optional = {"ai_context"} if context.config.agents else set[str]()

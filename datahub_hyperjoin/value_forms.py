@@ -35,28 +35,28 @@ class Notation(str, Enum):
     """A way to write values, such as dates with the day first."""
 
     PADDED = "digits with leading zeros"
-    """As in `000123`."""
+    """Digits with leading zeros, as in `000123`."""
 
     POINT = "decimal point"
-    """As in `12.50`, `1,234.50` or `1.2e-05`."""
+    """Numbers with a decimal point, as in `12.50`, `1,234.50` or `1.2e-05`."""
 
     COMMA = "decimal comma"
-    """As in `12,50` or `1.234,50`."""
+    """Numbers with a decimal comma, as in `12,50` or `1.234,50`."""
 
     DAY_FIRST = "day first"
-    """As in `31.01.2024`."""
+    """Dates with the day first, as in `31.01.2024`."""
 
     MONTH_FIRST = "month first"
-    """As in `01/31/2024`."""
+    """Dates with the month first, as in `01/31/2024`."""
 
     YEAR_FIRST = "year first"
-    """As in `2024/01/31` or `20240131`."""
+    """Dates with the year first, as in `2024/01/31` or `20240131`."""
 
     TRUTH_WORDS = "truth words"
-    """As in `t`, `yes` or `1`."""
+    """Words for true and false, such as `t`, `yes` or `1`."""
 
     OFFSET = "offset from UTC"
-    """As in `2024-01-31T09:30:00+01:00`."""
+    """Points in time with an offset from UTC, as in `2024-01-31T09:30:00+01:00`."""
 
     @property
     def form(self) -> ValueForm:
@@ -117,12 +117,13 @@ PATTERNS: Mapping[Notation, str] = {
         r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
     ),
 }
-"""The normal forms that each notation reads, in the common subset of Python's and RE2's syntax."""
+"""For each notation, a pattern of the normal forms that it can read, in the common subset of
+Python's and RE2's syntax."""
 
 _MIN_SHARE = 0.95
 """Smallest share of a column's values that must fit its notation; others stay in normal form."""
 _TRUTHS = 2
-"""Number of distinct values that a column of truth words must have, so that no constant counts."""
+"""Number of distinct values that a column of truth words must have; constant columns have one."""
 _MIDNIGHT = " 00:00:00"
 
 

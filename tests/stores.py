@@ -28,7 +28,7 @@ _REFUSALS = {
     "/locked": ("403 Forbidden", _ERROR.format("AccessDenied", "Access Denied")),
     "/far": ("301 Moved Permanently", _ERROR.format("PermanentRedirect", "use another endpoint")),
 }
-"""What Amazon answers if a user may not read a bucket, or asks for it in another region."""
+"""The answers of Amazon for a bucket that a user may not read, and for one in another region."""
 
 _Start = Callable[[str, list[tuple[str, str]]], Any]
 

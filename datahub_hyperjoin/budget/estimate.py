@@ -23,7 +23,7 @@ _OF_COLUMN_IN_NETWORK = 80_000
 """Bytes of HIN in training, without columns and then per column, as `make bench-hin` measures."""
 
 _SECONDS_OF_COMPARISON = 1.2e-6
-"""Processor seconds to compare the values of a pair of columns that share any."""
+"""Processor seconds to compare the values of a pair of columns that share a value."""
 _SECONDS_OF_PAIR = 1.5e-6
 """Processor seconds to rank a pair that is kept, and to decide which column refers to the other."""
 _SECONDS_OF_KEY = 2.5e-3

@@ -182,7 +182,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     names: str | None = None
     """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}` and `{table}`,
-    for a folder from `{folder}` and `{table}`. Default: the names that DataHub's own connectors
+    or for a folder from `{folder}` and `{table}`. Default: the names that DataHub's own connectors
     use. Set it if the catalog names the tables differently."""
 
     schemas: AllowDenyPattern = Field(

@@ -115,7 +115,7 @@ class BarProgress(RunProgress):
     """
 
     sql: bool = True
-    """Whether the run has the stage that runs the SQL."""
+    """Whether the run includes the stage that runs the SQL of the joins."""
 
     _bar: "ProgressBar | None" = None
 

@@ -26,7 +26,8 @@ class ExistingState:
     """URNs of relationships that a person wrote, or edited after this source wrote them."""
 
     edited: Mapping[str, ERModelRelationshipPropertiesClass] = field(default_factory=dict)
-    """Current aspects, by URN, of the foreign relationships that this source wrote first."""
+    """Current aspects, by URN, of relationships that this source wrote and a person edited later.
+    """
 
     hidden: frozenset[str] = frozenset()
     """URNs of relationships and queries that earlier runs hid because their join disappeared."""

@@ -78,7 +78,7 @@ class WrittenState(CheckpointStateBase):
     """Relationships and queries that were hidden with their join, each with the ID of the run."""
 
     deleted_queries: list[str] = Field(default_factory=list)
-    """Queries that people deleted for good; they are never written again either."""
+    """Queries that people deleted for good; they are never written again."""
 
     unseen: list[str] = Field(default_factory=list)
     """Relationships and queries that no run has read back from the catalog since they were written.

@@ -19,7 +19,7 @@ class DatasetSummary:
     """The name that DataHub's pages show; empty without one."""
 
     columns: int | None = None
-    """Number of its columns; None if DataHub does not know them."""
+    """Number of the dataset's columns; None if DataHub does not know them."""
 
 
 def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:

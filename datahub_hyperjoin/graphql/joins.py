@@ -21,7 +21,7 @@ _ROLE_OF = {
     Cardinality.ONE_ONE: Role.ONE_TO_ONE,
     Cardinality.MANY_MANY: Role.SAME_DOMAIN,
 }
-"""For each cardinality, the role by whose position a list sorts a join that has no role."""
+"""For each cardinality, the role as which a join without a role is sorted in lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

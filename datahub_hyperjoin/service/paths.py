@@ -18,7 +18,7 @@ class DescribedStep(TypedDict):
     """One join of a path, in words."""
 
     join: str
-    """The columns, with an arrow to the key."""
+    """The joined columns as text, with an arrow to the key."""
 
     facts: list[str]
     """How many rows match, how values are compared, and who decided."""

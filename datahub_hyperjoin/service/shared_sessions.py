@@ -17,7 +17,7 @@ from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.service.sessions import PersonalSession, Sessions
 
 _NAMES = {"PLAY_SESSION", "actor"}
-"""Names of the two cookies that DataHub's frontend wants: the signed session, and its person."""
+"""Names of the two cookies that DataHub's frontend needs: the signed session, and its user."""
 
 
 def datahub_cookies(headers: Headers) -> str:

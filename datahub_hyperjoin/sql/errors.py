@@ -17,7 +17,7 @@ class NoStatementError(HyperJoinError):
     """
 
     is_final: ClassVar[bool] = True
-    """Whether the join can never have SQL; False if its SQL only could not be run this time."""
+    """Whether the join can never have SQL; False if the SQL merely could not be run this time."""
 
     @property
     def as_statement(self) -> Statement:

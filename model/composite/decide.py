@@ -45,7 +45,7 @@ class CompositeReference:
     """Name of the foreign key that declares the reference; empty if none does."""
 
     rank: int
-    """Rank of the key among those of its table, from 0."""
+    """Rank of the key among the keys of its table, from 0."""
 
     @property
     def key(self) -> tuple[ColumnId, ...]:

@@ -34,7 +34,7 @@ class Proposal:
     """Mean similarity of the names of all pairs, in [0, 1]."""
 
     rank: int = 0
-    """Rank of the key among those of its table, from 0."""
+    """Rank of the key among the keys of its table, from 0."""
 
     declared: str = ""
     """Name of the foreign key that declares the reference; empty if none does."""

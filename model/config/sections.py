@@ -42,7 +42,7 @@ class Scoring(str, Enum):
     """The signals and the cosine of a network that is trained on the lake."""
 
     HIN = "hin"
-    """The network's cosine alone, as in the paper."""
+    """The cosine of the network's embeddings alone, as in the paper."""
 
 
 class Precision(str, Enum):
@@ -170,8 +170,8 @@ class ModelConfig:
     """The section `model` of a recipe."""
 
     setting: Setting = OURS
-    """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
-    `paper`, every key column gets up to `ranking.top_k` suggestions, however weak."""
+    """The method and the defaults of the other keys: `ours`, or `paper` for those of the HyperJoin
+    paper. With `paper`, every key column gets up to `ranking.top_k` suggestions, however weak."""
 
     seed: Seed = 0
     """Seed of all randomness."""

@@ -27,8 +27,8 @@ class Adjacency:
     """The neighbours of each hyperedge. The relation is symmetric."""
 
     share: Float[Tensor, " entry"]
-    """Number of shared columns, divided by its sum over the row, so that a row with entries sums to
-    1."""
+    """Number of shared columns divided by the sum of its row; each row with entries thus sums to 1.
+    """
 
     mirror: Int[Tensor, " entry"]
     """Index of the entry (j, i) for each entry (i, j)."""

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 ReportProgress = Callable[[str], None]
 
 _COLUMNS_PER_REQUEST = 25
-"""Key columns in one request."""
+"""Maximum number of key columns in one request."""
 _PROGRESS_LINES = 10
 """Lines of progress, however many requests there are."""
 

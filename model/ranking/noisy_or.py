@@ -44,8 +44,7 @@ class SignalStrengths:
     """Strength if values overlap, and both tables are in one folder or schema."""
 
     same_form: float = 0.8
-    """Strength if both columns hold entities of one kind in the same form, and share one of them.
-    """
+    """Strength if both columns hold entities of one kind in the same form, and share an entity."""
 
     other_form: float = 0.7
     """Strength if both columns hold the same entities in different forms."""
@@ -109,7 +108,7 @@ class PairSignals:
     """Strength of the two steps through a crosswalk; 0 for columns that no crosswalk connects."""
 
     related: Measure
-    """Probability that one column refers to the other, or both to the same key."""
+    """Probability that one column refers to the other, or that both refer to the same key."""
 
     catalog: Measure
     """Probability of the join by the catalog alone."""

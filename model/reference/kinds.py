@@ -17,8 +17,7 @@ class EntityName(NamedTuple):
     """The entity's number within its kind, from 0."""
 
     form: int
-    """The number, within the kind, of the kind of code or source of names that the text belongs to.
-    """
+    """The number of the form in which the text is written: a kind of code, or a source of names."""
 
     name: str
     """The code or name as written."""

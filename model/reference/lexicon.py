@@ -22,7 +22,7 @@ _MAX_CHANCE = 3e-3
 elements."""
 _LETTERS, _DIGITS = 26, 10
 _SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
-"""The packages that hold the lists."""
+"""The Python packages that contain the lists of codes and names."""
 _FIRST = 64
 """Hashes that are looked up first, since most columns hold no entities."""
 

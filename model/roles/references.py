@@ -58,8 +58,8 @@ class References:
     """The key to which each of these columns may refer."""
 
     probability: Float[np.ndarray, " pair"]
-    """Probability that the column refers to the key, in [0, 1]; at most 1 for all keys of one
-    column together."""
+    """Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
+    column add up to at most 1."""
 
     @classmethod
     def empty(cls) -> "References":

@@ -11,7 +11,7 @@ from datahub_hyperjoin.tables import DataType
 _ALL = 0.98
 """Estimated containment from which a key counts as holding all of a column's values."""
 _GAPLESS = 0.999
-"""Share of its range of numbers from which a column counts as having no gaps."""
+"""A column has no gaps if its numbers fill at least this share of their range."""
 _MANY_WORDS = 50
 """Number of common words beyond which more common words are no further evidence."""
 

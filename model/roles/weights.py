@@ -87,4 +87,5 @@ class ReferenceWeights:
 
 
 DEFAULT_WEIGHTS = ReferenceWeights()
-"""Round numbers, chosen on the development lakes; results are flat near them."""
+"""The default weights: round numbers, chosen on the development lakes; results are flat near them.
+"""

@@ -26,8 +26,8 @@ _SPELT_OUT = str.maketrans(
         )
     )
 )
-"""ASCII spellings of the Latin letters that are not an ASCII letter with an accent. The last two
-are Turkish: the dotless i, and the dot that stays when a dotted capital I becomes lower case."""
+"""ASCII spellings of Latin letters for which it is not enough to drop an accent. The last two are
+Turkish: the dotless i, and the dot that stays when a dotted capital I becomes lower case."""
 _LAST_LATIN = "\u024f"
 """The last letter of the Latin script; all letters after it belong to other scripts."""
 
@@ -73,7 +73,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def _write_in_ascii(word: str) -> str:
-    """Replace Latin letters that ASCII lacks with those that people write instead."""
+    """Replace Latin letters that ASCII lacks with the ASCII letters that people write instead."""
     if word.isascii():
         return word
     letters = word.translate(_SPELT_OUT)

@@ -28,7 +28,7 @@ def values_at(
 def number_pairs(
     left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"], count: int
 ) -> Int[np.ndarray, "*shape"]:
-    """Compute a number for each pair that sorts pairs by their left, then right indices.
+    """For each pair, compute a number that orders pairs by their left, then right indices.
 
     Args:
         left: Indices, of columns or tables.

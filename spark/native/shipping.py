@@ -72,7 +72,7 @@ class Shipment:
     """Files by URI."""
 
     errors: Mapping[int, TableError]
-    """Tables whose files cannot be determined, by index, and the reasons."""
+    """For the index of each table whose files cannot be determined, the reason."""
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:

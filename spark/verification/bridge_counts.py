@@ -48,7 +48,8 @@ class BridgeCounts:
     """The counts from which the evidence for joins through crosswalks is computed."""
 
     totals: Mapping[int, tuple[int, int]]
-    """For each column that was read, its distinct values and its rows with a value."""
+    """For each column that was read, the numbers of its distinct values and of its rows with a
+    value."""
 
     read: AbstractSet[int]
     """The crosswalks that were read."""

@@ -58,7 +58,7 @@ class EncodedPairs:
     """The cosines by the name of the text."""
 
     is_own: Bool[np.ndarray, " pair"]
-    """Whether the package compares the pair; the others are candidates of the encoder alone."""
+    """Whether the package compares the pair; if not, only the encoder proposes it."""
 
 
 def describe_columns(lake: Lake) -> dict[str, list[str]]:

@@ -105,7 +105,8 @@ class Measured:
     """Peak memory of all timed actions, in bytes."""
 
     attention_memory: float
-    """Memory that one attention layer adds to the peak, forward and backward, in bytes."""
+    """Memory that a forward and a backward pass of one attention layer add to the peak, in bytes.
+    """
 
 
 def make_graph(

@@ -199,7 +199,7 @@ def take_pictures(tab: Tab, path: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure the page, and print a table of the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=TABLES)
     parser.add_argument("--joins", type=int, default=JOINS)

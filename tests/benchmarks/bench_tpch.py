@@ -42,7 +42,7 @@ class Run:
     """Rows of all tables."""
 
     read: int
-    """Rows that were profiled."""
+    """Number of rows that were profiled."""
 
     columns: int
     mebibytes: float

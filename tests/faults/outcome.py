@@ -19,4 +19,5 @@ class Outcome:
 
 
 Attack = Callable[[int, bool], Outcome]
-"""A function of the seed of all random choices, and of whether to try more often."""
+"""A function that attacks; it takes the seed of all random choices, and whether to try more often.
+"""

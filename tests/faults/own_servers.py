@@ -35,7 +35,7 @@ class OwnServer(Protocol):
 
 @contextmanager
 def own_server(kind: str) -> Iterator[OwnServer | None]:
-    """Run a server on a free port; None if its programs are not installed."""
+    """Run a server on a free port, and yield it; yield None if its programs are not installed."""
     if not all(map(shutil.which, _PROGRAMS[kind])):
         yield None
         return

@@ -26,7 +26,7 @@ class Conversation:
     """The tool calls made to answer one question, and the joins that the answers named."""
 
     client: Client
-    """DataHub's MCP server."""
+    """A client of DataHub's MCP server."""
 
     named: Named = field(default_factory=set)
     """The joins that arrived."""

@@ -150,7 +150,7 @@ def _competition(graph: PairGraph, end: _Group) -> list[_Values]:
 
 
 def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
-    """Compare each pair with its reversed pair; `reverse` is -1 where that is no candidate."""
+    """Compare each pair with its reversed pair; `reverse` is -1 for a pair that has none."""
     evidence = log_odds(graph.by_evidence)
     rank = _Grouped.of(evidence, graph.left).rank
     back = np.where(reverse >= 0, rank[reverse], rank.max(initial=0) + 1)

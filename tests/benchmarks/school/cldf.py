@@ -16,7 +16,7 @@ from benchmarks.school.repository import Repository
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _DROPPED = re.compile(r"glottocode|glottolog|iso639|#bibtex|#latitude|#longitude", re.IGNORECASE)
-"""Columns that are not read: code systems that occur in benchmarks, citations and coordinates."""
+"""Columns that are not read: coordinates, citations, and code systems that occur in benchmarks."""
 
 _CONCEPTS = "concepticonReference"
 """Numbers of concepts, which mean the same in all databases."""

@@ -30,7 +30,7 @@ def random_sketches(columns: int) -> list[bytes]:
 
 
 def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
-    """Return the number of common hashes of each pair that has any."""
+    """Return the number of common hashes for each pair of sketches that has a common hash."""
     sets = [set(np.frombuffer(sketch, "<u8").tolist()) for sketch in sketches]
     counts = Counter(
         {(a, b): len(sets[a] & sets[b]) for a, b in product(range(len(sets)), repeat=2)}

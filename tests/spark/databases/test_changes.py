@@ -33,7 +33,7 @@ CHANGES = {
     ],
     "swap": ["ALTER TABLE {0} RENAME TO {0}_old", "ALTER TABLE {0}_twin RENAME TO {0}"],
 }
-"""For each kind of change, the statements that make it to a table."""
+"""For each kind of change, the statements that make this change in a table."""
 
 ON_SERVERS = {
     "truncate": ["TRUNCATE TABLE {0}"],
@@ -71,7 +71,7 @@ FILLED = {
     "exchange": ["INSERT INTO {0}_parts VALUES (8, 'Kiel')"],
     "analyzed": ["ANALYZE TABLE {0}"],  # which has the server count the rows written from 0
 }
-"""Statements that run right after the table is filled, so that both have the same time."""
+"""Statements that run right after the table is filled, so that they have the same time as it."""
 
 
 @pytest.fixture

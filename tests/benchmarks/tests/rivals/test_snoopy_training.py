@@ -19,7 +19,7 @@ from rivalry import ask, cells, suite
 
 
 def words(seed: int, count: int = 12) -> list[str]:
-    """Draw random words of four letters, from few letters."""
+    """Draw random words of four letters from a small alphabet."""
     random = np.random.default_rng(seed)
     return ["".join(random.choice(list("aeioknrst"), size=4)) for _ in range(count)]
 
