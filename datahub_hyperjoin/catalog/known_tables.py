@@ -26,7 +26,8 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.read import local_path, read_table
+from datahub_hyperjoin.spark.files.stored import local_path
+from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.wording import name_some
 
