@@ -21,11 +21,11 @@ from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
 from datahub_hyperjoin.redact import redact
 
 UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
-"""Errors that the client raises for an answer that fails, or is none."""
+"""Errors that the client raises if a request fails, or if the answer cannot be read."""
 
 _NO_ACCESS = {401, 403}
 _ON_THE_WAY = (exceptions.SSLError, exceptions.ProxyError)
-"""Connection errors for which the server itself may well be up."""
+"""Connection errors that can occur although the server itself is running."""
 
 MALFORMED = (
     AssertionError,
@@ -37,10 +37,10 @@ MALFORMED = (
     TypeError,
     ValueError,
 )
-"""Errors that parsing raises, in the client or in this package, for an answer of another form."""
+"""Errors that the client or this package raises when it parses an answer of an unexpected form."""
 
 _NOT_DATAHUB = "the response is not from DataHub's metadata service"
-"""The reason for an answer of another form: usually a proxy or another server sent it."""
+"""The reason to name for an answer of an unexpected form, mostly from a proxy or another server."""
 
 _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 """GraphQL types that this package's operations name in fragments."""

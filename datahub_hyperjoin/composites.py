@@ -23,7 +23,7 @@ class KeySearch:
     """Paths of the columns, the most promising first."""
 
     texts: tuple[str, ...] = ()
-    """The columns of text among these, in the same order."""
+    """The text columns among `columns`, in the same order."""
 
     max_columns: int = 4
     """Maximum number of columns of a key."""

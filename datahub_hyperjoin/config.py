@@ -89,8 +89,9 @@ class HyperJoinConfig(
     default, the page shows names and counts only."""
 
     decisions: Path | None = None
-    """CSV or JSON file of people's decisions about joins, which every run keeps to as it keeps to
-    those in DataHub. The page downloads this file. By default, only DataHub has decisions."""
+    """CSV or JSON file of people's decisions about joins. Every run follows these decisions like
+    those in DataHub. Readers of the page can download this file. By default, only DataHub has
+    decisions."""
 
     # DataHub's own sources narrow the type in the same way.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]

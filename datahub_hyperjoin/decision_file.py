@@ -44,7 +44,7 @@ class WrittenDecision:
     """The right table, in the same form as the left one."""
 
     right_columns: tuple[str, ...]
-    """The columns of the right table, as many as of the left one."""
+    """The columns of the right table, as many as `left_columns`."""
 
     verdict: Verdict
     """Accepted or rejected."""
@@ -53,10 +53,10 @@ class WrittenDecision:
     """Who decided; empty if the file does not say."""
 
     reason: str = ""
-    """Why the person decided so; empty if the file does not say."""
+    """Reason for the decision; empty if the file names none."""
 
     place: str = ""
-    """Where the file contains the decision, as in `line 3`."""
+    """Place of the decision in the file, such as `line 3`."""
 
     def __str__(self) -> str:
         sides = (self.left_table, self.left_columns), (self.right_table, self.right_columns)

@@ -42,8 +42,8 @@ class Findings:
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
     named: tuple[Join, ...] = ()
-    """The joins that names and the catalog suggest, of tables of which no row was read. They have
-    no evidence."""
+    """The joins that names and the catalog suggest if a table's rows were not read. They have no
+    evidence."""
 
     described: frozenset[TableId] = frozenset()
     """The tables of which no row was read: unreadable ones, and those that only the catalog knows.

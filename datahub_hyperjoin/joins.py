@@ -247,7 +247,7 @@ class Join:
 
     via: tuple[ColumnId, ColumnId] | None = None
     """The two columns of a crosswalk that connect the left and the right column, in this order;
-    None if the lake has none."""
+    None without such a crosswalk."""
 
     @property
     def measured(self) -> Evidence:

@@ -60,7 +60,7 @@ class NotedProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class _Record:
-    """The findings of a comparison as they are stored: without profiles, which have their own."""
+    """The stored findings of a comparison, without profiles, which are stored separately."""
 
     keys: tuple[ColumnId, ...]
     suggestions: tuple[Suggestion, ...]

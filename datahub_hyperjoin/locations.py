@@ -99,7 +99,7 @@ class ListedFile:
     """Time of the last change, in nanoseconds since 1970."""
 
     is_delimited: bool = False
-    """Whether it is delimited text, although its name does not say so."""
+    """Whether the file is delimited text, although its name does not say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,7 @@ class Compute(str, Enum):
     """Where the columns of one database are compared: in the database or in Spark."""
 
     DATABASE = "database"
-    """In the database, as far as its SQL can; only counts leave it."""
+    """In the database, where its SQL can compare the columns; only counts leave the database."""
 
     SPARK = "spark"
     """In Spark's workers, which read the rows."""
@@ -254,7 +254,7 @@ class CatalogFiles:
 
     schema: bytes = field(repr=False)
     """The table's columns as the catalog has them, without those of partitions: an Arrow schema in
-    Arrow's IPC format. A file with other columns or types is not read as it is."""
+    Arrow's IPC format. A file with other columns or types is converted or refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,10 +49,12 @@ class OtherPipeline:
     """What the last run of the pipeline wrote."""
 
     active: bool
-    """Whether the pipeline has run in the last 45 days; if not, its writes are not kept for it."""
+    """Whether the pipeline has run in the last 45 days. Other runs may remove what an inactive
+    pipeline wrote."""
 
     recent: bool
-    """Whether the pipeline has run in the last 8 days, so that its evidence is still recent."""
+    """Whether the pipeline has run in the last 8 days, so that its evidence is not much older than
+    this run's evidence."""
 
 
 def read_other_pipelines(

@@ -48,7 +48,8 @@ from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
 
 _LARGE_DOMAIN = 4
-"""Members of a value domain that is published as a star; of three columns, all joins are."""
+"""Minimum number of columns of a value domain that is published as a star of joins; of a smaller
+domain, all joins are published."""
 _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
 

@@ -4,7 +4,7 @@ import re
 
 _MAX_LENGTH = 300
 _PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|token|secret)=)[^&;\s'\"]+", re.IGNORECASE)
-"""A secret among the parameters of a URL, as JDBC and Spark Connect write it."""
+"""A secret among the parameters of a URL, in the syntax of JDBC and Spark Connect."""
 
 
 def redact(text: str, token: str | None = None) -> str:

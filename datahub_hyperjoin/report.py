@@ -31,7 +31,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
     """Datasets of the catalog that are no table of the recipe's folder and connections."""
     files_matched: LossyList[str] = field(default_factory=LossyList)
-    """Files whose datasets have another name than their path below `catalog.folder`."""
+    """Files whose datasets are not named after the path of the file below `catalog.folder`."""
     joins_declared: int = 0
     joins_accepted: int = 0
     joins_rejected: int = 0
@@ -53,11 +53,11 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Number of first columns that were named `row_name`, because their file gives them no name."""
     key_columns: int = 0
     expected_pairs: int = 0
-    """Pairs of columns that share values and are kept, as estimated after profiling."""
+    """Number of pairs of columns that share values and are kept, as estimated after profiling."""
     estimated_memory_mib: int = 0
     """Memory that this process will need at most, as estimated after profiling."""
     usable_memory_mib: int = 0
-    """Memory that it may use: `model.max_memory`, or what the container or the machine has."""
+    """Memory that this process may use: `model.max_memory`, or that of the container or machine."""
     estimated_cpu_seconds: int = 0
     """Processor time to compare, rank and verify, as estimated after profiling."""
     columns_with_partners_left_out: int = 0
@@ -72,7 +72,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     names_by_rules: int = 0
     llm_requests: int = 0
     llm_tokens: int = 0
-    """An upper estimate if the endpoint does not count tokens."""
+    """Tokens of requests and answers; an upper estimate if the endpoint does not count tokens."""
     llm_cost: float = 0.0
     models_trained: int = 0
     suggestions: int = 0

@@ -45,7 +45,7 @@ class RoleContext:
     """Share of the destination's distinct values that the source holds, in [0, 1]."""
 
     declared: bool = False
-    """Whether a foreign key or a relationship of someone else declares the join."""
+    """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
 
     compared_as: str = ""
     """The form in which values were compared, as in `countries`; empty for values as written."""

@@ -34,9 +34,9 @@ _PROPOSED = 3
 _MIN_PROPOSED = 0.05
 """Minimum probability of a reference that is verified."""
 _MAX_FAN_OUT = 1.02
-"""Maximum rows of a key for each row that refers to it; a few duplicates are dirt in a key."""
+"""Maximum number of rows of a key per referring row. A key may hold a few duplicates by error."""
 _MAX_MATCHED_FAN_OUT = 1.1
-"""Maximum rows of a key for each row that refers to it and matches. It tolerates that rare values
+"""Maximum number of rows of a key per referring row that matches. It tolerates that rare values
 match less often than frequent ones, so that more rows match than values."""
 _MAX_DENSITY = 0.5
 """Density above which a column of numbers is taken for a counter. Counters share no domain, because
@@ -83,7 +83,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 def decide_with_repeated(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[Relations, Relations]:
-    """Decide as `decide_relations` does, and find the keys that are dropped as they repeat values.
+    """Decide like `decide_relations`, and also find the keys that are dropped for repeated values.
 
     Returns:
         The keys, and those that columns would refer to if these keys did not repeat.
@@ -100,7 +100,7 @@ def decide_with_repeated(
 def _measure_references(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[References, set[tuple[int, int]]]:
-    """Weigh all references by measured evidence, and mark those whose key repeats."""
+    """Weigh all references by measured evidence, and mark those whose key has repeated values."""
     number = index.lake.index_of
     measured: dict[tuple[int, int], float] = {}
     refuted: set[tuple[int, int]] = set()

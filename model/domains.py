@@ -21,7 +21,7 @@ _ENOUGH_PARTNERS = 2
 the domain is. A ranking lists only the best candidates, so a column of a large domain is never
 suggested for most of the others."""
 _ENOUGH_COVERAGE = 0.8
-"""Share of the most complete and most distinct member's values that a representative has."""
+"""Minimum coverage of a domain's representative, as a share of the greatest in the domain."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 """Values of `compared_as` for evidence that compares equal values, and not codes with names."""
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from datahub_hyperjoin.spark.columns import TableStream
 
 STEP_ROWS = 1 << 10
-"""Rows to read at a time from files that may unfold."""
+"""Rows to read at a time from files that may be much larger in memory."""
 _BATCH_BYTES = 1 << 26
 _LONGEST = 1 << 20
 """Number of characters kept of each value; no value that is joined on is nearly as long."""

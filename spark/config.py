@@ -43,13 +43,13 @@ class ProfileConfig:
     random sample of the rows from all its parts; the sample is the same in every run."""
 
     max_bytes: Large = 1 << 32
-    """Maximum number of bytes to read of each table, as its rows take in memory. It limits tables
-    of few long rows."""
+    """Maximum number of bytes to read of each table, measured as the size of its rows in memory.
+    It limits tables of few long rows."""
 
     split_bytes: Large = 1 << 28
-    """Size in bytes from which a Parquet file, an ORC file or a database table is read by many
-    tasks at once; and in verification, a local CSV or TSV file, Delta or Iceberg table, and
-    Parquet in object stores."""
+    """Size in bytes from which many tasks read one table at once: a Parquet file, an ORC file or a
+    database table; in verification, also a local CSV or TSV file, a Delta or Iceberg table, and
+    Parquet files in object stores."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

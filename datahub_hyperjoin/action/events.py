@@ -74,7 +74,7 @@ class Removal:
     """URN of the structured property from which the person removed the suggestions."""
 
     stamp: AuditStampClass
-    """The person, and the time."""
+    """The person who removed the suggestions, and the time."""
 
 
 @dataclass(frozen=True, slots=True)

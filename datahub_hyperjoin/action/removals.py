@@ -17,7 +17,7 @@ from datahub_hyperjoin.emit.patches import assign_property
 from datahub_hyperjoin.urns import REJECTED_JOINS, property_urn
 
 RUN_ID = "hyperjoin-action"
-"""The run ID of the action's own writes, by which it does not take them for a person's."""
+"""The run ID of the action's own writes, which distinguishes them from a person's changes."""
 
 
 def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> bool:

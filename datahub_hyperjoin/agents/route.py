@@ -24,7 +24,7 @@ _IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
 """What an agent has to know of each join of a path."""
 
 _MOST_RIVALS = 3
-"""Unsafe joins that an answer names beside a path."""
+"""Maximum number of unsafe joins that an answer names beside a path."""
 
 Ends = tuple[TableId, TableId]
 

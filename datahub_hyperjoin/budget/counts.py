@@ -32,13 +32,13 @@ class LakeCounts:
     """Expected pairs of columns that share a value, in both orders."""
 
     kept: int = 0
-    """Expected number of the compared pairs that are kept."""
+    """Expected number of compared pairs that are kept."""
 
     mebibytes: float = 0.0
     """Size of the tables as stored, as far as it is known."""
 
     network: bool = False
-    """Whether the run trains and uses HIN."""
+    """Whether the run trains and uses the network HIN."""
 
 
 def count_lake(

@@ -17,7 +17,7 @@ _LIMITS = {
 }
 """For both versions of Linux control groups: the file with the limit, and the one with the use."""
 _CACHES = ("inactive_file", "total_inactive_file")
-"""Cached files, which count as used although the system gives up their memory on demand."""
+"""Counters of cached files, whose memory counts as used although the system frees it on demand."""
 
 
 def memory_in_use() -> int:

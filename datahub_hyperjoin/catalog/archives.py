@@ -18,9 +18,9 @@ _END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
 """First bytes and size of the last record of a ZIP archive, and maximum size of the comment after
 it."""
 _DIRECTORY_SIZE = 12
-"""Where this record has the size of the list of files."""
+"""Position, in this record, of the size of the list of files."""
 _MOST_BYTES = 8 << 20
-"""Size up to which the list of files is read, since a damaged archive may claim any size."""
+"""Maximum size of a list of files that is read; a damaged archive may claim any size."""
 
 
 def is_archive(path: PurePosixPath) -> bool:

@@ -70,8 +70,8 @@ class CatalogConfig(ConfigModel):
 
     described: bool = False
     """Whether datasets that the recipe does not read get suggestions as well: by names, and by what
-    DataHub knows of them. They are marked as not verified on data. `catalog: datahub` is short for
-    it, and needs neither a folder nor a connection."""
+    DataHub knows of them. These suggestions are marked as not verified on data.
+    `catalog: datahub` turns this on, and needs neither a folder nor a connection."""
 
     known_only: bool = True
     """Skip tables and columns that the catalog does not know; suggestions for them would create new

@@ -40,8 +40,8 @@ _CONNECTORS = {
     "trino": ConnectorNames("trino", _THREE_PARTS),
     "vertica": ConnectorNames("vertica", _THREE_PARTS),
 }
-"""The names by SQLAlchemy's dialect, where they are not `schema.table` on a platform of the
-dialect's name."""
+"""How connectors name tables, by SQLAlchemy's dialect. For other dialects, the platform has the
+name of the dialect, and tables are named `schema.table`."""
 
 _SCHEMA_FOLLOWS = {"presto", "snowflake", "starrocks", "trino"}
 """Dialects whose URLs may continue with a schema: `trino://reader@host/hive/sales`."""

@@ -38,7 +38,8 @@ from datahub_hyperjoin.urns import (
 
 _DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 _DOMAIN = 2
-"""Columns that two members of a published domain, which has four or more, both join with."""
+"""Number of common partners from which two columns are taken for members of one published domain.
+"""
 _IN_TWO_STEPS = "in two steps)"
 """The end of a suggestion that has no relationship of its own."""
 

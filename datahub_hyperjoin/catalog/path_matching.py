@@ -29,7 +29,7 @@ class FilePath:
     """Names of the folders and of the file, without the root."""
 
     below: int
-    """Number of these names that are below the recipe's folder."""
+    """Number of names in `parts` that are below the recipe's folder."""
 
     columns: Callable[[], frozenset[str]]
     """A function that reads the names of the table's columns, or returns none if that fails."""

@@ -63,7 +63,7 @@ class PublishedEntities:
     """Glossary terms that a person edited; runs still add them to columns, but never hide them."""
 
     existing: frozenset[str] = frozenset()
-    """All of these entities that exist."""
+    """All published entities that the catalog still has."""
 
     subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """URNs of the datasets and columns that each existing entity shows."""

@@ -34,7 +34,8 @@ _ASPECTS = [
     for aspect in (ERModelRelationshipPropertiesClass, StatusClass, GlobalTagsClass, OwnershipClass)
 ]
 _MANY, _MAX_SHARE_DELETED = 20, 0.75
-"""Of this many entities, people are taken to delete at most this share between two runs."""
+"""Minimum number of written entities, and share of missing entities, beyond which the server is
+taken to have lost them."""
 
 
 def report_skipped(warn: Warn) -> NoteSkipped:
@@ -61,8 +62,8 @@ class Relationship:
     """The relationship as DataHub stores it."""
 
     pairs: tuple[Pair, ...]
-    """The pairs of columns that it joins, several for a composite key; empty if its URNs cannot be
-    read."""
+    """The pairs of columns that the relationship joins, several for a composite key; empty if their
+    URNs cannot be read."""
 
     ours: bool
     """Whether this package wrote the relationship and no person has edited it since."""
@@ -74,16 +75,16 @@ class Relationship:
     """The join that the relationship describes; None if `ours` is false."""
 
     removed: bool = False
-    """Whether it is hidden, which DataHub calls soft-deleted."""
+    """Whether the relationship is hidden, which DataHub calls soft-deleted."""
 
     removed_by_us: bool = False
-    """Whether an earlier run of ours hid it, and nobody changed its status since."""
+    """Whether an earlier run hid the relationship, and nobody has changed its status since."""
 
     tags: frozenset[str] = frozenset()
-    """URNs of its tags."""
+    """URNs of the tags of the relationship."""
 
     owners: tuple[str, ...] = ()
-    """URNs of its owners."""
+    """URNs of the owners of the relationship."""
 
     tagged_by: Mapping[str, str] = field(default_factory=dict)
     """URN of the person who set a tag, by the tag's URN, if the catalog records it."""

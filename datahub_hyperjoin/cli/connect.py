@@ -27,7 +27,7 @@ _NOBODY = "nobody"
 
 
 _TIMEOUT = 10
-"""Seconds until DataHub's frontend has to answer its first request."""
+"""Maximum number of seconds until DataHub's frontend answers the first request."""
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class UnknownTableError(HyperJoinError, KeyError):
 
 
 class NoSqlError(HyperJoinError, LookupError):
-    """A join has no SQL."""
+    """No SQL is available for a join."""
 
     @classmethod
     def because(cls, join: str, reason: str) -> Self:

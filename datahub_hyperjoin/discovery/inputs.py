@@ -43,10 +43,10 @@ class _Listing:
     """The name of a source, and a function that lists the source's tables."""
 
     name: str
-    """The name that its tables have as a prefix, if there are several sources."""
+    """The prefix of the names of the source's tables, if there are several sources."""
 
     label: str
-    """The source in messages."""
+    """The name of the source in messages."""
 
     list_tables: Callable[[str], list[Table]]
     """Lists the tables; receives the prefix, which is empty for a single source."""

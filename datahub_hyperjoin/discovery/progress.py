@@ -26,8 +26,8 @@ STAGES: Mapping[str, float] = MappingProxyType(
         _SQL: 100,
     }
 )
-"""The stages of a run in order, with the time that each takes, compared with the others. Measured
-on the quick start's lake; only the estimate of the time left depends on it."""
+"""The stages of a run in order, with the relative time that each takes, as measured on the quick
+start's lake. Only the estimate of the time left depends on these times."""
 
 
 @dataclass(frozen=True, slots=True)

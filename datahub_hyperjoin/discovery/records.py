@@ -30,7 +30,7 @@ class JoinRecord(TypedDict):
     """The score, in [0, 1]."""
 
     cardinality: str
-    """Read from left to right, as in `many-to-one`."""
+    """Cardinality from left to right, such as `many-to-one`."""
 
     shared_values: int
     """Number of distinct values that occur on both sides."""

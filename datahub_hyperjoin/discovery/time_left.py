@@ -17,7 +17,7 @@ class TimeLeftColumn(ProgressColumn):
     """
 
     def render(self, task: Task) -> Text:
-        """Return the estimate as text; empty if there is none."""
+        """Return the estimated time left as text; empty without an estimate."""
         share = task.completed / task.total if task.total else 0.0
         seconds = time_left(share, task.fields.get("stepped", 0.0), task.elapsed or 0.0)
         return Text(describe_time_left(seconds), style="progress.remaining")

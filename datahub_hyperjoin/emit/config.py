@@ -21,8 +21,9 @@ class LineageForm(str, Enum):
     """The form in which joins are written as lineage."""
 
     DASHED = "dashed"
-    """Edges between tables and columns. DataHub draws those between tables dashed or, if `queries`
-    is on, solid with the SQL of the join as a node. Impact analysis follows them."""
+    """Edges between tables and edges between columns. Impact analysis follows these edges. DataHub
+    draws an edge between tables dashed or, if `queries` is on, solid, through a node for the SQL
+    of the join."""
     COLUMNS = "columns"
     """Edges between columns only. By DataHub's metadata model, they are no lineage of tables."""
 
@@ -86,8 +87,8 @@ class EmitConfig:
 
     agents: bool = False
     """Preset for AI agents that read the catalog through DataHub's own MCP server, which shows
-    neither relationships nor properties of columns: turns `queries`, `documents` and, where the
-    server has it, `ai_context` on, unless the recipe sets them."""
+    neither relationships nor properties of columns. It turns on `queries`, `documents` and, where
+    the server has it, `ai_context`, unless the recipe sets them."""
 
     sql_timeout: Seconds = 60.0
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,

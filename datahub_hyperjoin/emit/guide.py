@@ -113,7 +113,7 @@ class _Page:
     """A Markdown text of limited size, to which parts are added."""
 
     _RESERVE = 60
-    """Bytes kept for the count of what is left out, of each list."""
+    """Number of bytes reserved in each list for the line that counts the omitted entries."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -39,15 +39,15 @@ class Edge:
     """The referring column."""
 
     confidence: float
-    """The joinability. DataHub stores only the lowest one of all edges into a column."""
+    """The joinability. Of all edges into a column, DataHub stores only the lowest confidence."""
 
     adds_table: bool
     """Whether the edge between the two tables exists because of this join, so that it is removed
     with the last such join of these tables."""
 
     query: str | None = None
-    """URN of the `query` with the SQL of the join, if there is one. DataHub draws that of the best
-    join of two tables on the edge between them."""
+    """URN of the `query` with the SQL of the join, if there is one. On an edge between two tables,
+    DataHub shows the `query` of their best join."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

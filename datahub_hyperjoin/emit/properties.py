@@ -34,7 +34,7 @@ _RELATIONS = {
     Role.SIBLING: ("same key", "same key"),
     Role.SAME_DOMAIN: ("same domain", "same domain"),
 }
-"""How a column that refers to its partner relates to it, and one that the partner refers to."""
+"""For each role, the relation of the referring column to its partner, and the reverse relation."""
 
 _SENTENCES = {
     Role.REFERENCE: ("refers to", "is referenced by"),
@@ -42,7 +42,7 @@ _SENTENCES = {
     Role.SIBLING: ("refers to the same key as", "refers to the same key as"),
     Role.SAME_DOMAIN: ("has the same domain as", "has the same domain as"),
 }
-"""Verbs between a column and its partner, in the same two cases."""
+"""For each role, the verb between the referring column and its partner, and the reverse verb."""
 
 _MAX_JOINS = 10
 """Maximum number of joins that a dataset's property lists; the properties of columns list all."""

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 _BATCH = 500
 _PATIENCE, _PAUSE = 5.0, 0.2
-"""Seconds without anything new after which nothing more is expected, and between two looks."""
+"""Seconds without progress after which waiting ends, and seconds between two reads."""
 _ASPECTS = {
     "erModelRelationship": ERModelRelationshipPropertiesClass.ASPECT_NAME,
     "query": QueryPropertiesClass.ASPECT_NAME,

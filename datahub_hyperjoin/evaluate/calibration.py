@@ -85,7 +85,7 @@ class Reliability:
     """Mean of the binned scores over query columns; at least one bin has a candidate."""
 
     draws: Float[np.ndarray, "draw bin fact"]
-    """The same mean for each bootstrap draw of the query columns."""
+    """For each bootstrap draw of query columns, the mean of the binned scores over the draw."""
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:

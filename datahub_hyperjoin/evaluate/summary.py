@@ -60,7 +60,7 @@ class MethodSummary:
     """Number of runs."""
 
     seconds: float
-    """Mean run time of a seed."""
+    """Mean run time per seed."""
 
     megabytes: float
     """Greatest peak memory of all seeds (MiB)."""

@@ -49,7 +49,7 @@ class PairExplanation:
     """Both columns, in the order of the question."""
 
     catalog: CatalogEvidence
-    """What the catalog and people say."""
+    """What the catalog and people say about the pair."""
 
     signals: tuple[SignalExplanation, ...] = ()
     """The signals from the first column to the second."""
@@ -64,13 +64,13 @@ class PairExplanation:
     """The key that each column refers to."""
 
     repeated: tuple[ReferenceExplanation, ...] = ()
-    """The references from one of the columns to the other that are dropped as their keys repeat."""
+    """The references between the columns that are dropped because the key has repeated values."""
 
     join: Join | None = None
     """The join; None if the pair is not suggested."""
 
     objection: str = ""
-    """Why it is not suggested; empty if it is."""
+    """Why the pair is not suggested; empty if it is."""
 
 
 def explain_pair(

@@ -62,7 +62,7 @@ class RankExplanation:
     """Number of candidates of the query column."""
 
     place: int
-    """Place of the candidate by its score alone, from 1; 0 if it is not among the candidates."""
+    """Place by the score alone, from 1; 0 if the column is not a candidate."""
 
     rank: int
     """Rank of the candidate among the suggestions before verification; 0 if it is not suggested."""
@@ -74,8 +74,7 @@ class RankExplanation:
     """The score by all signals after its correction by the trees and the pair network."""
 
     by_decisions: float
-    """The corrected score after its further correction by people's decisions about similar pairs.
-    """
+    """The score after all corrections, which include people's decisions about similar pairs."""
 
     joinability: float
     """The joinability that follows from `by_decisions`."""

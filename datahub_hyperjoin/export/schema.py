@@ -50,7 +50,7 @@ class ExportedTable:
     """Whether the catalog declares the primary key."""
 
     unique_keys: tuple[KeyColumns, ...] = ()
-    """The other keys to which joins lead."""
+    """The keys to which joins lead, except the primary key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

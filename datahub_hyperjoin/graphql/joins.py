@@ -12,8 +12,8 @@ _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
 """The verdicts of people, in order of precedence: a rejection outweighs an acceptance."""
 
 _MAX_FAN_OUT, _MIN_CONTAINMENT = 1.02, 0.95
-"""A key with duplicates is still a key if a row that refers to it matches at most this many rows on
-average, and at least this share of the values that refer to it match."""
+"""Maximum mean number of key rows per matching row, and minimum share of matching values, for which
+a key with duplicates still counts as a key."""
 
 _ROLE_OF = {
     Cardinality.MANY_ONE: Role.REFERENCE,
@@ -39,7 +39,7 @@ class CatalogJoin:
     key."""
 
     cardinality: Cardinality
-    """Read from left to right."""
+    """Cardinality from left to right."""
 
     joinability: float | None = None
     """Score in [0, 1]; None for joins that people wrote."""
@@ -54,7 +54,7 @@ class CatalogJoin:
     """The column that the other column of the first pair refers to; None without a direction."""
 
     declared: bool = False
-    """Whether a foreign key, or a relationship of someone else, declares a suggested join."""
+    """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
 
     left_fan_out: float | None = None
     """Mean number of joined rows per left row that has a value; None if unknown."""
@@ -88,7 +88,7 @@ class CatalogJoin:
     """Name that people gave the join; empty without one."""
 
     owners: tuple[str, ...] = ()
-    """URNs of its owners."""
+    """URNs of the owners of the join."""
 
     @property
     def left(self) -> ColumnId:

@@ -41,7 +41,8 @@ class Contents:
     """Name, title, publisher, row count and column count of each readable table."""
 
     columns: tuple[Record, ...]
-    """Table, path, whether it is a key column, type and number of distinct values."""
+    """Table, path, whether the column is a key column, type and number of distinct values of each
+    column."""
 
     joins: tuple[Record, ...]
     """Left and right column; rank and score of the right column as a suggestion for the left one,
@@ -65,8 +66,8 @@ class Contents:
     allows values on the page."""
 
     compared: Mapping[int, str]
-    """The form in which values were compared, as in `countries`, by the join's number; missing for
-    values as written and for joins through a crosswalk."""
+    """The form in which values were compared, such as `countries`, by the number of the join. It is
+    missing for values compared as written and for joins through a crosswalk."""
 
     crosswalks: Mapping[int, tuple[str, str, str, str, str]]
     """For each join through a crosswalk, by the join's number: the crosswalk's title, its columns

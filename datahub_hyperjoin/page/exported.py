@@ -37,8 +37,8 @@ class ExportChoices:
     leave the join out, or -1 if the join is exported."""
 
     accepted: Mapping[str, Mapping[int, int]]
-    """For each format, by the number of the join: the index that replaces the one in `undecided`
-    once people accept the join. Joins whose index stays the same are left out."""
+    """For each format, the indices that replace those in `undecided` once people accept a join, by
+    the number of the join. Joins whose index stays the same are left out."""
 
 
 def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:

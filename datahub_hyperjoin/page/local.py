@@ -37,7 +37,7 @@ class LocalPage:
     """The page, as a run wrote it."""
 
     decided: Mapping[str, Any]
-    """What the page knows of decisions."""
+    """The decisions that are stored in the page, as JSON."""
 
     file: Path
     """The file of decisions."""

@@ -53,14 +53,15 @@ class Translations:
     """Statements without names, each in all dialects; `{0}` stands for the first name."""
 
     names: tuple[tuple[str, ...], ...] = ()
-    """For each way to quote, all names."""
+    """For each way to quote, all quoted names of tables and columns."""
 
     joins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """For each join, by its number: the dialect in which the statement was run, the shape of the
     statement, and its names. A statement without a shape cannot be translated."""
 
     steps: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each join through a crosswalk, what `joins` holds, for the statements of both steps."""
+    """For each join through a crosswalk, by its number: the dialect, shape and names of the
+    statements of both steps, as in `joins`."""
 
 
 def translate(

@@ -15,11 +15,11 @@ from datahub_hyperjoin.wording import join_with_and
 _UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
 """Pydantic's types of errors about keys that a model or a dataclass does not have."""
 _NO_SECTION = {"model_type", "dataclass_type"}
-"""What pydantic calls a section that is empty or a single value."""
+"""Pydantic's error types for a section that is empty or a single value."""
 _MISSING = "missing"
-"""What pydantic calls a required key that is absent."""
+"""Pydantic's error type for a required key that is absent."""
 _NO_LIST = "list_type"
-"""What pydantic calls a value where a list is expected."""
+"""Pydantic's error type for a single value where a list is expected."""
 _RAISED = "Value error, "
 """Start of the messages of errors that validators raise."""
 

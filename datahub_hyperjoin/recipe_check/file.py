@@ -17,7 +17,7 @@ from expandvars import ExpandvarsException, ParameterNullOrNotSet, UnboundVariab
 from datahub_hyperjoin.recipe_check.errors import UnreadableRecipeError
 
 _QUOTE = re.compile(r"""\ ?(?:(['"])((?:\\.|(?!\1).)*)\1|(<[\w ]+>))""")
-"""A part of the recipe that a message of YAML quotes, or YAML's name for it."""
+"""A quotation in an error message about YAML: a part of the recipe, or a term like `<scalar>`."""
 _IN_WORDS = {
     "<block end>": "the end of the section",
     "<block mapping start>": "a key",
@@ -27,7 +27,7 @@ _IN_WORDS = {
     "?": "a key",
     "\\t": "tab",
 }
-"""What YAML's names mean."""
+"""Plain words for the terms in error messages about YAML."""
 _BARE_VARIABLE = re.compile(r"\$(\w+)", re.ASCII)
 _SOME_VALUE = "?"
 
@@ -37,7 +37,7 @@ class WrittenRecipe:
     """A recipe, before and after variables are replaced."""
 
     written: Mapping[str, Any]
-    """The recipe as its file has it."""
+    """The recipe as written in its file, with variables."""
 
     resolved: Mapping[str, Any]
     """The recipe with the values of variables. A text whose variables are not set is unchanged."""

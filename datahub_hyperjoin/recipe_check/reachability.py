@@ -68,7 +68,7 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
 
 
 def database_fault(database: Database, key: str) -> str:
-    """Check that something listens at the address of a database.
+    """Describe the fault if nothing listens at the address of a database.
 
     A driver alone may wait for minutes.
 

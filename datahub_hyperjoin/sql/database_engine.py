@@ -33,7 +33,7 @@ _TIME_IS_OVER = {"57014", "1969", "3024", str(_INTERRUPTED)}
 """Codes of the error that a statement exceeded its time limit: those of PostgreSQL, MariaDB, MySQL
 and SQLite."""
 _STEPS = 10_000
-"""Steps of SQLite's virtual machine between two looks at the clock."""
+"""Number of steps of SQLite's virtual machine between two checks of the time limit."""
 
 
 class DatabaseEngine(SqlEngine):

@@ -30,7 +30,7 @@ from datahub_hyperjoin.temporary import temporary_folder
 _NUMBERED = re.compile(r"column0+")
 _THREADS = 4
 _MEMORY = "2GB"
-"""Beyond it, DuckDB writes to a private temporary folder."""
+"""Maximum memory of DuckDB; beyond it, DuckDB writes to a private temporary folder."""
 
 
 class _WaysToRead:

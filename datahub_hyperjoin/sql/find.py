@@ -114,7 +114,7 @@ class _Search:
     closest: int | None = None
     """The count that came closest to the expected one."""
     refusal: str = ""
-    """Why a statement did not run."""
+    """Why a statement did not run; empty if every statement ran."""
 
     @property
     def reason(self) -> str:

@@ -35,10 +35,10 @@ class FileReading:
     """One way in which DuckDB can read the files of a table."""
 
     name: str
-    """The name of the loaded rows."""
+    """The name under which the rows of the files are loaded into DuckDB."""
 
     shown: exp.Table
-    """The files in a `FROM` clause, as people run it where their folder is."""
+    """The files in a `FROM` clause that people can run in the folder of the tables."""
 
     source: exp.Table
     """The files in a `FROM` clause with absolute paths."""

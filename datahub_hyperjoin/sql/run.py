@@ -45,7 +45,7 @@ _FORMAT_NAMES = {
     FileFormat.FIXED_WIDTH: "text with columns of fixed widths",
 }
 _STEP = 100
-"""Joins between two lines of progress."""
+"""Number of joins between two lines of progress."""
 
 _AnyJoin = Join | CrosswalkJoin
 _System = Database | type[DuckDbEngine] | type[SparkEngine]

@@ -23,7 +23,7 @@ evidence against chance. Equal names suffice without bits, and 48 bits without s
 _MAX_BITS = 60.0
 """More evidence against chance counts no more: the question is then which key is meant."""
 _MISSING = 40.0
-"""Log-odds that each share of tuples without a partner costs: 0.4 for one in a hundred."""
+"""Decrease of the log-odds if all tuples lack a partner: 0.4 if one in a hundred does."""
 _DECLARED = 0.9
 """Probability of a reference that a foreign key declares, whatever the data says."""
 

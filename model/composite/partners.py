@@ -22,8 +22,8 @@ _MAX_MISSING = 0.1
 value is always allowed. In a composite reference, each column of the key contains the values of its
 counterpart, except for errors in the data and the estimate."""
 _SPECIFIC, _SPECIFICITY = 20, 0.9
-"""Number of distinct values from which values mark a domain as a name does, and how much they
-count against a name."""
+"""Number of distinct values from which shared values show that columns correspond, as equal names
+do, and the weight of such values where equal names weigh 1."""
 _MIN_COMPLETENESS = 0.99
 """Minimum share of rows with a value in each column of a key: a primary key has no nulls."""
 _MAX_UNIQUENESS = 0.98

@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.composite.partners import ColumnPartners, table_ind
 from datahub_hyperjoin.tables import TableId
 
 Keys = Mapping[TableId, Sequence[tuple[str, ...]]]
-"""The keys of several columns of each table, the most reliable first."""
+"""The composite keys of each table, the most reliable first."""
 
 _PARTNERS = 4
 """Maximum number of referring columns that are tried for each column of a key."""

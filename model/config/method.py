@@ -80,7 +80,7 @@ class Method:
     """Whether pair scoring recognises standard codes and names, such as those of countries."""
 
     value_forms: bool = True
-    """Whether values that are equal only in another form, such as `007` and `7`, overlap."""
+    """Whether values that differ only in form, such as `007` and `7`, count as shared."""
 
     roles: bool = True
     """Whether references between columns are found, ranked first and given a direction."""
@@ -116,7 +116,7 @@ class Method:
     """Attention heads of a mixer layer."""
 
     node_layers: int = 2
-    """Transformations of each column before pooling, L."""
+    """Number of transformations of each column before pooling (L in the paper)."""
 
     mixer_layers: int = 2
     """Number of layers that mix information between all hyperedges."""
@@ -175,7 +175,8 @@ class Method:
     """Whether columns that may be joinable with the query are excluded from its negatives."""
 
     candidates: int = 50
-    """Candidates of each query by embeddings, B; as many more by names and by cells."""
+    """Number of candidates of each query that are found by embeddings (B in the paper). As many are
+    found by names, and as many by cells."""
 
     defer_duplicates: bool = True
     """Whether a second copy of a column is selected only after all other candidates."""

@@ -29,7 +29,7 @@ class Reuse(str, Enum):
     """Any data: the model encodes new and changed tables as they are."""
 
     NEVER = "never"
-    """Every run trains."""
+    """Never: every run trains a new model."""
 
 
 class Scoring(str, Enum):
@@ -212,7 +212,7 @@ class ModelConfig:
     """Number of epochs, batch size and learning rate of training."""
 
     ranking: RankingConfig = field(default_factory=RankingConfig)
-    """The way from candidates to suggestions."""
+    """Number of candidates and suggestions, and how candidates are scored and ordered."""
 
     @property
     def uses_variants(self) -> bool:

@@ -47,7 +47,7 @@ class LakeIndex:
     """The key columns, ascending."""
 
     overlap: ValueOverlap
-    """The overlap of values, for all pairs that share any as written or in another form."""
+    """The overlap of each pair of columns that share values, as written or in another form."""
 
     joins: JoinGraph
     groups: HyperedgeGroups

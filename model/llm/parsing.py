@@ -13,7 +13,7 @@ _MAX_WORDS = 3
 """Words separated by spaces; more of them are a sentence."""
 _NAME = re.compile(r"\w[\w .$#/-]*")
 _MAX_TEXT = 100_000
-"""Characters of an answer that are searched for names."""
+"""Maximum number of characters of an answer that are searched for names."""
 _NOT_JSON = (ValueError, RecursionError)
 _DECODER = json.JSONDecoder()
 

@@ -65,7 +65,7 @@ FORMS = (
     Form({"type": "json_object"}, "max_tokens"),
     Form(None, "max_tokens"),
 )
-"""From the strictest form to the one that every endpoint supports."""
+"""All forms of requests, from the strictest to the one that every endpoint supports."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class CandidatePairs:
     """The features of each pair."""
 
     log_odds: Float32[np.ndarray, " pair"]
-    """Log-odds of a join by the noisy-or, which weigh the messages."""
+    """Log-odds of a join by the noisy-or, from which the weights of messages are computed."""
 
     left: Int[np.ndarray, " pair"]
     """The key column of each pair."""

@@ -11,8 +11,9 @@ from jaxtyping import Float
 from scipy.special import expit, logit
 
 _SLOPE, _OFFSET = 0.1, 0.3
-"""Standard deviations of the prior around the identity. However surprising, one decision moves the
-offset by at most the variance, 0.09: ten decisions that agree move a score by about a tenth."""
+"""Standard deviations of the prior of the slope and the offset, whose mean is the identity. Even a
+surprising decision moves the offset by at most the variance, 0.09: ten decisions that agree move a
+score by about a tenth."""
 _FLATTEST = 0.2
 """Smallest slope. A flatter map would give all joins nearly the same score, and a falling map would
 reverse their order."""
@@ -30,10 +31,10 @@ class Calibration:
     """
 
     slope: float = 1.0
-    """a."""
+    """The factor a in the formula above."""
 
     offset: float = 0.0
-    """b."""
+    """The summand b in the formula above."""
 
     def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to joinabilities.

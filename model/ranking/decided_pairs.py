@@ -16,7 +16,7 @@ class DecidedPairs:
     """All pairs that people accepted or rejected, with their scores."""
 
     pairs: Int[np.ndarray, "pair 2"]
-    """Column indices."""
+    """The columns of each pair, by index."""
 
     accepted: Bool[np.ndarray, " pair"]
     """Whether each pair was accepted; the others were rejected."""

@@ -12,7 +12,7 @@ from scipy.special import expit
 _STEPS = 50
 """Maximum number of Newton steps; a handful is usual."""
 _CLOSE = 1e-6
-"""Change of log-odds at which the mode is found."""
+"""Change of log-odds below which Newton's method ends."""
 
 
 def fit_process(

@@ -35,7 +35,7 @@ RISING_NAME_FEATURES = (
     "probability that left refers to right",
     "probability that right refers to left",
 )
-"""Evidence: more of it never lowers a score."""
+"""Features of which a greater value never lowers the score of a pair."""
 
 NAME_FEATURES = (
     *RISING_NAME_FEATURES,

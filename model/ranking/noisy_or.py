@@ -61,7 +61,7 @@ class SignalStrengths:
 
 
 STRENGTHS = SignalStrengths()
-"""Chosen on the development lakes by ranking quality; results are flat near these values."""
+"""The strengths that rank best on the development lakes; similar values rank almost as well."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,10 +23,10 @@ _STRONGEST = 48
 _KEYS = 1024
 """Number of key columns whose candidates are compared at once, which bounds memory."""
 _CHUNK = 16_384
-"""Number of pairs that are described at once."""
+"""Number of pairs whose features are computed at once."""
 _PART = 1 << 14
-"""Pairs in a part, whose update by the pair network takes some 50 MB; more if two tables have
-more."""
+"""Number of pairs that the pair network updates at once, which takes some 50 MB. All pairs of two
+tables are updated together, even if they are more."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class PairGraph:
     """The features of each pair."""
 
     by_evidence: Float[np.ndarray, " pair"]
-    """Score of each pair by evidence, in [0, 1], without what is known about it."""
+    """Score of each pair by evidence alone, in [0, 1], without the facts in `known`."""
 
     known: Float[np.ndarray, " pair"]
     """Score of each pair by codes, crosswalks and the catalog."""

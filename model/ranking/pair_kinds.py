@@ -14,8 +14,8 @@ from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
 _COMPARED = PAIR_FEATURES.index("difference of rows") + 1
 """Number of features that describe a pair; the others describe its columns one by one."""
 _LENGTH = 3.0
-"""Distance of features at which the similarity of two pairs has fallen to 0.61, in standard
-deviations."""
+"""Distance of features, in standard deviations, at which the similarity of two pairs has fallen to
+0.61."""
 _SAMPLE = 128
 """Number of key columns on whose candidates the standard deviations of features are measured."""
 _FARTHEST = 4.0

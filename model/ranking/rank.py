@@ -90,7 +90,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """Score one chosen candidate of each query column, paired with every candidate of that column.
+    """For each query column, score the pairs of one chosen candidate with every candidate.
 
     `positions` holds the position of the chosen candidate for each query column.
     """
@@ -145,7 +145,7 @@ class Ranker:
     """The scorer that corrects the scores of `signals` with the trees and the pair network."""
 
     scorer: PairScorer
-    """The scorer that further corrects these scores with people's decisions about similar pairs."""
+    """The scorer that corrects the scores of `corrected` with decisions about similar pairs."""
 
     calibration: Calibration
     """Turns probabilities into joinabilities."""

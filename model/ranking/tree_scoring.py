@@ -21,7 +21,8 @@ from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.tables import DataType
 
 _SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
-"""Shares of both corrections that are added where both exist, chosen on validation lakes."""
+"""Shares of the trees' and of the pair network's correction that are added to pairs which have both
+corrections. They were chosen on validation lakes."""
 
 _LEARNT_TYPES = frozenset({DataType.TEXT, DataType.INTEGER})
 """The types of joined columns in the lakes that trained the network. For other types, such as two

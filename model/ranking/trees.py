@@ -15,10 +15,10 @@ from jaxtyping import Float, Float32, Int, UInt8
 from safetensors.numpy import load_file
 
 SHIPPED = Path(__file__).with_name("trees.safetensors")
-"""The trees for lakes with values that come with the package; `trees.md` describes them."""
+"""File of the package with the trees for lakes whose values are read; see `trees.md`."""
 
 SHIPPED_FOR_NAMES = Path(__file__).with_name("name_trees.safetensors")
-"""The trees for lakes whose values are not read; `name_trees.md` describes them."""
+"""File of the package with the trees for lakes whose values are not read; see `name_trees.md`."""
 
 _CHUNK = 1024
 """Number of rows evaluated at once, so that the arrays of a step stay in the processor's cache."""

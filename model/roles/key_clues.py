@@ -25,7 +25,7 @@ class KeyClues:
     """Columns that are called `id` or named after their own table."""
 
     has_rival: Bool[np.ndarray, " column"]
-    """Columns of tables with another unique and complete column before them."""
+    """Columns that come after another unique and complete column of their table."""
 
     names_other: Bool[np.ndarray, " column"]
     """Columns that are named after another table, and not after their own."""

@@ -54,7 +54,7 @@ class NameClues:
     """1 if the referring column is named after the key's table."""
 
     continues_table: Clue
-    """1 if the names of referring table and column together are the name of the key's table."""
+    """1 if the name of the key's table consists of the names of the referring table and column."""
 
     names_parent: Clue
     """1 if the name of the referring column has a word such as `parent` or `manager`."""

@@ -38,7 +38,8 @@ _LIKELY, _ALIKE = 0.2, 0.25
 _RESOLUTION = 0.5
 """Resolution of the communities; below 1, they are larger and fewer."""
 _MANY_VALUES = 8
-"""Number of distinct values from which a match by chance is fully trusted to be rare."""
+"""Minimum number of distinct values of a column for full trust in its matches; fewer values may
+all match by chance."""
 _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5

@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 Architecture = Mapping[str, object]
-"""The properties that weights depend on, by name."""
+"""The properties on which the weights of a network depend, by name."""
 
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
 """Choices of the method that determine the weights and their meaning."""

@@ -16,10 +16,11 @@ from datahub_hyperjoin.model.signals.shared_values import MAX_POSTINGS
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
 _DRAWN = 256
-"""Columns that are compared with all columns; the number of pairs is off by a few percent."""
+"""Number of random columns that are compared with all columns. With so many, the estimated number
+of pairs is off by a few percent."""
 _KEPT = 1.5
-"""Pairs that a crowded column keeps, as a multiple of its own best partners: it also keeps those of
-which it is among the best, and many are both."""
+"""Number of pairs that are kept per partner that a column selects. It is above 1, because other
+columns select the column, too."""
 _CHUNK = 4096
 """Number of columns whose sketches are read at once."""
 

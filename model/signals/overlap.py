@@ -38,8 +38,8 @@ class ValueOverlap(SparsePairs):
     """
 
     shared: Int[np.ndarray, " pair"]
-    """Number of hashes that both sketches hold; like the columns, of 32 bits, because memory goes
-    to pairs."""
+    """Number of hashes that both sketches hold, in 32-bit integers like the columns, because pairs
+    take most of the memory."""
 
     containment: Float[np.ndarray, " pair"]
     """Estimated share of the left column's values that the right one holds, in [0, 1]."""
@@ -51,8 +51,8 @@ class ValueOverlap(SparsePairs):
     """
 
     least_chance: Float[np.ndarray, " column"]
-    """For a column of which pairs are left out, its mean containment in all columns of its kind;
-    otherwise 0. The pairs that are kept tell too little about chance."""
+    """Mean containment of the column in all columns of its kind, if some of its pairs are left out;
+    otherwise 0. The remaining pairs alone tell too little about chance."""
 
     cut: int = 0
     """Number of columns with more partners than are kept."""

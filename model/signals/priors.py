@@ -35,7 +35,7 @@ class CatalogPriors:
     """
 
     completeness: Float[np.ndarray, " column"]
-    """Share of rows with a value, from the same source."""
+    """Share of rows with a value, from the catalog's profile where it has one."""
 
     counted: Bool[np.ndarray, " column"]
     """Columns whose rows were counted, in this run or by the catalog's profile. All other columns

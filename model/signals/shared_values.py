@@ -17,8 +17,8 @@ from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
 MAX_POSTINGS = 1024
-"""Values in more sketches are ignored, where equal sketches count once: such values distinguish
-nothing, and the cost of a value grows with the square of the number of sketches that hold it."""
+"""Maximum number of distinct sketches that hold a value. More frequent values are ignored: they
+distinguish nothing, and the cost of a value grows with the square of that number."""
 
 BLOCK_PAIRS = 1 << 23
 """Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
@@ -46,7 +46,7 @@ class Postings:
     """Start of each sketch's columns in `members`, and the end of the last."""
 
     holds: sparse.csr_array
-    """1 for each sketch and each hash that it holds."""
+    """A matrix of sketches and hashes: 1 where the sketch holds the hash."""
 
     held_by: sparse.csr_array
     """The transpose of `holds`, which SciPy would otherwise sort again for each block."""

@@ -53,10 +53,10 @@ class PairBatch:
     """All columns of both views over one hypergraph."""
 
     queries: Int[Tensor, " pair"]
-    """Indices of the key columns of the first view, in the batch."""
+    """The first view's key columns, by their index in the batch."""
 
     candidates: Int[Tensor, " candidate"]
-    """Indices of all columns of the second view, in the batch."""
+    """All columns of the second view, by their index in the batch."""
 
     positive: Int[Tensor, " pair"]
     """For each query, the position in `candidates` of the same column, or of a confirmed partner.

@@ -56,7 +56,7 @@ class ColumnAggregate:
     """Number of these rows without a value."""
 
     types: frozenset[DataType]
-    """Types of the values, without those of `null_words`."""
+    """Types of the values, not counting `null_words`."""
 
     values: DistinctValues
     """The distinct values with the smallest hashes."""
@@ -65,7 +65,7 @@ class ColumnAggregate:
     """Words such as `NA`, which are nulls or values depending on the type of the whole column."""
 
     lengths: tuple[int, int]
-    """Lengths of the shortest and of the longest value, without those of `null_words`."""
+    """Lengths of the shortest and of the longest value, not counting `null_words`."""
 
     forms: Mapping[Notation, Hashes] = field(default_factory=dict)
     """For each notation in which the values may be written, the smallest hashes of the values after

@@ -50,9 +50,9 @@ _SEPARATED_NUMBERS = (
 )
 """Numbers with a date or no check digit: only their separators tell them from other numbers."""
 _FIRST = 5
-"""Values that are looked at one by one, before all are; most columns are not personal."""
+"""Number of values that are checked before all others; most columns are not personal."""
 _CLEAR_SHARE = 0.1
-"""Share of a sample from which forms that no other value has make a column personal."""
+"""Minimum share of unmistakable values, such as e-mail addresses, in a personal column's sample."""
 # A chance match of check digits is one in ten, so a few values alone decide nothing.
 _FIRST_SHARE, _CHECKED_SHARE = 0.5, 0.8
 _LEAST_CHECKED = 3

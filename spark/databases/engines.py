@@ -148,7 +148,7 @@ def _replace_invalid_text(connection: DBAPIConnection) -> None:
 
 
 _FOR_ODD_VALUES = {"psycopg2": _keep_early_dates, "pysqlite": _replace_invalid_text}
-"""Prepares a connection of a driver that would otherwise fail at one odd value."""
+"""For each driver that would fail at a single odd value, a function that prepares a connection."""
 
 
 class Databases:

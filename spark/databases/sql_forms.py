@@ -41,7 +41,7 @@ class SqlForm:
     """Expression that turns the grouped value `v` into text, without regard to case and spaces."""
 
     inexact: str = "false"
-    """Condition on `v` under which the normal form may be another one."""
+    """Condition on `v` under which the normal form that SQL computes may be wrong."""
 
     normal: str = "f"
     """Expression that turns the folded text `f` into the normal form. An empty text is a null."""

@@ -24,7 +24,7 @@ from datahub_hyperjoin.locations import Dialect
 
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 26
-"""Bytes within which a line must end, so that the file is divided there."""
+"""Maximum number of bytes that are searched for the end of a line, where a file is divided."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _MOST_CONTROLS = 0.01
 """Largest share of control characters in a text."""
 _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
-"""Names of encodings in notes, where they differ from those of Python and `dialect.encoding`."""
+"""Better-known names of encodings for notes, by Python's names."""
 
 
 class TextStream(io.RawIOBase):

@@ -33,7 +33,8 @@ from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 
 WIDTHS = ".schema"
-"""What the name of a schema adds to that of its file, which is not compressed."""
+"""Ending of the name of a schema, added to the name of its text file without a compression suffix.
+"""
 _NAMES = ("column", "start", "length")
 _BATCH_CELLS = 1 << 17
 

@@ -39,7 +39,7 @@ _LARGEST = 1 << 26
 """Maximum length of a value that is parsed at once, in characters: one element of an array, or one
 object."""
 _CUT = 10
-"""Characters before the end of a text within which a cut may make it invalid."""
+"""Distance from the end of a text, in characters, within which an error may be due to the cut."""
 _OPEN_STRING = "Unterminated string"
 """Start of the parser's message about a string that does not end."""
 _METADATA = {"entityType", "changeType", "aspectName"}

@@ -57,7 +57,8 @@ _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {
     T.ArrayType: pa.list_(pa.null()),
     T.MapType: pa.list_(pa.null()),
 }
-"""PySpark has a function for this, whose arguments differ between its versions."""
+"""The Arrow type of each Spark type. The arguments of PySpark's own function for this conversion
+differ between versions."""
 _NAME = re.compile(r"`((?:[^`]|``)*)`")
 _OPTION = re.compile(r"([^\s,=\[]+)=")
 

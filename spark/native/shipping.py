@@ -49,10 +49,10 @@ class ShippedFile:
     """The table."""
 
     table_index: int
-    """The table's index among those that are shipped."""
+    """The index of the table among the shipped tables."""
 
     file_index: int
-    """The file's index among those of the table."""
+    """The index of the file among the files of the table."""
 
     file_count: int
     """Number of files that the table has."""
@@ -61,7 +61,7 @@ class ShippedFile:
     """Path of the file relative to the table's folder, or the name of the table's only file."""
 
     location: CopyLocation
-    """The location that reads the copy, apart from the copy's own path, which the worker sets."""
+    """The location of the copy, without its path, which the worker sets."""
 
 
 @dataclass(frozen=True, slots=True)

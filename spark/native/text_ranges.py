@@ -35,7 +35,8 @@ logger = logging.getLogger(__name__)
 _DELIMITED = {FileFormat.CSV, FileFormat.TSV}
 _RANGE_BYTES = 1 << 26
 _FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10
-"""With more ranges, adding up what they counted would take longer than reading them."""
+"""Minimum and maximum number of ranges of a file. The counts of more ranges would take longer to
+merge than the ranges take to read."""
 _COUNT_ROW = pa.schema(
     {
         "range": pa.int32(),
@@ -65,7 +66,7 @@ class FileRange:
     """The file."""
 
     part: ByteRange
-    """The range, which has whole rows."""
+    """The range of bytes, which begins and ends with a row."""
 
 
 def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, list[FileRange]]:

@@ -34,13 +34,14 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfil
 PART_ROW = pa.schema(
     {"table": pa.int32(), "path": pa.string(), "part": pa.int32(), "counted": pa.binary()}
 )
-"""A column of a part; an empty path marks the part itself. Spark does not interpret `counted`."""
+"""The counts of a column in a part, or of the part itself if the path is empty. Spark does not
+interpret `counted`."""
 
 MERGED_ROW = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.binary()})
-"""A column of a table; an empty path marks the table itself."""
+"""The merged counts of a column of a table, or of the table itself if the path is empty."""
 
 _MAX_NOTES = 3
-"""Maximum number of notes that are kept of a table."""
+"""Maximum number of notes that are kept of a table; a thousand parts may have the same note."""
 
 
 @dataclass(frozen=True, slots=True)

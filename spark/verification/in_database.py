@@ -41,7 +41,8 @@ PairsCounted = dict[Pair, PairCounts]
 """Counts by pair; a column with itself has its numbers of distinct values and of rows."""
 
 _MOST_COLUMNS = 8
-"""Columns grouped in one statement: each is kept until its end, in memory or on disk."""
+"""Maximum number of columns that one statement groups. The database keeps the groups of each column
+until the statement ends, in memory or on disk."""
 
 
 @dataclass(frozen=True, slots=True)
