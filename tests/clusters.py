@@ -28,7 +28,7 @@ LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """Variables of the environment that a session of Spark Connect leaves set."""
 _HOME = Path(pyspark.__file__).parent
 _PATIENCE = 180.0
-"""Seconds in which a process answers, and in which it ends when told to."""
+"""Maximum number of seconds until a process answers, and until it ends after it is told to."""
 _MASTER, _WORKER, _CONNECT = (
     "org.apache.spark.deploy.master.Master",
     "org.apache.spark.deploy.worker.Worker",
@@ -47,7 +47,7 @@ class Found:
     evidence: dict[Pair, Evidence]
 
     rows_after: int
-    """Rows of a table of three that a session reads after it was borrowed."""
+    """Number of rows, of three, that the session reads after a second borrower has returned it."""
 
 
 def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:

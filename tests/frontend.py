@@ -34,7 +34,7 @@ class Frontend:
     """Address of the frontend."""
 
     expired: set[str] = field(default_factory=set)
-    """Tokens whose cookies no longer count."""
+    """Tokens whose cookies are no longer valid."""
 
     cookies: list[str] = field(default_factory=list)
     """The header `Cookie` of each request to the server's own addresses, in order."""

@@ -43,7 +43,7 @@ class Found:
     """The results of a Spark session, and whether the session cleaned up when it ended."""
 
     interface: str | None
-    """Whether it has a page to look at."""
+    """Spark's setting for its web page: `false` if the session has none."""
 
     tables: list[Table]
     profiles: list[TableProfile]
@@ -53,7 +53,7 @@ class Found:
     """Whether no session is left."""
 
     is_tidy: bool
-    """Whether what Spark takes from the environment is as it was."""
+    """Whether the environment variables that Spark sets have their earlier values again."""
 
 
 def find(folder: Path, pairs: list[Pair]) -> Found:

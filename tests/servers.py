@@ -19,7 +19,7 @@ from datahub_hyperjoin.tables import Table, TableId
 
 KINDS = ("postgresql", "mariadb", "sqlite")
 _SETTLES = {"postgresql": 0.0, "mariadb": 3.2, "sqlite": 2.2}
-"""Seconds after a write until a database tells again for sure whether there was another one."""
+"""Seconds after a write until a database can reliably tell whether there was another write."""
 
 _SERVERS = {
     "postgresql": os.environ.get(

@@ -63,7 +63,7 @@ def column(path: str) -> ColumnId:
 
 
 def in_this_process() -> None:
-    """Start no session, so that this process reads the tables."""
+    """Start no Spark session, so that this process reads the tables."""
 
 
 BEER, PRODUCT = column("orders.beer"), column("prices.product")

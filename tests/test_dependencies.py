@@ -1,4 +1,4 @@
-"""Test that the package or an extra for users requires every third-party package it imports."""
+"""Test that every third-party import is a requirement of the package or of an extra for users."""
 
 import ast
 import sys

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     """A column that joins with a query column."""
 
     column: ColumnName
-    """The column."""
+    """The column that joins with the query column."""
 
     kind: str
     """The kind of the pair, such as `code-name`, and how the two columns are connected."""

@@ -35,7 +35,7 @@ from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.tables import Table
 
 MAX_RATIO = 1.5
-"""A search takes at most this many times as long as profiling the same tables."""
+"""Maximum duration of a search, as a multiple of the time that profiling the same tables takes."""
 
 Row = tuple[object, ...]
 Columns = frozenset[tuple[str, str]]

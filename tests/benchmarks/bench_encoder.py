@@ -36,9 +36,9 @@ from datahub_hyperjoin.model.signals.names import tokens
 WEIGHTS = (1.0, 3.0)
 """Factors of the cosine."""
 _NEAREST = 50
-"""Number of candidates that each text gives each query column."""
+"""Number of candidates of each query column that the vectors of each kind of text find."""
 _VALUES = 40
-"""Number of values per column that are encoded; the encoder reads only 128 tokens."""
+"""Number of values of a column that are encoded; the encoder reads only 128 tokens."""
 _TOKENS = 128
 
 Vectors = Float32[np.ndarray, "column width"]

@@ -32,7 +32,7 @@ _WAYS = {
     "in ranges": ProfileConfig(split_bytes=1),
 }
 _ROWS = 1 << 17
-"""Rows that are made at a time."""
+"""Number of rows that are generated at a time."""
 
 
 def write_orders(path: Path, size: int) -> None:

@@ -114,7 +114,7 @@ def row(lake: GalleryLake, found: FoundJoins) -> list[object]:
 
 
 def take(tab: Tab, page: Path, view: View, folder: Path) -> None:
-    """Write one picture of a page."""
+    """Save a screenshot of one view of a page."""
     tab.open("about:blank")
     load(tab, page, view.address)
     settle(tab)

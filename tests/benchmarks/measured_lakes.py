@@ -49,7 +49,7 @@ Save = Callable[[ProfiledLake, AnyGuise, Path], None]
 
 
 def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:
-    """Return the file for a lake's measurements, one of several that differ in what is read.
+    """Return the file in which the measurements of a lake in a guise are kept.
 
     Args:
         folder: The lake.

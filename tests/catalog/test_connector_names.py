@@ -49,7 +49,7 @@ CONNECTORS = {
     "hana://reader@host": COMMON,
     "sqlite:///shop.db": COMMON,
 }
-"""URLs of databases; the file of the connector, and its function that names a table."""
+"""For each database URL, the file of DataHub's connector, and the function that names a table."""
 
 UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradata"}
 """Platforms of connectors that DataHub's mapping of URLs to platforms lacks in some release."""

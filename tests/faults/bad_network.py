@@ -37,9 +37,10 @@ PATIENCE = 0.6
 """Seconds after which a client gives up."""
 _LONGEST = 0.8
 _CHECKPOINT = b"urn:li:dataJob:"
-"""In writes that are spared: without the record of a run, what it hid looks hidden by a person.
+"""Text that marks writes which get no fault, because they record what a run wrote and hid.
 
-DataHub keeps the record in a job, and hides the job just before, or stores nothing.
+Without the record, an entity that a run hid seems to be hidden by a person. DataHub keeps the
+record in a job, and hides the job just before, or stores nothing.
 """
 _HOP = {"host", "connection", "content-length", "accept-encoding", "transfer-encoding"}
 

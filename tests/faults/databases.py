@@ -156,7 +156,7 @@ OUTAGES: dict[str, Callable[[Shop], AbstractContextManager[None]]] = {
     "server restarted": Shop.restarted,
     "server stopped": Shop.stopped,
 }
-"""Only for servers that nobody else uses."""
+"""Faults that stop the whole server, so that nobody else may use it."""
 _ALL = {**FAULTS, **OUTAGES}
 _HEALS = {"server restarted"}
 """Faults after which a second attempt may read the table, so that nothing is lost."""

@@ -9,7 +9,7 @@ class Outcome:
     """The number of tries of one attack, and a description of each failure."""
 
     tries: int
-    """How often it was tried."""
+    """Number of tries of the attack."""
 
     failures: tuple[str, ...] = ()
     """A description of each try that broke a promise, with what repeats it."""

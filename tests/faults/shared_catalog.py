@@ -57,7 +57,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Roles:
-    """The joins of a history, named after what people do with each of them.
+    """The joins in a series of runs, named after what happens to each join.
 
     The first run finds all but the last one.
     """
@@ -69,7 +69,7 @@ class Roles:
     deleted: Pair
     stays: Pair
     late: Pair
-    """Rejected after the first faults."""
+    """A join that is rejected only after the first faults."""
     vanishing: Pair
     new: Pair
 

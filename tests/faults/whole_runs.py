@@ -89,7 +89,7 @@ class Run:
     folder: Path
     process: subprocess.Popen[bytes]
     leaks: set[str] = field(default_factory=set)
-    """Canaries that a list of all processes showed."""
+    """Secrets of `CANARIES` that were visible in the list of all processes."""
 
     @property
     def log(self) -> str:

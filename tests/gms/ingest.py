@@ -41,7 +41,7 @@ class Write:
     body: Any
     """The aspect that was written, the payload of a PATCH, or None for a DELETE."""
     by: str
-    """"ingestion" or "graphql"."""
+    """The writing interface: "ingestion" or "graphql"."""
     pipeline: str | None
     """Name of the pipeline that sent the write; None if the write names no pipeline."""
 

@@ -98,4 +98,4 @@ ROUTES: dict[str, Route] = {
     "queries": read_queries,
     "property": read_property,
 }
-"""The ways to a join, by what names it in the end."""
+"""The functions that look for a join, by the kind of metadata in which they look."""

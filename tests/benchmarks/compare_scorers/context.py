@@ -20,7 +20,7 @@ _Values = Float[np.ndarray, " pair"]
 _Group = Int[np.ndarray, " pair"]
 
 _NONE = float(log_odds(np.zeros(1))[0])
-"""Stands for the log-odds of a pair that is no candidate."""
+"""Used as the log-odds of a pair that is not a candidate."""
 _NEAR = 1.0
 """Difference of log-odds up to which a competitor counts as hardly worse than a pair."""
 _APART = 100.0
@@ -159,7 +159,7 @@ def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
 
 
 def _between(graph: PairGraph, tables: _Group, towards: _Group) -> list[_Values]:
-    """For each pair, compute features of the other joins between and of its two tables."""
+    """For each pair, compute features of the other possible joins of the pair's two tables."""
     evidence, probability = log_odds(graph.by_evidence), graph.by_evidence
     first, second = graph.table_of[graph.left], graph.table_of[graph.right]
     columns = len(graph.table_of)

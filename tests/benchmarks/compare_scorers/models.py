@@ -74,7 +74,7 @@ class Model:
 
     correct: Correct
     share: float
-    """Share of its correction that is added."""
+    """Share of the model's correction that is added."""
 
     def score(self, lake: LabelledPairs) -> Float[np.ndarray, " asked"]:
         """Score the pairs of the query columns.

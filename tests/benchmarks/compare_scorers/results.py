@@ -31,7 +31,7 @@ def measure(
 
 
 def _right(examples: Examples, scores: Float[np.ndarray, " pair"]) -> Bool[np.ndarray, "query _"]:
-    """Return whether the candidate at each rank is right."""
+    """For each query column and rank, return whether the candidate joins in the ground truth."""
     order = np.lexsort((-scores, examples.query))
     query = examples.query[order]
     rank = np.arange(len(order)) - np.searchsorted(query, query)
@@ -46,7 +46,7 @@ class Measured:
     """The metrics of one scorer on one lake."""
 
     by_seed: Float[np.ndarray, "seed metric query"]
-    """The metrics in `METRICS`."""
+    """Value of each metric in `METRICS` for each seed and query column."""
 
     @property
     def values(self) -> Float[np.ndarray, "metric query"]:

@@ -59,7 +59,7 @@ class LabelledPairs:
 
     @cached_property
     def batch(self) -> PairTensors:
-        """The input of the network."""
+        """The pairs and their features, as tensors for the pair network."""
         return PairTensors.of(to_candidate_pairs(self.graph))
 
     @cached_property

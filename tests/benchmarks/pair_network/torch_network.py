@@ -19,7 +19,7 @@ _WIDTH, _ROUNDS = 32, 2
 _EMPTY = -5.0
 """The maximum that a group without pairs gets; most numbers of normalised states are greater."""
 _PRIOR = 0.5
-"""Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
+"""Weight of a prior mean of 0, so that a group of improbable pairs has a mean near 0."""
 _CHUNK = 1 << 17
 """Number of pairs whose states are updated at once, which bounds a step's memory to some 200 MB."""
 

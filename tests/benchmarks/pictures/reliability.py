@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 2
-"""Panels beside each other."""
+"""Number of panels in a row."""
 _WIDTH, _HEIGHT = 3.6, 4.4
 """Size of a panel in inches."""
 _PERCENT = 100

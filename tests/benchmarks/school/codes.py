@@ -22,7 +22,8 @@ from benchmarks.school.writing import draw_writing
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 EXACT = "exact"
-"""Kind of a join whose things are mostly written alike; other kinds name both forms."""
+"""The kind of a join of columns in which most things are written alike. Any other kind names the
+forms of both columns, such as `code-name`."""
 
 _FEWEST_THINGS, _MOST_THINGS = 40, 220
 _UNIQUE = 0.95

@@ -15,17 +15,19 @@ _FEWEST_VALUES = 3
 
 _QUERIES_OF_DATABASE = 20
 _QUERIES_OF_DOMAIN = 5
-"""Most query columns of a database, and those that lead to one key."""
+"""Maximum number of query columns of a database, and of those that lead to one key."""
 
 _COMMON = 5
-"""Values that two databases must share for their keys to be in doubt."""
+"""Minimum number of values that keys of two databases share if they may mean the same."""
 
 _DOUBT = 0.15
 _SAME = 0.5
-"""Share of the smaller key's values from which two keys are in doubt, or mean the same."""
+"""Shares of the smaller key's values in the other key, from which two keys may mean the same, and
+from which they are taken to mean the same."""
 
 _MASKS = 0.3
-"""Share of distinct forms, without their digits, below which a key is a running number."""
+"""Number of distinct values with each number replaced by `#`, as a share of all distinct values,
+below which a key is taken for a running number."""
 
 
 @dataclass(frozen=True)

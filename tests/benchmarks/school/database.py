@@ -24,7 +24,7 @@ class Reference:
     """The referring column."""
 
     target: ColumnName
-    """The key that it refers to; it may lie in a table that is not there."""
+    """The key to which the column refers; its table may be missing from the database."""
 
 
 @dataclass(frozen=True)

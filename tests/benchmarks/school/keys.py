@@ -36,7 +36,7 @@ def renumber(database: Database, random: Random, *, shuffled: bool = False) -> D
 def _numbers(
     database: Database, columns: list[ColumnName], random: Random, *, shuffled: bool
 ) -> dict[str, str]:
-    """Number the distinct values of some columns.
+    """Assign a number to each distinct value of some columns.
 
     The values of the column with the most values come first.
     """

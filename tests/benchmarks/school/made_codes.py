@@ -42,7 +42,7 @@ def _letters(names: Sequence[str], random: Random) -> Iterator[str]:
 
 
 def _skeletons(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Use the first letter of each name and the consonants after it, as airport codes do."""
+    """Yield the first letter of each name and the consonants after it, as in airport codes."""
     length = int(random.integers(3, 6))
     for name in names:
         letters = [letter for letter in name.upper() if letter in _LETTERS]

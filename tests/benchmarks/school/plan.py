@@ -57,10 +57,11 @@ _RENUMBERED = 0.65
 columns are shuffled, that a database is doubled, and that its keys are renumbered."""
 
 _WIDENED = 0.5
-"""How often a database gets the columns that applications have in most tables."""
+"""Share of the databases that get columns which are common in applications."""
 
 _TOY, _GROWN = 50, 0.8
-"""Rows of the largest table below which a database is a toy, and the share that grows."""
+"""Number of rows of the largest table below which a database is small, and the share of the small
+databases that get more rows."""
 
 _ROWS = (60, 100, 150, 150, 250, 600, 2_000)
 

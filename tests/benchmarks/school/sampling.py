@@ -17,7 +17,7 @@ _FEWEST = 4
 """Rows of the smallest table that is kept."""
 
 _LONGEST = 120
-"""Characters of the longest cell."""
+"""Number of characters to which longer cells are cut."""
 
 
 def sample(database: Database, rows: int, random: Random) -> Database:

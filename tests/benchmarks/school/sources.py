@@ -33,7 +33,7 @@ class Source:
     """A public repository at a fixed commit."""
 
     name: str
-    """Owner and name."""
+    """Owner and name of the repository."""
 
     commit: str
     licence: str

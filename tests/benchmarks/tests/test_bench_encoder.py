@@ -9,7 +9,7 @@ from benchmarks.trees.examples import Examples
 from handmade import lake_of
 
 JOINS = np.array([False, False, True])
-"""The only query's candidates; the last one, which the encoder alone has found, is its answer."""
+"""Whether each candidate of the only query joins: the last does, found by the encoder alone."""
 
 
 def pairs(cosines: Mapping[str, Sequence[float]]) -> EncodedPairs:

@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.network.biased_attention import biased_attention
 
 
 def share_columns(count: int, *, apart: int = 0) -> Adjacency:
-    """Put random columns into two hyperedges each.
+    """Put each column into two random hyperedges.
 
     The last `apart` hyperedges share no column with others.
     """

@@ -15,7 +15,7 @@ PATIENTS: Tables = {
         for letter in "bcd"
     },
 }
-"""Patients, and tables with other numbers."""
+"""A table of patients with numbers from 1, and tables with other numbers."""
 
 
 UNMARKED = replace(DEFAULT_WEIGHTS, unmarked=0.0)

@@ -90,7 +90,7 @@ def test_few_partners_need_no_strengths() -> None:
 
 
 def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:
-    """Measure six copies of a list, and a column with half of the list and two other words."""
+    """Measure the overlaps of six equal columns and of one that holds half of their words."""
     words = [f"w{number}" for number in range(20)]
     copies = {f"f{number}/t{number}": {f"word{number}": words} for number in range(6)}
     return measure_overlap(make_lake({**copies, "half": {"half": [*words[:10], "x", "y"]}}))

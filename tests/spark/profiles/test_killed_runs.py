@@ -47,7 +47,7 @@ def tables(tmp_path: Path) -> list[Table]:
 
 
 def count_profiles(folder: Path) -> int:
-    """Count the stored profiles, while folders appear and disappear; `rglob` fails then."""
+    """Count the stored profiles; `rglob` fails while folders appear and disappear."""
     files = (name for _, _, names in os.walk(folder) for name in names)
     return sum(name.endswith(".profiles") for name in files)
 

@@ -1,4 +1,4 @@
-"""Test the joins of lakes of table pieces and of codes, and that the lakes are reproducible."""
+"""Test the joins in lakes made of table pieces or of codes, and that lakes are reproducible."""
 
 import csv
 import io
