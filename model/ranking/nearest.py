@@ -1,7 +1,5 @@
 """Find the nearest embeddings with FAISS."""
 
-from collections.abc import Callable
-
 import faiss
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
@@ -20,10 +18,53 @@ _QUERIES = 4096
 this size, so smaller blocks would only cost time."""
 
 
+_MOST_DISTINCT = 0.8
+"""Share of distinct vectors above which a copy of them costs more memory than it saves time."""
+
+
+class _Distinct:
+    """The distinct vectors of a lake, each with its columns.
+
+    Names and codes repeat in large lakes, so comparing each vector once saves most of the work.
+
+    Args:
+        embeddings: One vector for each column.
+    """
+
+    def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
+        hashes = np.fromiter((hash(row.tobytes()) for row in embeddings), np.int64, len(embeddings))
+        _, first, of_column = np.unique(hashes, return_index=True, return_inverse=True)
+        if len(first) > _MOST_DISTINCT * len(embeddings):
+            first = of_column = np.arange(len(embeddings))
+        # In the order of their first columns, because hashes differ between processes.
+        order = np.argsort(first)
+        self.of_column = np.argsort(order)[of_column]
+        """The distinct vector of each column."""
+        is_copy = len(first) < len(embeddings)
+        self.vectors = embeddings[first[order]] if is_copy else embeddings
+        """The distinct vectors."""
+        self._columns = np.argsort(self.of_column, kind="stable")
+        self._sizes = np.bincount(self.of_column, minlength=len(first))
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def search(
+        self, queries: Float32[np.ndarray, "query width"], count: int
+    ) -> Int[np.ndarray, "query count"]:
+        """For each query, return the `count` nearest columns, those of one vector ascending."""
+        most = min(count, len(self.vectors))
+        _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
+        sizes = self._sizes[near]
+        before = np.cumsum(sizes, axis=1) - sizes
+        taken = np.clip(count - before, 0, sizes).ravel()
+        position = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+        columns = self._columns[np.repeat(self._starts[near].ravel(), taken) + position]
+        return columns.reshape(len(queries), count)
+
+
 class ColumnIndex:
     """An exact index of embeddings, searched by cosine similarity.
 
-    It refers to the embeddings and copies none.
+    It copies embeddings only where many are equal.
 
     A search skips the columns of the query's own table.
 
@@ -40,7 +81,7 @@ class ColumnIndex:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()
         self._tables = tables
-        self._embeddings = np.ascontiguousarray(embeddings, dtype=np.float32)
+        self._distinct = _Distinct(np.ascontiguousarray(embeddings, dtype=np.float32))
 
     def search(
         self,
@@ -61,32 +102,35 @@ class ColumnIndex:
         Raises:
             DimensionMismatchError: The queries have another width than the index.
         """
-        width = self._embeddings.shape[1]
+        width = self._distinct.vectors.shape[1]
         if queries.shape[1] != width:
             raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
-        return self._search(lambda some: queries[some], tables, count)
+        return self._search(queries, np.arange(len(queries)), tables, count)
 
     def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
         """For each given column of the index, return the nearest columns of other tables.
 
-        It reads the vectors of a few thousand columns at a time, where `search` needs all of them.
+        Equal vectors are searched once, where `search` searches them again and again.
 
         Args:
             columns: Positions in the index.
             count: Number of columns to return for each of them.
         """
+        distinct = self._distinct
         return self._search(
-            lambda some: self._embeddings[columns[some]], self._tables[columns], count
+            distinct.vectors, distinct.of_column[columns], self._tables[columns], count
         )
 
     def _search(
         self,
-        vectors: Callable[[Int[np.ndarray, " some"]], Float32[np.ndarray, "some width"]],
+        vectors: Float32[np.ndarray, "vector width"],
+        asked: Int[np.ndarray, " query"],
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
+        """For each query, find the nearest columns of other tables; `asked` is its vector."""
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
-        pending, total = np.arange(len(tables)), len(self._embeddings)
+        pending, total = np.argsort(asked, kind="stable"), len(self._tables)
         width = count
         while len(pending):
             # Columns of a wide table fill the result of their own queries: search wider for them.
@@ -95,9 +139,8 @@ class ColumnIndex:
             for start in range(0, len(pending), _QUERIES):
                 part = slice(start, start + _QUERIES)
                 some = pending[part]
-                _, near = faiss.knn(
-                    vectors(some), self._embeddings, width, metric=faiss.METRIC_INNER_PRODUCT
-                )
+                chosen, row = np.unique(asked[some], return_inverse=True)
+                near = self._distinct.search(vectors[chosen], width)[row]
                 nearest[some], enough[part] = self._apart(near, tables[some], count)
             pending = pending[~enough] if width < total else pending[:0]
         return nearest

@@ -62,3 +62,33 @@ def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, at_on
     monkeypatch.setattr(nearest, "_QUERIES", at_once)
     assert np.array_equal(index.neighbours(columns, 12), expected)
     assert np.array_equal(index.search(vectors[columns], table[columns], 12), expected)
+
+
+@settings(max_examples=40)
+@given(
+    count=st.integers(1, 60),
+    distinct=st.integers(1, 8),
+    tables=st.integers(1, 6),
+    asked=st.integers(1, 12),
+    seed=st.integers(0, 999),
+)
+def test_columns_with_equal_vectors_are_all_found_in_their_order(
+    count: int, distinct: int, tables: int, asked: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    of_column = random.integers(distinct, size=count)
+    vectors, table = unit_vectors(distinct, seed)[of_column], random.integers(tables, size=count)
+    columns = np.flatnonzero(random.random(count) < 0.5)
+    found = ColumnIndex(vectors, table).neighbours(columns, asked)
+    # Copies of one vector have one similarity, whatever the order of the sums.
+    unique = unit_vectors(distinct, seed)
+    similarity = (unique @ unique.T).round(5)[np.ix_(of_column, of_column)]
+    for query, row in zip(columns, found, strict=True):
+        others = np.flatnonzero(table != table[query])
+        ranked = others[np.lexsort((others, of_column[others], -similarity[query, others]))]
+        expected = ranked[:asked]
+        picked = row[row != NO_CANDIDATE]
+        assert similarity[query, picked].tolist() == similarity[query, expected].tolist()
+        for vector in range(distinct):
+            chosen = picked[of_column[picked] == vector]
+            assert chosen.tolist() == others[of_column[others] == vector][: len(chosen)].tolist()
