@@ -134,7 +134,7 @@ def definition(node: Schema) -> str:
 
 
 def type_of(choice: Schema) -> str:
-    """Return the words for the type of a value, or for its format, such as a path or a password."""
+    """Describe in words the format of a value, such as path or password, or else its type."""
     return TYPES[str(choice.get("format", choice["type"]))]
 
 

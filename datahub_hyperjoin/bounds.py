@@ -28,7 +28,7 @@ MaxCost = Annotated[float, Interval(gt=0, le=1_000_000), _NUMBER]
 Seconds = Annotated[float, Interval(gt=0, le=7 * 24 * 3_600), _NUMBER]
 
 SecondsFromOne = Annotated[float, Interval(ge=1, le=7 * 24 * 3_600), _NUMBER]
-"""Seconds for a database that counts whole ones, and to which zero means no limit."""
+"""A time limit of at least one second, for databases to which a limit of zero means no limit."""
 
 Seed = Annotated[int, Interval(ge=0, lt=1 << 32), _NUMBER]
 """Seed of random numbers, as NumPy and torch take it."""

@@ -46,9 +46,9 @@ class CompositeEvidence:
     """Share of the referring table's tuples, each row counted, that the other table has."""
 
     by_chance: tuple[float, ...] = ()
-    """The same share after the values of one column were shuffled among the rows, for each column.
-    A column whose share stays high tells nothing that the other columns do not. Empty if it was not
-    measured."""
+    """For each column, the value of `matched` after the values of this column were shuffled among
+    the rows. A column whose value stays high tells nothing that the other columns do not. Empty if
+    it was not measured."""
 
     @property
     def is_unique(self) -> bool:

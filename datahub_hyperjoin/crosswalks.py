@@ -56,7 +56,7 @@ class CrosswalkJoin:
     """A two-step join through a crosswalk, with the evidence of both steps."""
 
     bridge: Bridge
-    """The columns."""
+    """The two joined columns, and the two columns of the crosswalk."""
 
     joinability: float
     """Score in [0, 1]."""

@@ -190,7 +190,7 @@ class Suggestion:
     """The column that the ranking is for."""
 
     candidate: ColumnId
-    """The column that probably joins with it."""
+    """The column that probably joins with the query column."""
 
     rank: int
     """Rank among the suggestions for the query column, from 1."""

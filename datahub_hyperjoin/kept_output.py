@@ -1,4 +1,4 @@
-"""Keep the earlier output of DataHub's file sink when Ctrl-C ends a run, or none begins.
+"""Keep the earlier output of DataHub's file sink if Ctrl-C ends a run or its recipe is refused.
 
 The traceback of Ctrl-C is not logged.
 

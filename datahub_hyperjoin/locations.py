@@ -52,8 +52,9 @@ class Dialect:
     """Character after which the next one is read literally."""
 
     encoding: str | None = None
-    """Python's name of the encoding, as in `cp1251`. By default, it is detected in each file: that
-    of its byte order mark, UTF-8, or the older one that its text resembles most."""
+    """Python's name of the encoding, as in `cp1251`. By default, the encoding is detected for each
+    file: that of the byte order mark, else UTF-8, else the older encoding that the text resembles
+    most."""
 
     def __post_init__(self) -> None:
         """Check the encoding, and that delimiter, quote and escape are valid and different.

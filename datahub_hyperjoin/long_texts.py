@@ -9,7 +9,8 @@ _LONGEST_KEY = 200
 _LONGEST_TEXT = 4_096
 """The greatest length of a path in Linux."""
 _LONGEST_SETTING = 1 << 20
-"""Class paths and tables of endpoints may be long. Spark's settings are in no error message."""
+"""Maximum length of a Spark setting: class paths, for example, may be long. Error messages never
+contain Spark settings."""
 _SETTINGS = "spark.settings."
 
 

@@ -52,7 +52,7 @@ SQL_DIALECT = "sql_dialect"
 words."""
 
 SCORE_DIGITS = 4
-"""Decimals of a joinability that is written."""
+"""Number of decimals with which joinabilities are written."""
 
 WITHDRAWN_BY = "withdrawn_by"
 """The custom property that names the run which withdrew a relationship or query."""

@@ -25,7 +25,7 @@ _MEASURES = (
     "source_containment",
     "destination_containment",
 )
-"""What is measured on the data."""
+"""Names of the facts that are measured on the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ class Statement:
     """The tested SQL statement of a join, or the reason why there is none."""
 
     sql: str = ""
-    """The statement, with a row limit; empty if there is none."""
+    """The SQL text, with a row limit; empty if the join has no tested statement."""
 
     dialect: str = ""
     """The SQL dialect, as sqlglot names it: `duckdb`, `postgres`, `mysql`, `sqlite` or `spark`."""
@@ -25,7 +25,7 @@ class Statement:
     """The form in which the statement compares values, in words; empty for a plain `=`."""
 
     reason: str = ""
-    """Why there is no statement; empty if there is one."""
+    """Why the join has no tested statement; empty if it has one."""
 
     untested: bool = False
     """Whether SQL could not be run to its end, so that an earlier statement may still be right."""

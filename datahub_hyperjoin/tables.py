@@ -163,7 +163,7 @@ class Pattern:
     """
 
     shape: str
-    """For example `A9999` or `A+ A+`."""
+    """The pattern itself, for example `A9999` or `A+ A+`."""
 
     share: float
     """Share of the sampled values that have this shape, in [0, 1]."""
@@ -180,7 +180,7 @@ class ColumnProfile:
     """Position of the column in the table, from 0."""
 
     type: DataType
-    """The type of its values."""
+    """The type of the column's values."""
 
     rows: int
     """Number of rows read."""

@@ -27,14 +27,14 @@ CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 DELETED_JOINS = "deletedJoins"
 
 _KEPT = 1 << 14
-"""URNs that are kept, because a run needs that of each table, column and join several times."""
+"""Number of URNs kept in memory, because a run needs each URN several times."""
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 
 AUTHOR = CorpUserUrn("_ingestion").urn()
 """The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
 
 AI_CONTEXT = "aiContext"
-"""The aspect with the instructions for AI agents, for which older clients have no class."""
+"""Name of the aspect that holds instructions for AI agents; older clients have no class for it."""
 
 JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
 """URN of the document that leads to the documents of all datasets."""

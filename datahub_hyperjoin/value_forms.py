@@ -283,4 +283,4 @@ _WRITERS: Mapping[Notation, Callable[[re.Match[str]], str]] = {
     Notation.TRUTH_WORDS: lambda match: "true" if match[1] else "false",
     Notation.OFFSET: _write_instant,
 }
-"""How the match of a notation's pattern is written in the notation's form."""
+"""For each notation, a function that converts a match of the notation's pattern to its one form."""

@@ -20,10 +20,11 @@ class ActionConfig(ConfigModel):
     """The recipe that `datahub ingest` runs on schedule."""
 
     wait_seconds: float = Field(default=2, ge=0, le=3600, allow_inf_nan=False)
-    """Seconds to wait for further changes after the first, because they share a run."""
+    """Seconds to wait after a change for further changes, so that a single run handles them all."""
 
     retry_seconds: float = Field(default=60, ge=0, le=86_400, allow_inf_nan=False)
-    """Seconds until a failed run is repeated, as while `datahub ingest` uses the same store."""
+    """Seconds until a failed run is repeated. A run fails, for example, while `datahub ingest` uses
+    the same store."""
 
     @classmethod
     def read(cls, written: object) -> Self:

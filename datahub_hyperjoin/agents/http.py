@@ -18,7 +18,8 @@ from datahub_hyperjoin.agents.errors import UnguardedServerError
 from datahub_hyperjoin.hosts import host_names, is_loopback
 
 TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
-"""The environment variable with the token of clients. Options stand in the list of processes."""
+"""The environment variable with the token that clients must send. An option of the command would be
+visible in the list of processes."""
 
 _SHORTEST_TOKEN = 32
 _MOST_BODY = 64 * 1024

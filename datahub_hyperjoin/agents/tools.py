@@ -38,7 +38,7 @@ from datahub_hyperjoin.wording import name_some
 
 _LONGEST_NAME, _LONGEST_REASON = 2_000, 1_000
 _MOST_WITH_SQL = 20
-"""Safe joins for which SQL is read; one answer has no room for more."""
+"""Maximum number of safe joins for which SQL is read; one answer has no room for more."""
 
 _ITSELF = "`suggest_joins` with the same dataset as `other` lists its joins with itself"
 

@@ -26,7 +26,7 @@ class LakeCounts:
     """Number of key columns."""
 
     hashes: int = 0
-    """Hashes in the sketches of all columns."""
+    """Number of hashes in the sketches of all columns."""
 
     compared: int = 0
     """Expected pairs of columns that share a value, in both orders."""

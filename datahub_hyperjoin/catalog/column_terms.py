@@ -20,7 +20,7 @@ class ColumnTerms:
     """URNs of the terms."""
 
     by_person: bool
-    """Whether a person, rather than a run of a source, last changed them."""
+    """Whether a person, rather than a run of a source, last changed the terms."""
 
 
 def read_column_terms(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, ColumnTerms]:

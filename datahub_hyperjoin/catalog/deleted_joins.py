@@ -41,7 +41,7 @@ _DOMAIN = 2
 """Number of common partners from which two columns are taken for members of one published domain.
 """
 _IN_TWO_STEPS = "in two steps)"
-"""The end of a suggestion that has no relationship of its own."""
+"""The end of the text of a suggested join through a crosswalk, which has no relationship."""
 
 
 def scroll_columns(

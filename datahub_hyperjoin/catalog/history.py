@@ -29,7 +29,7 @@ class History:
     """The tables about which the last run wrote anything."""
 
     lost: bool = False
-    """Whether earlier runs should have left a checkpoint in the catalog, and none is there."""
+    """Whether the catalog lacks the checkpoint that earlier runs should have left."""
 
     others: "tuple[History, ...]" = ()
     """The histories of the other pipelines."""

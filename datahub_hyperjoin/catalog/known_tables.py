@@ -39,7 +39,7 @@ class FolderNames:
     """How DataHub names the tables in the recipe's local folder."""
 
     folder: Path
-    """The folder."""
+    """The local folder that the recipe names."""
 
     instance: PlatformInstance
     """The platform instance of the datasets of these tables."""

@@ -17,7 +17,8 @@ _File = TypeVar("_File", bound=Hashable)
 _Dataset = TypeVar("_Dataset", bound=Hashable)
 
 _SIMILAR = 0.5
-"""Least share of common columns: a table may have changed since its connector read it."""
+"""Minimum share of columns that a file and a dataset have in common; fewer than all, because a
+table may have changed since its connector read it."""
 _Rank = tuple[int, int, bool, bool, bool]
 
 
@@ -43,7 +44,7 @@ class DatasetPath:
     """The names between the slashes of the path."""
 
     columns: frozenset[str]
-    """Names of its columns."""
+    """Names of the dataset's columns."""
 
     is_earlier: bool = False
     """Whether an earlier run has written suggestions for this dataset."""

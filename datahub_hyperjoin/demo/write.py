@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 from datahub_hyperjoin.demo.publishers import PUBLISHERS
 
 _PARQUET_FROM = 1 << 20
-"""Characters of CSV from which a table is written as Parquet."""
+"""Minimum size of a table's CSV text, in characters, for the table to be written as Parquet."""
 
 
 def _write_table(folder: Path, name: str, text: str) -> None:

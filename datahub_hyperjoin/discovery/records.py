@@ -63,13 +63,13 @@ class JoinRecord(TypedDict):
     """Why there is no SQL; empty if there is, or if no SQL was run."""
 
     left_table: str
-    """The left table. These four names are as in a file of decisions."""
+    """The left table, by the name that a file of decisions uses."""
 
     left_column: str
     """The left column; a JSON list for a composite key."""
 
     right_table: str
-    """The right table."""
+    """The right table, by the name that a file of decisions uses."""
 
     right_column: str
     """The right column; a JSON list for a composite key."""

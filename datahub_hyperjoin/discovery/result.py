@@ -57,7 +57,7 @@ class FoundJoins:
     """Problems that did not stop the run."""
 
     filed: Sequence[FiledDecision] = ()
-    """The decisions that the run kept to, and those that were made since."""
+    """The decisions that the run applied, and those that people made since."""
 
     file: Path | None = None
     """The file that holds the decisions; None if they are kept in memory only."""

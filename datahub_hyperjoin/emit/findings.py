@@ -62,13 +62,14 @@ class Publication:
     """For each table, the name that users know."""
 
     model_version: str
-    """The model that suggested the joins."""
+    """Version of the model that suggested the joins."""
 
     statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
     """The SQL of joins, or the reasons why they have none."""
 
     implied: frozenset[JoinedColumns] = frozenset()
-    """Joins within a value domain that its other joins imply. Only columns list them."""
+    """Joins that the other joins of the same value domain imply. Only the properties of columns
+    list these joins."""
 
     crosswalks: Sequence[CrosswalkJoin] = ()
     """Joins in two steps, best first."""

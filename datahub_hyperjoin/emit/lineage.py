@@ -55,7 +55,7 @@ class Lineage:
     """Lineage edges that represent the joins of a run, and the number of skipped joins."""
 
     edges: tuple[Edge, ...] = ()
-    """Best first."""
+    """The lineage edges, those of the best joins first."""
 
     skipped_cycles: int = 0
     """Number of joins that were skipped because they would have closed a cycle."""

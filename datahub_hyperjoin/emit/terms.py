@@ -33,7 +33,7 @@ class Glossary:
     """URNs of the columns from which people removed a term, by the term's URN."""
 
     termed: frozenset[str] = frozenset()
-    """URNs of the columns that have the aspect of terms."""
+    """URNs of the columns that have the aspect `glossaryTerms`."""
 
     def columns_of(self, term: str) -> set[str]:
         """Return the URNs of the columns to which a term is assigned."""

@@ -16,7 +16,7 @@ class WrittenEdge(NamedTuple):
     """URN of the downstream column."""
 
     adds_table: bool
-    """Whether this source also wrote the edge between their datasets."""
+    """Whether this source also wrote the edge between the datasets of the two columns."""
 
     @property
     def datasets(self) -> tuple[str, str]:

@@ -85,8 +85,8 @@ class WrittenState(CheckpointStateBase):
     If one is missing, its write was lost: nobody has deleted it."""
 
     scores: dict[str, float] = Field(default_factory=dict)
-    """Joinability of the joins that only columns list, by the URN that their relationship would
-    have."""
+    """Joinability of the joins that have no relationship, because only the properties of columns
+    list them; by the URN that the relationship would have."""
 
     model_version: str = ""
     """The model that suggested the joins of the run. An aspect names the model that changed it."""

@@ -50,7 +50,7 @@ class LabelledLake:
     """A lake with query columns whose joins are known."""
 
     folder: Path
-    """The folder it was read from."""
+    """The folder from which the lake was read."""
 
     headers: Mapping[str, frozenset[str]]
     """The columns of each table."""

@@ -58,7 +58,7 @@ class PairExplanation:
     """How each column was ranked for the other one."""
 
     evidence: Evidence | None = None
-    """Measures of the data, the first column's side left; None if the pair was not verified."""
+    """The evidence for the pair, with the first column left; None if the pair was not verified."""
 
     references: tuple[ReferenceExplanation, ...] = ()
     """The key that each column refers to."""

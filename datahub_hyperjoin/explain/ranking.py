@@ -25,7 +25,7 @@ SOURCES = {
     "related": "references to keys, for columns that are not both text",
     "catalog": "foreign keys, relationships and queries",
 }
-"""Where each signal comes from."""
+"""For each signal, the data from which it is computed, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class RankExplanation:
     """The candidate."""
 
     found_by: tuple[str, ...]
-    """What found the candidate; empty if nothing did."""
+    """Names of the sources that found the candidate; empty if no source did."""
 
     candidates: int
     """Number of candidates of the query column."""

@@ -45,11 +45,11 @@ class Contents:
     column."""
 
     joins: tuple[Record, ...]
-    """Left and right column; rank and score of the right column as a suggestion for the left one,
-    and then the reverse, with rank 0 where it is not suggested; number of shared values;
-    containments, cardinality and fan-outs, left side first; notes of the catalog; the role's place
-    in the order of use; 1 if the left column refers to the right one, -1 for the reverse and 0
-    without a direction; and the value domain, or -1."""
+    """For each join: left and right column; rank and score of the right column as a suggestion for
+    the left one, then of the left one for the right one, with rank 0 if it is not suggested; number
+    of shared values; containments, cardinality and fan-outs, left side first; notes of the catalog;
+    the role's place in the order of use; 1 if the left column refers to the right one, -1 for the
+    reverse and 0 without a direction; and the value domain, or -1."""
 
     statements: tuple[tuple[str, str], ...]
     """For each join, its SQL and the result of running it; without SQL, an empty text and the
@@ -84,8 +84,8 @@ class Contents:
     """Names of the signals."""
 
     signals: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
-    """Probability of a join by all signals, and then by each signal alone in the order of their
-    names, by the join's number."""
+    """For each join, by its number: its probability by all signals, then by each signal alone in
+    the order of `signal_names`."""
 
     left_out: int
     """Number of joins that the page does not show."""

@@ -26,7 +26,7 @@ class PageDecisions:
     decided and why, all as written; and both tables as the page names them."""
 
     urns: dict[int, str]
-    """URN of each table of the page that shares its name with another one, by its number."""
+    """URNs of the page's tables that share their name with another table, by the table's number."""
 
 
 def list_decisions(

@@ -36,7 +36,7 @@ _ALIKE = (
     *(exp.Identifier, exp.EQ, exp.And, exp.Literal, exp.Cast, exp.DataType, exp.Lower, exp.Trim),
     exp.Nullif,
 )
-"""What a statement may contain: sqlglot writes it in every dialect with the same meaning."""
+"""The SQL constructs that sqlglot writes in every dialect with the same meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ _TIMEOUT = 3.0
 _PORTS: Mapping[str, int] = MappingProxyType(
     {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}
 )
-"""The ports of databases whose URL names none."""
+"""The default ports of databases, for URLs without a port."""
 
 
 def owner_of_token(config: DatahubClientConfig, key: str) -> str:

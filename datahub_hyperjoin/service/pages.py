@@ -19,7 +19,7 @@ from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn, table_id
 
 _STATEMENTS = 200
-"""Statements that one request reads."""
+"""Maximum number of SQL statements that one request to DataHub reads."""
 
 
 def render_joins(

@@ -37,7 +37,7 @@ class SqlDialect:
     """The dialect, as sqlglot names it."""
 
     title: str
-    """The system, as people name it."""
+    """The name of the database system for people, such as `PostgreSQL`."""
 
     text: str
     """Expression that casts a value to text."""

@@ -27,10 +27,10 @@ class TableInSql:
     """
 
     shown: exp.Table
-    """The table in a `FROM` clause, as people run it."""
+    """The table in a `FROM` clause of the SQL that is shown to people."""
 
     run: exp.Table
-    """The same rows in a `FROM` clause, as they are run here."""
+    """The same table in a `FROM` clause of the SQL that this package runs."""
 
     members: Mapping[str, tuple[str, ...]]
     """For the path of each column, its name and those of the struct members that lead to it."""
@@ -47,7 +47,7 @@ class JoinInSql:
     """The paths of the columns that must be equal, those of the first table first."""
 
     comparison: Comparison
-    """The way to compare them."""
+    """How the values of the columns are compared."""
 
     def statement(self, *, shown: bool) -> exp.Select:
         """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join.
