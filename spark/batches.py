@@ -20,7 +20,8 @@ _BATCH_BYTES = 1 << 26
 _LONGEST = 1 << 20
 """Number of characters kept of each value; no value that is joined on is nearly as long."""
 _LIMITS = {"s": 10**12, "ms": 10**15, "us": 10**18, "ns": (1 << 63) - 1}
-"""Units from 1970 within which Arrow writes points in time: about 31,000 years."""
+"""For each unit of time, the maximum distance from 1970 of the points in time that Arrow can write:
+about 31,000 years."""
 # Days from 1970: about 30,000 years, within the bounds of `_LIMITS`.
 _LAST_DAY = 11_000_000
 

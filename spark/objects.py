@@ -19,7 +19,7 @@ _TEXT_TYPES = (
     pa.types.is_string,
     pa.types.is_null,
 )
-"""Tests for the types whose values Arrow can convert to text later."""
+"""Functions that recognise the Arrow types whose values Arrow can convert to text."""
 
 
 def array_of(values: list[object]) -> pa.Array:

@@ -38,7 +38,8 @@ program."""
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
-"""Setting of the driver's Java options, before those that the recipe adds as `extraJavaOptions`."""
+"""Spark setting for the driver's Java options; those in the recipe's `extraJavaOptions` come after.
+"""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

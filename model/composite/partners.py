@@ -49,14 +49,14 @@ class ColumnPartners:
     lake: Lake
 
     referring: Int[np.ndarray, " pair"]
-    """The contained columns."""
+    """The column of each pair whose values the other column contains."""
 
     referenced: Int[np.ndarray, " pair"]
-    """The columns that contain them."""
+    """The column of each pair that contains the values of the other column."""
 
     similarity: Float[np.ndarray, " pair"]
-    """The greater of the similarity of both names and the share of values that only columns of this
-    domain contain, in [0, 1]."""
+    """The greater of two measures in [0, 1]: the similarity of the names, and the share of values
+    that only columns of this domain contain."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Return the column pairs that refer to given tables, one group for each pair of tables.

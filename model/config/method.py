@@ -89,7 +89,7 @@ class Method:
     """Whether trees that were trained on other lakes correct the scores of pairs."""
 
     network_correction: bool = True
-    """Whether the pair network, trained on other lakes, corrects them beside the trees."""
+    """Whether the pair network, trained on other lakes, also corrects the scores of pairs."""
 
     decision_effects: bool = True
     """Whether a decision also moves the scores of similar pairs."""

@@ -23,10 +23,10 @@ class Reuse(str, Enum):
     """The condition for using a saved model instead of training a new one."""
 
     EXACT = "exact"
-    """The model was trained on the same data with the same settings."""
+    """A saved model is used if it was trained on the same data with the same settings."""
 
     ALWAYS = "always"
-    """Any data: the model encodes new and changed tables as they are."""
+    """A saved model is used for any data, and encodes new and changed tables as they are."""
 
     NEVER = "never"
     """Never: every run trains a new model."""
@@ -142,10 +142,10 @@ class RankingConfig:
     """Settings for ranking candidates (paper, section 5)."""
 
     top_k: PerColumn = 5
-    """Maximum number of suggestions for each key column, K."""
+    """Maximum number of suggestions for each key column (K)."""
 
     coherence: Weight = 0.5
-    """Weight of agreement among the suggestions for one column, lambda; 0 ranks by joinability
+    """Weight of agreement among the suggestions for one column (lambda); 0 ranks by joinability
     alone."""
 
     scoring: Scoring = Scoring.SIGNALS

@@ -21,7 +21,7 @@ class Adjacency:
     """
 
     row: Int[Tensor, " entry"]
-    """The hyperedge that attends, ascending."""
+    """The row of each entry: the hyperedge that attends to another one. The rows are ascending."""
 
     lists: Lists
     """The neighbours of each hyperedge. The relation is symmetric."""

@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.signals.names import tokens
 
 _MAX_LENGTH = 64
 _MAX_WORDS = 3
-"""Words separated by spaces; more of them are a sentence."""
+"""Maximum number of words, separated by spaces, in a name; more words are a sentence."""
 _NAME = re.compile(r"\w[\w .$#/-]*")
 _MAX_TEXT = 100_000
 """Maximum number of characters of an answer that are searched for names."""

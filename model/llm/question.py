@@ -30,7 +30,8 @@ class Question:
     """The key column's name."""
 
     cells: tuple[str, ...]
-    """A few of its values; empty if they are personal or the recipe does not allow to send them."""
+    """A few values of the key column; empty if they are personal or the recipe forbids sending
+    them."""
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":

@@ -43,7 +43,7 @@ class Features:
     """The name of each column."""
 
     content: Float[Tensor, "column content"]
-    """Pooled cells: mean, standard deviation, maximum and minimum."""
+    """Mean, standard deviation, maximum and minimum of the vectors of each column's cells."""
 
 
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:

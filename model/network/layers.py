@@ -17,7 +17,7 @@ from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 def to_hyperedge(
     columns: Float[Tensor, "column width"], graph: Hypergraph
 ) -> Float[Tensor, "hyperedge width"]:
-    r"""For each hyperedge, compute the mean vector of its columns (equation 6).
+    r"""For each hyperedge, compute the mean vector of its columns (paper, equation 6).
 
     As a formula, this is $D_e^{-1} \Pi^\top H$.
 
@@ -34,7 +34,7 @@ def to_hyperedge(
 def to_column(
     hyperedges: Float[Tensor, "hyperedge width"], graph: Hypergraph
 ) -> Float[Tensor, "column width"]:
-    r"""For each column, compute the mean vector of its hyperedges (equation 12).
+    r"""For each column, compute the mean vector of its hyperedges (paper, equation 12).
 
     Args:
         hyperedges: One vector per hyperedge.
@@ -47,7 +47,7 @@ def to_column(
 
 
 class NodeLayer(nn.Module):
-    r"""A transformation of column vectors (equation 5).
+    r"""A transformation of column vectors (paper, equation 5).
 
     The formula is $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$.
 
@@ -71,7 +71,7 @@ class NodeLayer(nn.Module):
 
 
 class MixerLayer(nn.Module):
-    r"""A layer with attention between hyperedges, then a feed-forward network (equations 9 to 11).
+    r"""Attention between hyperedges, then a feed-forward network (paper, equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$

@@ -83,7 +83,7 @@ class _Groups:
     """The vectors of items, aggregated by group."""
 
     groups: Int[np.ndarray, " group"]
-    """The groups, ascending."""
+    """The number of each group, ascending."""
 
     maximum: Float32[np.ndarray, "group width"]
     """The maximum of each group's items."""
@@ -92,7 +92,7 @@ class _Groups:
     """The weighted sum of each group's items."""
 
     weight: Float32[np.ndarray, "group 1"]
-    """The sum of their weights."""
+    """The sum of the weights of each group's items."""
 
     @classmethod
     def empty(cls, count: int, width: int) -> "_Groups":
@@ -113,7 +113,7 @@ class _Groups:
         return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
 
     def add(self, part: "_Groups") -> None:
-        """Add further items; these groups must be all groups from 0 on."""
+        """Add further items to these groups, which must be numbered from 0 without gaps."""
         at = part.groups
         self.maximum[at] = np.maximum(self.maximum[at], part.maximum)
         self.total[at] += part.total

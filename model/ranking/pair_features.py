@@ -73,7 +73,7 @@ class ReferenceLookup:
     """The pairs of a column and a key to which the column may refer."""
 
     probability: _Measured
-    """The probability of each reference."""
+    """The probability that the column of each pair refers to the key."""
 
     key: Int[np.ndarray, " column"]
     """The most probable key of each column; the column itself if it refers to none."""

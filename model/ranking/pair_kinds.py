@@ -19,7 +19,8 @@ _LENGTH = 3.0
 _SAMPLE = 128
 """Number of key columns on whose candidates the standard deviations of features are measured."""
 _FARTHEST = 4.0
-"""Standard deviations to which outliers are moved, or a single feature would decide."""
+"""Maximum distance of a feature from its mean, in standard deviations. Outliers are clipped to it,
+since a single feature would otherwise decide the similarity."""
 
 
 class PairKinds:

@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 
 PairwiseScores = Callable[[Int[np.ndarray, " query"]], Float[np.ndarray, "query candidate"]]
-"""Scores one candidate of each query, given by its position, with all candidates of the query."""
+"""A function that takes the position of one candidate of each query, and returns this candidate's
+scores for joining with all candidates of the query."""
 
 
 def select_coherent(

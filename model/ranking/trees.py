@@ -26,13 +26,13 @@ _CHUNK = 1024
 
 @dataclass(frozen=True)
 class _Conditions:
-    """The conditions of all nodes, each only once: several nodes compare a feature alike."""
+    """The distinct conditions of all nodes; several nodes may have the same condition."""
 
     thresholds: tuple[tuple[int, Float32[np.ndarray, "_ 1"]], ...]
     """Each feature that is compared, with its thresholds."""
 
     of_node: Int[np.ndarray, "node tree"]
-    """The number of each node's condition, in the order of `thresholds`."""
+    """The index of each node's condition among all conditions, in the order of `thresholds`."""
 
     @classmethod
     def of(

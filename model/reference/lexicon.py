@@ -18,8 +18,8 @@ regions, and half of the codes of one kind are also codes of another."""
 _MIN_EXPLAINED = 3
 """Number of values that one kind must explain: one or two could belong to any kind."""
 _MAX_CHANCE = 3e-3
-"""Greatest probability that codes explain so many values by chance: `Y`, `N` and `NA` are chemical
-elements."""
+"""Maximum probability that as many values as were found are codes by chance: `Y`, `N` and `NA` are
+also chemical elements."""
 _LETTERS, _DIGITS = 26, 10
 _SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
 """The Python packages that contain the lists of codes and names."""

@@ -34,10 +34,10 @@ class ReferenceCandidates:
     """Possible references: pairs of a column and a key."""
 
     referring: Int[np.ndarray, " pair"]
-    """The columns that may refer to a key, ascending."""
+    """The column of each pair, which may refer to the key; ascending."""
 
     referenced: Int[np.ndarray, " pair"]
-    """The keys that they may refer to."""
+    """The key of each pair, to which the column may refer."""
 
     containment: Float[np.ndarray, " pair"]
     """Share of the referring column's values that the key holds, in [0, 1]."""
@@ -46,7 +46,8 @@ class ReferenceCandidates:
     """The columns that others can refer to."""
 
     chance: Float[np.ndarray, " pair"]
-    """Share of all keys of the same kind that hold the referring column's values as well."""
+    """Share of the keys of the same kind that hold the referring column's values at least as well.
+    """
 
 
 def may_refer(profile: ColumnProfile) -> bool:

@@ -27,7 +27,8 @@ _PARENT_WORDS = frozenset(
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
 _MIN_GLUED = 3
-"""Minimum number of letters of a table's name before an identifier word without a separator."""
+"""Minimum number of letters of a table's name that is followed by an identifier word without a
+separator, as in `homefacilityid`."""
 _MARKERS = tuple(sorted(IDENTIFIER_WORDS))
 _LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 
@@ -63,10 +64,10 @@ class NameClues:
     """1 if both columns have the same name, unless that name is only a word such as `id`."""
 
     other_word: Clue
-    """1 if the names mark identifiers by different words, such as `key` and `id`."""
+    """1 if the two names contain different identifier words, such as `key` and `id`."""
 
     unmarked: Clue
-    """1 if only the key's name marks an identifier."""
+    """1 if only the key's name contains an identifier word such as `id`."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:

@@ -21,7 +21,7 @@ from datahub_hyperjoin.tables import ColumnProfile, DataType
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a referenced column whose rows were counted."""
 _ALIKE = 30
-"""Keys with similar names that are considered for each column."""
+"""Maximum number of keys with similar names that are considered for each column."""
 _NAMESAKES = 50
 """If more tables or columns than this share a name, only the nearby ones are considered."""
 _SHORTEST = 2

@@ -24,15 +24,15 @@ _WEIGHTS = replace(
     density=0.0,
     other_table=0.0,
 )
-"""Log-odds of the clues that need no values. A column and a key with a common value, to which the
-other prior belongs, are a choice from many pairs already."""
+"""Log-odds of the clues that need no values. The default prior is higher because it is for pairs
+that share a value, which are a small selection of all pairs."""
 _TABLE_AT_END = 2.0
 """Log-odds if the column's name ends with the name of the key's table, as in `home_airport_id`."""
 _PARENT = 3.0
 """Log-odds if the column's name denotes a parent row, as `manager_id` does, and the key may
 identify that row."""
 _HALF_MARKED = -1.0
-"""Log-odds if only one name has a word such as `id`: the other column may hold a name."""
+"""Log-odds if only one of the names has a word such as `id`: the other column may hold names."""
 _LENGTHS = 0.5
 """Log-odds for each factor e by which fewer keys than by chance have lengths so close."""
 _MIN_UNMARKED = 0.1

@@ -36,7 +36,7 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 _LIKELY, _ALIKE = 0.2, 0.25
 """Probability of a reference, and similarity of column names, that connect two tables."""
 _RESOLUTION = 0.5
-"""Resolution of the communities; below 1, they are larger and fewer."""
+"""Resolution of community detection; a value below 1 gives fewer and larger communities."""
 _MANY_VALUES = 8
 """Minimum number of distinct values of a column for full trust in its matches; fewer values may
 all match by chance."""

@@ -43,7 +43,7 @@ def find_measures(
 def find_parts(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs in which the column is a part of the key, which holds all its values and more.
+    """Mark the pairs in which the key holds all values of the column, and further values.
 
     Numbers without gaps are no part of another counter, but one of their own.
 

@@ -53,7 +53,7 @@ class Model:
     """The fingerprint of the data and settings with which the model was trained."""
 
     start: str = ""
-    """The fingerprint of the model that its training started from, if any."""
+    """The fingerprint of the saved model from which training started; empty if there was none."""
 
     @property
     def featurizer(self) -> Featurizer:

@@ -19,7 +19,7 @@ FORMAT = 2
 """Version of the network and its features; increase it so that older weights are refused."""
 _BLOCK = 1 << 16
 _BLOCKS = 64
-"""Size in bytes, and number, of the blocks of a file that a digest reads."""
+"""Size in bytes, and number, of the blocks that are read to compute a file's digest."""
 
 
 def holds_model(folder: Path) -> bool:

@@ -26,7 +26,8 @@ class TrainingState:
     optimizers: Optimizers
 
     random: np.random.Generator
-    """The source of the views; torch's own generators are part of the state too."""
+    """The random generator that draws the augmented views; the state also includes torch's
+    generators."""
 
     history: list[Epoch] = field(default_factory=list)
     """The epochs so far."""

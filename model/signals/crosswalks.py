@@ -25,7 +25,8 @@ _MAX_LENGTH = 200.0
 """Maximum mean length of the values in a crosswalk's columns, in characters. Names may be longer
 than keys, but prose names nothing."""
 _MIN_STEP = 0.4
-"""Minimum strength of each step. Weaker overlap of short codes is mostly chance."""
+"""Minimum strength of each step of a join through a crosswalk. Weaker overlap of short codes is
+mostly chance."""
 _MAX_DIRECT = 0.1
 """Containment from which two columns join as they are, and need no crosswalk."""
 _MAX_STEPS = 256

@@ -19,7 +19,7 @@ _DECLARED = 0.9
 """Probability of a join that a foreign key or a relationship declares: someone who knows the tables
 wrote it down, but declarations outlive the data that they were true for."""
 _QUERIED = 0.8
-"""Probability of a join that many SQL queries make: its rows met, but perhaps by a detour or in an
+"""Probability of a join that many SQL queries make: its rows match, but a query may be an
 experiment."""
 _QUERY_SCALE = 3.0
 """Number of SQL queries at which the probability reaches about two thirds of `_QUERIED`; each

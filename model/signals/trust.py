@@ -8,7 +8,7 @@ _SHARED_SCALE = 3.0
 _MIN_NAME_SIMILARITY = 0.1
 """Similarity assumed for names that have nothing in common."""
 _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
-"""Powers of name similarity that discount sparse numbers and numbers that fill their range."""
+"""Powers to which name similarity is raised, for sparse and for gapless numbers."""
 
 
 def weigh_shared(shared: Real[np.ndarray, "*pair"]) -> Float[np.ndarray, "*pair"]:

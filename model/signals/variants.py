@@ -36,7 +36,7 @@ _GROUP = {word: group for group in _SYNONYMS for word in group}
 _REWORDED, _ABBREVIATED = 0.4, 0.4
 """Share of variants whose words are replaced by synonyms, and of those with shortened words."""
 _SHORTEST = 3
-"""Letters of a word that cannot be shortened further."""
+"""Minimum number of letters of a shortened word; words of this length are not shortened."""
 _TRUNCATED = 0.5
 """Share of abbreviations that keep the start of a word; the others drop its vowels."""
 

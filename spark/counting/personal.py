@@ -48,7 +48,8 @@ _SEPARATED_NUMBERS = (
     ("dk.cpr", re.compile(r"\d{6}-\d{4}")),
     ("lv.pvn", re.compile(r"\d{6}-\d{5}")),
 )
-"""Numbers with a date or no check digit: only their separators tell them from other numbers."""
+"""Personal numbers without a check digit, with their forms: only the separators distinguish these
+numbers from others."""
 _FIRST = 5
 """Number of values that are checked before all others; most columns are not personal."""
 _CLEAR_SHARE = 0.1

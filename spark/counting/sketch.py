@@ -33,7 +33,7 @@ class DistinctValues:
     """Number of rows that hold each value."""
 
     texts: pa.Array
-    """The text of each value in the first row that holds it."""
+    """The text of each value as written in the first row that holds the value."""
 
     def __len__(self) -> int:
         return len(self.hashes)

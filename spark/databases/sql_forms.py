@@ -24,7 +24,7 @@ from sqlalchemy.types import (
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
 
 _LONGEST = 1 << 20
-"""Bytes of a text from which readers may cut it."""
+"""Number of bytes of a text above which readers may cut it."""
 _SPACES = "[\\t-\\r\\x1c-\\x1f ]+"
 _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
 """First and last day on which the year is one that Python supports, whatever the time zone."""
@@ -35,7 +35,7 @@ class SqlForm:
     """SQL expressions that compute the normal forms of a column's values."""
 
     value: str
-    """Expression of the column `{}`, by which its rows are grouped first."""
+    """Expression for the value of the column `{}`; the rows are first grouped by it."""
 
     folded: str
     """Expression that turns the grouped value `v` into text, without regard to case and spaces."""

@@ -40,7 +40,7 @@ _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
 """Size of a block in files with a row that two smaller blocks cannot hold."""
 _LONG_ROW = "straddling object"
-"""A part of Arrow's error message about such a row."""
+"""A part of Arrow's error message about a row that is longer than two blocks."""
 _Text = TextStream | RangeText
 
 

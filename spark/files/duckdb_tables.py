@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _READ_AS_TEXT = re.compile(r"HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|TIME( .*|_.*)?|BIT|VARIANT")
-"""Types whose Arrow values have no text, or other text than DuckDB's."""
+"""DuckDB types whose values Arrow cannot convert to text, or converts differently from DuckDB."""
 
 
 def list_duckdb_tables(path: Path, *, views: bool = True) -> list[tuple[str, str]]:

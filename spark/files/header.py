@@ -19,7 +19,7 @@ ROW_NAME = "row_name"
 """Name of the first column if the header gives it none."""
 
 ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME}"
-"""The note about a table whose first column got this name."""
+"""The note about a table whose first column has no name in the file."""
 
 ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
 """The note about a table that has no header."""
@@ -31,16 +31,16 @@ _ROWS_EXAMINED = 200
 _MOST_OF_ROWS = 0.9
 _MOST_OF_NAMES = 0.8
 _FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
-"""Least columns of a table below title lines, in sheets and in text."""
+"""Minimum number of columns of a table below title lines: in sheets, and in text files."""
 _FEWEST_ROWS = 2
 """Minimum number of rows that must follow a line for the line to count as the header."""
 _TITLE_SHARE = 3
 """A line that fills at most a third of the columns is no row of the table."""
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
-"""A number that may be the name of a column."""
+"""A year, which may be the name of a column."""
 _FIRST_NUMBERS = (0, 1)
-"""Numbers with which the rows of a table are counted."""
+"""First numbers of columns that number the rows of a table."""
 
 
 def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
@@ -176,7 +176,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a blank for each field by which most rows exceed the header, if these are blank."""
+    """Return an empty name for each field of most rows beyond the header, if they are all blank."""
     lengths = Counter(map(len, rows))
     usual, times = next(iter(lengths.most_common(1)), (0, 0))
     ends = [field for row in rows for field in row[len(names) :]]
@@ -187,7 +187,7 @@ def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 def note_names(
     names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[str]:
-    """Return notes on column names that the file does not give: `row_name`, or those of a row.
+    """Return notes for users on column names that are made up or taken from a row of values.
 
     Args:
         names: The names of all columns.

@@ -15,7 +15,8 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.object_stores import ObjectStore
 
 _BUFFER = 1 << 22
-"""Bytes of one request for text. Requests cost time and money, and most files are smaller."""
+"""Number of bytes that one request reads from a text file. Requests cost time and money, and most
+files are smaller."""
 
 _ATTEMPTS = 3
 _SECONDS_TO_CONNECT = 10
@@ -29,7 +30,7 @@ class StoredFile:
     """URI of the file, not percent-encoded."""
 
     store: ObjectStore
-    """The store."""
+    """The object store that holds the file."""
 
     @property
     def name(self) -> str:

@@ -13,9 +13,9 @@ from datahub_hyperjoin.spark.files.stored import DataPath
 _BYTES_READ = 1 << 14
 _FEWEST_NAMES, _LONGEST_NAME = 2, 60
 _FEWEST_ROWS = 2
-"""A header and one row."""
+"""Minimum number of lines of a table: a header and one row."""
 _FEWEST_REGULAR = 0.9
-"""Least share of rows with as many fields as the header."""
+"""Minimum share of rows that must have as many fields as the header."""
 
 
 def is_delimited(path: DataPath, dialect: Dialect = DEFAULT_DIALECT) -> bool:

@@ -45,7 +45,7 @@ _COUNT_ROW = pa.schema(
         "fits_inside": pa.bool_(),
     }
 )
-"""The quotes in a range, by its number."""
+"""Schema of a row about the quotes in one range, which is given by its number."""
 
 
 @dataclass(frozen=True, slots=True)

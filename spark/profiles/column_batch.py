@@ -31,7 +31,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfil
 _BUFFER_BYTES = 1 << 20
 """Size at which the buffer is aggregated; a larger buffer is not faster."""
 _COLUMN_BYTES = 1 << 8
-"""Bytes that a column counts for in addition to its texts."""
+"""Bytes that each column adds to the estimated size of the buffer, besides its texts."""
 
 _Key = tuple[int, str]
 """A table's index in the batch, and a column's path."""

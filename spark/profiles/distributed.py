@@ -61,7 +61,7 @@ from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 logger = logging.getLogger(__name__)
 
 _CONCURRENT_JOBS = 4
-"""Tables read at a time: one small table would leave most of a cluster idle."""
+"""Number of tables read at a time: a single small table would leave most of a cluster idle."""
 
 
 def profile_distributed(

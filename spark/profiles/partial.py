@@ -58,7 +58,7 @@ class PartCount:
     """Notes for users, without duplicates."""
 
     faults: tuple[str, ...] = ()
-    """Why parts cannot be read."""
+    """The errors of the parts that cannot be read."""
 
     def __add__(self, other: "PartCount") -> "PartCount":
         return PartCount(

@@ -55,7 +55,7 @@ class BridgeCounts:
     """The crosswalks that were read."""
 
     shared: Mapping[int, int]
-    """For each join, the pairs of values that its crosswalk connects."""
+    """For each join, the number of pairs of values that its crosswalk connects."""
 
     left: Mapping[int, MatchCounts]
     """The matches of each join's left column."""

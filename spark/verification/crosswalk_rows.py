@@ -50,7 +50,7 @@ class RequestedCrosswalks:
     """The number of each crosswalk, by its two columns."""
 
     texts: Collection[str] = ()
-    """The columns of text among these."""
+    """Paths of those columns of the crosswalks that contain text."""
 
     @property
     def paths(self) -> frozenset[str]:

@@ -55,7 +55,8 @@ class RequestedColumns:
     """The columns of text among `columns`. One part of a table does not show which they are."""
 
     tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
-    """The number under which the rows of several columns are counted as one value."""
+    """For each column tuple, the number under which its values in a row are counted as one value.
+    """
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:

@@ -38,7 +38,8 @@ from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 logger = logging.getLogger(__name__)
 
 PairsCounted = dict[Pair, PairCounts]
-"""Counts by pair; a column with itself has its numbers of distinct values and of rows."""
+"""The counts of each pair. The pair of a column with itself has the column's numbers of distinct
+values and of rows."""
 
 _MOST_COLUMNS = 8
 """Maximum number of columns that one statement groups. The database keeps the groups of each column
