@@ -23,7 +23,7 @@ KNOWN = HERE / "known_joins.csv"
 JOINABLE_WITH = "urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith"
 
 MANY_ROWS = 10_000_000
-"""Beyond as many rows, counting them one by one takes seconds."""
+"""Number of joined rows above which counting them one by one takes seconds."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

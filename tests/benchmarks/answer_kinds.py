@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     """The kind of the pair, such as `code-name`, and how the two columns are connected."""
 
     is_shown: bool
-    """Whether something in the lake shows that it joins."""
+    """Whether something in the lake shows that the two columns join."""
 
 
 Answers = Mapping[ColumnName, Sequence[Answer]]

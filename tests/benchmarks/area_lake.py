@@ -18,7 +18,7 @@ from pyarrow import parquet
 AREA = 20
 """Number of tables in an area."""
 SHARED_KEYS = 5
-"""Tables of the first area to which all areas refer."""
+"""Number of those tables of the first area that the tables of all areas refer to."""
 COUNTRIES = tuple((each.alpha_2, each.name) for each in pycountry.countries)
 """The code and the name of each country."""
 STATES = (

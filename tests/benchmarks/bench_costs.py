@@ -64,7 +64,8 @@ class Cost:
     """Processor seconds of each stage."""
 
     estimate: dict[str, int]
-    """The run's own estimate of its memory in MiB, and of the seconds of the later stages."""
+    """The run's estimate of its own memory in MiB and of the seconds of the stages after profiling.
+    """
 
     total: float
     """Processor seconds of the whole run, with imports and without writing the lake."""

@@ -34,7 +34,7 @@ from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.signals.names import tokens
 
 WEIGHTS = (1.0, 3.0)
-"""Factors of the cosine."""
+"""Factors by which the cosine is multiplied before it is added to the log-odds."""
 _NEAREST = 50
 """Number of candidates of each query column that the vectors of each kind of text find."""
 _VALUES = 40
@@ -55,7 +55,7 @@ class EncodedPairs:
     """The score that the package gives each pair."""
 
     cosines: Mapping[str, Float[np.ndarray, " pair"]]
-    """The cosines by the name of the text."""
+    """For each kind of text, the cosine of the two columns' texts."""
 
     is_own: Bool[np.ndarray, " pair"]
     """Whether the package compares the pair; if not, only the encoder proposes it."""

@@ -73,10 +73,11 @@ class Timing:
 
     seconds: float
     work: float
-    """Floating-point operations."""
+    """Number of floating-point operations."""
 
     gemm: float
-    """Operations a second of one large matrix product, mean of before and after."""
+    """Operations per second of a large matrix product: the mean of its speed before and after the
+    action."""
 
     def __str__(self) -> str:
         rate = self.work / self.seconds
@@ -95,7 +96,7 @@ class Measured:
     columns: int
     hyperedges: int
     entries: int
-    """Non-zeros of A."""
+    """Number of non-zeros of the adjacency matrix of hyperedges."""
 
     forward: Timing
     step: Timing | None

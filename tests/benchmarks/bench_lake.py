@@ -36,7 +36,7 @@ from datahub_hyperjoin.evaluate.cost import measured
 SIZES = (1_000, 5_000, 20_000)
 _TOTAL = "all"
 _LEAST_SECONDS = 0.5
-"""A stage that takes less time in a lake tells nothing of its growth."""
+"""Minimum number of seconds of a stage in a lake for this lake to count in the stage's growth."""
 
 
 @dataclass(frozen=True)

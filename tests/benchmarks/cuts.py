@@ -88,7 +88,7 @@ def cut_labelled(lake: LabelledLake, tables: int, *, seed: int) -> LabelledLake:
 def _draw_joins(
     truth: Mapping[ColumnName, frozenset[ColumnName]], room: int, random: np.random.Generator
 ) -> set[str]:
-    """Draw at most `room` tables, in pairs that join through a query column of one of them."""
+    """Draw pairs of tables that join through a query column, at most `room` tables in all."""
     drawn: set[str] = set()
     queries = list(truth)
     for index in random.permutation(len(queries)):

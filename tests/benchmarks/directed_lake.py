@@ -8,7 +8,7 @@ from pathlib import Path
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake, read_labelled_lake
 
 _EITHER_WAY = {"either", "neither_unique"}
-"""Directions that the rows do not tell: both ways count."""
+"""Directions of references whose rows do not show which column refers: both orders are right."""
 
 Directed = tuple[ColumnName, ColumnName]
 """A referring column, and the key that it refers to."""
@@ -22,7 +22,7 @@ class DirectedLake:
     """The query columns, and the columns that join with each of them."""
 
     directions: Mapping[Directed, str]
-    """The declared references; each with what its rows tell of the direction."""
+    """For each declared reference, the direction that its rows suggest, as in `references.csv`."""
 
     def as_declared(self, pair: Directed) -> Directed:
         """Return a pair in the direction in which it is declared.

@@ -44,7 +44,8 @@ class View(NamedTuple):
     """The view of the page, in the form of a link to it."""
 
     panel: str = ""
-    """Selector of a panel to open. The picture then shows only the join that it belongs to."""
+    """Selector of a panel to open. The picture then shows only the join to which the panel belongs.
+    """
 
 
 class GalleryLake(NamedTuple):

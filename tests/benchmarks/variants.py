@@ -96,7 +96,7 @@ DEPARTURES = (
     Variant("paper's coherence", {"model.ranking.coherence": 1.0}),
     Variant("paper's copies", method=_paper("defer_duplicates")),
 )
-"""Single choices of the paper, each in place of this project's choice."""
+"""Variants that each replace one choice of this project with that of the paper."""
 
 
 def choose(names: Sequence[str]) -> tuple[Variant, ...]:

@@ -14,7 +14,7 @@ GROUPS, TABLES, KEYS = 26, 4, 2
 
 
 def write_families(folder: Path) -> None:
-    """Write groups of tables.
+    """Write groups of tables that join with each other by shared keys.
 
     Tables share keys within their group only.
     """

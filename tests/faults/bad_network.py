@@ -53,7 +53,7 @@ class Weather:
     rate: float = 0.0
     methods: str = "GET POST PATCH DELETE"
     part: str = ""
-    """A part of the path."""
+    """Text that the path of an affected request contains; empty for all requests."""
     seed: str = ""
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ _VALUES: tuple[Any, ...] = (
     {"": None},
 )
 _MOST = 4
-"""Damages of one input."""
+"""Maximum number of damages to one input."""
 
 
 def damage(content: bytes, draw: random.Random, other: bytes) -> bytes:

@@ -12,7 +12,8 @@ _LOG_SIZE = 1 << 17
 """Smallest limit on the size of files, in bytes, since the limit also holds for the log."""
 
 Limit = Callable[[int], None]
-"""Limits the disk for the process with a number, if its own settings can."""
+"""Limits the size of files that a process, given by its ID, may write; does nothing if the disk
+itself is small."""
 
 
 @contextmanager

@@ -36,6 +36,7 @@ _FAMILIES: Mapping[str, tuple[Bench, int]] = {
     "damaged recipes": (damaged_recipes.recipes, 200),
     "damaged answers of DataHub": (damaged_answers.answers, 300),
 }
-"""Each kind of input, with the tries of a short attack."""
+"""For each kind of input, the function that prepares it, and the number of tries of a short attack.
+"""
 
 ATTACKS: Mapping[str, Attack] = {name: _family(name, *of) for name, of in _FAMILIES.items()}

@@ -12,7 +12,8 @@ class Outcome:
     """Number of tries of the attack."""
 
     failures: tuple[str, ...] = ()
-    """A description of each try that broke a promise, with what repeats it."""
+    """A description of each try that broke a promise, with the seed or input that repeats the try.
+    """
 
     worst: str = ""
     """The worst case among the tries that kept all promises, such as the longest time."""

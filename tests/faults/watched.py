@@ -18,7 +18,7 @@ Bench = Callable[[], AbstractContextManager[Try]]
 """Prepares undamaged inputs and yields a try. It must be picklable, as another process calls it."""
 
 _SECONDS = 5.0
-"""The longest that reading one input may take."""
+"""Maximum number of seconds in which one input must be read."""
 _START, _HANG = 120.0, 30.0
 _HANGS = "hangs"
 

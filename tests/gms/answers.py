@@ -303,4 +303,4 @@ ANSWERS: dict[str, dict[str, Resolver]] = {
     "CorpGroup": {"name": _last},
     "DataPlatform": {"name": _last},
 }
-"""By object type, the fields that are more than a part of what they are asked of."""
+"""Resolvers of the fields that are not simply a part of their parent object, by object type."""

@@ -7,4 +7,4 @@ NEEDS_SCROLLING = pytest.mark.skipif(
     not hasattr(DataHubGraph, "scroll_entities"),
     reason="the client scrolls through entities from release 1.6 on",
 )
-"""Skips a test whose answers only a client that scrolls asks for."""
+"""Skips a test if the client cannot scroll through entities."""

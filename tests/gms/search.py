@@ -27,7 +27,7 @@ class Search:
     removed: bool = False
     """Whether soft-deleted entities are found too."""
     sort: Sequence[tuple[str, bool]] = field(default_factory=tuple)
-    """Fields, each with whether the greatest comes first."""
+    """Names of the fields to sort by, each with whether its greatest value comes first."""
 
 
 def find(store: Store, search: Search) -> list[str]:

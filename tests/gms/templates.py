@@ -147,4 +147,5 @@ TEMPLATES = {
         _close_lineage,
     ),
 }
-"""What the server knows how to patch without being told the keys."""
+"""By name, the aspects that the server can patch even if the patch does not name the keys of lists.
+"""

@@ -19,10 +19,10 @@ Resolver = Callable[..., Any]
 arguments."""
 
 ACTOR = "urn:li:corpuser:datahub"
-"""Who everyone is on a server without authentication."""
+"""URN of the user as whom everybody acts on a server without authentication."""
 
 ACTING = ContextVar("ACTING", default=ACTOR)
-"""Who sent the request that is answered."""
+"""URN of the user who sent the request that is being answered."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Conversation:
     """A client of DataHub's MCP server."""
 
     named: Named = field(default_factory=set)
-    """The joins that arrived."""
+    """The joins that the answers named so far."""
 
     calls: int = 0
     """Number of calls."""

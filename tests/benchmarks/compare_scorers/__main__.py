@@ -99,7 +99,7 @@ class Comparison:
 
 
 def _score_as_shipped(lake: LabelledPairs) -> np.ndarray:
-    """Score pairs as the package does, by a blend of its trees' and its network's corrections."""
+    """Score pairs as the package does: blend the corrections made by its trees and its network."""
     graph, kept = lake.graph, are_learnt(lake)
     pairs = SparsePairs(len(graph.table_of), graph.left[kept], graph.right[kept])
     *_, corrections = correct_pairs([graph], shipped_network())

@@ -45,7 +45,7 @@ class _Grouped:
     values: _Values
     group: _Group
     order: Int[np.ndarray, " pair"]
-    """The pairs by group, and by falling value within it."""
+    """Indices of the pairs, sorted by group, and by falling value within each group."""
 
     start: Int[np.ndarray, " pair"]
     """For each pair, the position in the order at which its group starts."""

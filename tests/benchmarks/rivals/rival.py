@@ -56,7 +56,7 @@ class Rival:
     """Only columns with a greater score are ranked."""
 
     libraries: tuple[str, ...] = ()
-    """Import names of the libraries that it needs."""
+    """Names under which the libraries that the rival needs are imported."""
 
     @property
     def slug(self) -> str:

@@ -34,7 +34,8 @@ _COMMON, _DOUBT = 4, 0.05
 _QUERIES = 14
 _CROSSWALK = 0.5
 _GROUPED = 0.3
-"""Share of the systems with a crosswalk, and of those whose tables hold disjoint things."""
+"""Share of the systems that have a crosswalk, and share of those whose tables hold disjoint things.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class _System:
     database: str
     name: str
     forms: dict[str, tuple[str, pd.Series]]
-    """Name of each form, whether it is a code or a name, and how each thing is written."""
+    """For the name of each form: whether the form is a code or a name, and the text of each thing.
+    """
 
     others: pd.DataFrame
     """What else the public table says of each thing."""
@@ -58,7 +60,7 @@ class _Held:
     system: int
     kind: str
     written: dict[int, str]
-    """How each thing is written."""
+    """The text of each thing in this column, by the number of the thing."""
 
 
 def make_codes_lake(

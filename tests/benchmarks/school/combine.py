@@ -11,7 +11,7 @@ from benchmarks.school.lake import CLOSURE, FK, Directed, SchoolLake, Truth, dis
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _FEWEST_VALUES = 3
-"""Distinct values of the poorest column that has a join."""
+"""Minimum number of distinct values of a column that has a join."""
 
 _QUERIES_OF_DATABASE = 20
 _QUERIES_OF_DOMAIN = 5

@@ -178,7 +178,7 @@ def _part(database: Database, rows: int, random: Random) -> Database:
 
 
 def _grown(part: Database, rows: int, random: Random) -> Database:
-    """Add rows to a tiny database, in most cases.
+    """Add rows to a database if it is tiny and a random draw says so.
 
     It is tiny if its largest table has only about a dozen rows.
     """

@@ -21,7 +21,7 @@ from benchmarks.school.tables import read_tables
 logger = logging.getLogger(__name__)
 
 _ROWS = 4_000
-"""Rows of a table that are kept in memory."""
+"""Maximum number of rows of a table that are kept in memory."""
 
 
 def read_databases(

@@ -8,7 +8,7 @@ import pandas as pd
 from benchmarks.school.database import Database, Random
 
 _SPARE = 1.6
-"""Rows of a table, per row drawn, that rows of other tables may add."""
+"""Factor by which a table may exceed the drawn number of rows after referenced rows are added."""
 
 _STEPS = 3
 """Number of steps along references that add rows to the sample."""

@@ -41,7 +41,7 @@ class Examples:
     """The score of each pair by codes, crosswalks and the catalog alone."""
 
     query: Int[np.ndarray, " pair"]
-    """The number of each pair's query."""
+    """The index of each pair's query column."""
 
     joins: Bool[np.ndarray, " pair"]
     """Whether the pair is in the ground truth."""

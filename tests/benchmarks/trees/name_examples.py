@@ -33,7 +33,7 @@ class Known(Enum):
     """The types of columns only."""
 
     HEADERS = "headers"
-    """Nothing besides names."""
+    """Nothing but the names."""
 
 
 def describe(lake: ProfiledLake, known: Known) -> Lake:
