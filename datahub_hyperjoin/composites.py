@@ -43,7 +43,7 @@ class CompositeEvidence:
     """Number of distinct tuples of the referring table."""
 
     matched: float
-    """Share of the referring table's tuples, each row counted, that the other table has."""
+    """Share of the referring table's tuples, counted row by row, that the other table contains."""
 
     by_chance: tuple[float, ...] = ()
     """For each column, the value of `matched` after the values of this column were shuffled among

@@ -16,8 +16,8 @@ from datahub_hyperjoin.spark.verification.verify import NoteUnread
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 
 _MIN_GAIN = 2.0
-"""How many times higher the containment through a crosswalk must be than that of values as they
-are. A join that compares values then misses most of the rows."""
+"""Minimum factor by which the containment through a crosswalk must exceed that of the values as
+they are. A join that compares values then misses most of the rows."""
 
 
 def measure_with_crosswalks(

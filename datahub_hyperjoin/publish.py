@@ -156,13 +156,13 @@ class PublishContext:
     """Whether nothing may be written."""
 
     handler: WrittenStateHandler
-    """Loads and stores the written state."""
+    """The handler that loads and stores the written state."""
 
     run_id: str
     """ID of this run."""
 
     report: HyperJoinReport
-    """Receives counts and warnings."""
+    """The report that receives counts and warnings."""
 
     others: Sequence[OtherPipeline] = ()
     """The other pipelines, whose metadata stays."""

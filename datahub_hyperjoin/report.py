@@ -88,7 +88,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins_through_crosswalks: int = 0
     """Joins that a table with both codes and names connects in two steps."""
     joins_with_sql: int = 0
-    """Joins whose SQL was run, and returned the rows that the evidence promises."""
+    """Joins whose SQL was run and returned as many rows as the evidence predicts."""
     joins_with_normalised_sql: int = 0
     """Joins with SQL that compares values not as written but in another form, such as lower case.
     """

@@ -260,7 +260,7 @@ class TableProfile:
     """The profiles of a table's columns, or the reason why the table is unusable."""
 
     table: Table
-    """The table."""
+    """The table that was profiled."""
 
     columns: tuple[ColumnProfile, ...] = ()
     """Profiles of the columns, in the order of the table. If `fault` is set, the profiles count no

@@ -33,7 +33,7 @@ SHOP: Tables = {
         "seats": draw(numbers(1, 9), 200),
     },
 }
-"""Orders refer to customers; notes join with nothing."""
+"""The tables of a shop: orders refer to customers, and notes join with nothing."""
 
 
 @dataclass(frozen=True)

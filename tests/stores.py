@@ -61,7 +61,7 @@ class S3Server:
         return f"s3://{BUCKET}/{prefix}"
 
     def forget(self) -> None:
-        """Forget what was read."""
+        """Reset the record of what was read."""
         self.bytes_read, self.paths_read = 0, []
 
     def wrap(self, app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:

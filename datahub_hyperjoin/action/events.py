@@ -54,7 +54,7 @@ class CatalogChange:
     """A change to the catalog, to be read by the next run."""
 
     urn: str
-    """The entity that changed."""
+    """URN of the entity that changed."""
 
 
 @dataclass(frozen=True, slots=True)

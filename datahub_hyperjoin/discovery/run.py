@@ -27,7 +27,7 @@ from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
 
 _SQL_TIMEOUT = 60.0
-"""Time limit of each query in seconds, as in a recipe."""
+"""Time limit of each query in seconds, the same as the default of a recipe."""
 
 Decisions = str | Path | Sequence[WrittenDecision] | None
 """A file of decisions, or the decisions of an earlier result."""

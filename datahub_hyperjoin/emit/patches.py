@@ -51,7 +51,7 @@ _REMOVABLE = {
 }
 
 JOINABLE = "JOINABLE_WITH"
-"""The operation of our edges, which no other lineage between columns has."""
+"""The `transformOperation` of the edges that this source writes; no other edge has it."""
 
 INSTRUCTIONS_PATH = "/instructions"
 """The JSON Patch path of the instructions for agents."""

@@ -17,7 +17,7 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.urns import AI_CONTEXT
 
 _Needs = Mapping[str, tuple[str, ...]]
-"""Aspects by entity type."""
+"""Names of aspects, by entity type."""
 
 _NEEDS: Mapping[str, _Needs] = {
     "relationships": {
@@ -39,7 +39,7 @@ _NEEDS: Mapping[str, _Needs] = {
     },
     "lineage": {"dataset": ("upstreamLineage",)},
 }
-"""Entities and aspects that each layer writes."""
+"""For each kind of metadata, the entity types and aspects that writing it needs."""
 
 _EXAMPLES = {
     "erModelRelationship": ErModelRelationshipUrn("hyperjoin").urn(),

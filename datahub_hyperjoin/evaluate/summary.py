@@ -57,7 +57,7 @@ class MethodSummary:
     """Calibration of the scores; None without candidates or with scores outside [0, 1]."""
 
     seeds: int
-    """Number of runs."""
+    """Number of runs, each with a seed of its own."""
 
     seconds: float
     """Mean run time per seed."""

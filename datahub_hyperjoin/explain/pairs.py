@@ -52,7 +52,7 @@ class PairExplanation:
     """What the catalog and people say about the pair."""
 
     signals: tuple[SignalExplanation, ...] = ()
-    """The signals from the first column to the second."""
+    """The signals of the pair, computed from the first column to the second."""
 
     ranks: tuple[RankExplanation, ...] = ()
     """How each column was ranked for the other one."""

@@ -17,7 +17,7 @@ from datahub_hyperjoin.tables import DataType
 _VERSION = "0.2.0.dev0"
 _MODEL = "suggested_joins"
 _DIALECTS = {"snowflake": "SNOWFLAKE", "databricks": "DATABRICKS", "bigquery": "BIGQUERY"}
-"""Ossie's names of sqlglot's dialects; others are standard SQL."""
+"""Ossie's names of SQL dialects, by sqlglot's names; all other dialects are labelled `ANSI_SQL`."""
 
 _TYPES: Mapping[DataType | None, str] = {
     DataType.TEXT: "String",

@@ -81,7 +81,7 @@ class Contents:
     """Name and columns of each value domain, the largest first; its best column comes first."""
 
     signal_names: tuple[str, ...] = ()
-    """Names of the signals."""
+    """Names of the signals whose probabilities `signals` lists."""
 
     signals: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     """For each join, by its number: its probability by all signals, then by each signal alone in

@@ -26,7 +26,7 @@ _NO_REQUESTS = "default-src 'none';"
 """The start of the Content-Security-Policy of a page that is a file: it allows no requests."""
 
 _Sides = frozenset[frozenset[tuple[str, str]]]
-"""The pairs of columns of a join, by the page's names of tables, in no order."""
+"""The column pairs of a join, in no order; tables have the names that the page shows."""
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ class Proposal:
     """The referring and the referenced columns, in the order of the key."""
 
     names: float
-    """Similarity of the names of the pair whose names are most different, in [0, 1]."""
+    """Lowest similarity between the names of any of the column pairs, in [0, 1]."""
 
     mean_names: float = 1.0
-    """Mean similarity of the names of all pairs, in [0, 1]."""
+    """Mean similarity between the names of the column pairs, in [0, 1]."""
 
     rank: int = 0
     """Rank of the key among the keys of its table, from 0."""

@@ -126,9 +126,9 @@ def build_join_graph(
     config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
-    """Build the join graph.
+    """Build the graph of probable joins between the key columns of a lake.
 
-    Its edges are pairs of similar key columns, and pairs that the catalog or its users connect.
+    The edges are pairs of similar key columns, and pairs that the catalog or its users connect.
 
     The catalog's pairs come first, then similar pairs, most similar first. A pair is skipped
     if its two components together would exceed `hypergraph.max_size`.

@@ -44,7 +44,7 @@ class LakeIndex:
     """The catalog facts about columns and pairs, as arrays."""
 
     keys: Int[np.ndarray, " key"]
-    """The key columns, ascending."""
+    """Indices of the key columns, ascending."""
 
     overlap: ValueOverlap
     """The overlap of each pair of columns that share values, as written or in another form."""

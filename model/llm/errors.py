@@ -37,7 +37,7 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def misconfigured(cls, reason: str) -> "NoReplyError":
-        """Report an unusable proxy or certificate in the environment."""
+        """Report that environment variables name an unusable proxy or certificate."""
         return cls(reason, kind=FailureKind.REFUSED)
 
     @classmethod

@@ -75,7 +75,7 @@ class PairSignals:
     """Containment beyond chance in the better of both directions."""
 
     containment_in_right: Measure
-    """Containment beyond chance of the left column in the right one."""
+    """Containment, beyond chance, of the left column in the right one."""
 
     shared_weight: Measure
     """Weight of the overlap by the number of shared values, see `weigh_shared`."""
@@ -117,7 +117,8 @@ class PairSignals:
     """Whether both columns hold text."""
 
     density: Measure
-    """Greater density of the two columns: the share of their range that numbers fill."""
+    """The greater of the two columns' densities. The density is the share of their range that
+    numbers fill."""
 
     def flatten(self) -> "PairSignals":
         """Return a copy of the signals as one-dimensional arrays."""

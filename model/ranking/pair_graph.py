@@ -99,7 +99,7 @@ def build_graph_in_parts(
 def number_table_pairs(
     table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
 ) -> Int[np.ndarray, " pair"]:
-    """Return, for each pair of columns, a number of the two tables, whatever their order.
+    """For each pair of columns, return a number that identifies their two tables in either order.
 
     Args:
         table_of: The table of each column of the lake.

@@ -132,7 +132,7 @@ class EntityOverlap:
 
     @cached_property
     def _columns(self) -> Int[np.ndarray, " recognised"]:
-        """The recognised columns, ascending."""
+        """Indices of the recognised columns, ascending."""
         return np.flatnonzero(self.form != _NO_FORM)
 
     @cached_property

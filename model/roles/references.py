@@ -34,7 +34,8 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _LIKELY, _ALIKE = 0.2, 0.25
-"""Probability of a reference, and similarity of column names, that connect two tables."""
+"""Minimum probability of a reference, and minimum similarity of the column names of two tables,
+that put the two tables into one group."""
 _RESOLUTION = 0.5
 """Resolution of community detection; a value below 1 gives fewer and larger communities."""
 _MANY_VALUES = 8
@@ -53,7 +54,7 @@ class References:
     """Possible references, each with its probability."""
 
     referring: Int[np.ndarray, " pair"]
-    """Columns that may refer to a key, ascending."""
+    """The column of each pair, which may refer to the key; ascending."""
 
     referenced: Int[np.ndarray, " pair"]
     """The key to which each of these columns may refer."""

@@ -18,8 +18,9 @@ FILES = frozenset({WEIGHTS, DESCRIPTION, VECTORS, JOURNAL, LOCK})
 FORMAT = 2
 """Version of the network and its features; increase it so that older weights are refused."""
 _BLOCK = 1 << 16
+"""Size in bytes of the blocks that are read to compute a file's digest."""
 _BLOCKS = 64
-"""Size in bytes, and number, of the blocks that are read to compute a file's digest."""
+"""Number of the blocks that are read to compute a file's digest."""
 
 
 def holds_model(folder: Path) -> bool:

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.signals.trust import trust_in_numbers, weigh_shared
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _MIN_UNIQUENESS = 0.9
-"""Uniqueness of both columns of a crosswalk: two unique columns determine each other."""
+"""Minimum uniqueness of both columns of a crosswalk: two unique columns determine each other."""
 _MIN_DISTINCT = 10
 """Minimum number of distinct values in each column of a crosswalk; a few codes match by chance."""
 _MAX_LENGTH = 200.0
@@ -30,7 +30,8 @@ mostly chance."""
 _MAX_DIRECT = 0.1
 """Containment from which two columns join as they are, and need no crosswalk."""
 _MAX_STEPS = 256
-"""Maximum number of steps into one table: the cost grows with its square. The strongest stay."""
+"""Maximum number of steps into one table, of which the strongest are kept: the cost grows with the
+square of this number."""
 
 
 @dataclass(frozen=True)

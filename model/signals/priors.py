@@ -42,7 +42,7 @@ class CatalogPriors:
     have uniqueness and completeness 0."""
 
     declared_unique: Int[np.ndarray, " _"]
-    """Columns that the catalog declares to be unique, ascending."""
+    """Indices of the columns that the catalog declares to be unique, ascending."""
 
     join_probability: PairValues
     """Probability of a join by declarations and SQL queries alone, whatever people decided."""

@@ -49,7 +49,7 @@ class DelimitedLayout:
     """The dialect, title lines, header and chosen columns of a delimited text file."""
 
     dialect: Dialect
-    """The dialect, with its delimiter."""
+    """The file's dialect, with the delimiter that was given or found."""
 
     titles: str
     """The lines above the header."""

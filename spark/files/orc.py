@@ -53,7 +53,7 @@ def _batches(
 def _read_stripe(
     file: orc.ORCFile, stripe: int, fields: Sequence[str], unread: dict[str, None]
 ) -> pa.RecordBatch:
-    """Read a stripe of an ORC file, with null for unreadable fields, and add these to `unread`.
+    """Read a stripe of an ORC file; unreadable fields become null, and are added to `unread`.
 
     One date in a far year is enough: Arrow counts nanoseconds.
     """

@@ -44,7 +44,7 @@ class RequestedCrosswalks:
     """The crosswalks to read from one table."""
 
     table: Table
-    """The table."""
+    """The table that contains the crosswalks."""
 
     sides: Mapping[Sides, int]
     """The number of each crosswalk, by its two columns."""

@@ -44,7 +44,7 @@ class RequestedColumns:
     """The columns of one table whose values are read and counted."""
 
     table: Table
-    """The table."""
+    """The table that contains the columns."""
 
     columns: Mapping[str, Mapping[str, int]]
     """For the path of each column, the ways to read its values, each with the number under which

@@ -51,7 +51,7 @@ class Outcome:
     calls: int
     tokens: int
     arrived: bool
-    """Whether all needed joins arrived, however many calls and tokens it took."""
+    """Whether the answers named all needed joins, however many calls and tokens it took."""
 
     published: bool
     """Whether the catalog has all needed joins."""

@@ -39,7 +39,7 @@ class Run:
 
     scale: int
     rows: int
-    """Rows of all tables."""
+    """Total number of rows of all tables."""
 
     read: int
     """Number of rows that were profiled."""

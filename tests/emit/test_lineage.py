@@ -75,7 +75,7 @@ def between(edge: Edge) -> tuple[str, str]:
 
 
 def oriented(join: Join, cardinality: Cardinality) -> Join:
-    """Return the join with another cardinality.
+    """Return the join with the given cardinality.
 
     If one side is unique, the join is a reference to that side.
     """

@@ -22,7 +22,7 @@ class Question:
     """The table from which the agent starts."""
 
     second: TableId
-    """The other table."""
+    """The table that the agent must join with the first one."""
 
     needed: frozenset[_Pair]
     """The columns that join, those of the first table first; all of them are needed."""

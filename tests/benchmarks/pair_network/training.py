@@ -23,7 +23,7 @@ Trainable = TorchPairNetwork | RawInputs
 _RATE, _DECAY, _WARM_UP = 2e-3, 1e-3, 0.1
 """Highest learning rate, weight decay, and share of the steps in which the rate rises."""
 _ENTROPY = 5.0
-"""Weight of the cross entropy of pairs beside the softmax of each query."""
+"""Weight of the cross entropy of pairs relative to the softmax loss of queries."""
 _SAMPLE = 2000
 """Number of pairs drawn from each lake to estimate the scale of the features."""
 

@@ -33,9 +33,9 @@ _LONGEST_CODE = 5
 _COMMON, _DOUBT = 4, 0.05
 _QUERIES = 14
 _CROSSWALK = 0.5
+"""Share of the systems that have a crosswalk."""
 _GROUPED = 0.3
-"""Share of the systems that have a crosswalk, and share of those whose tables hold disjoint things.
-"""
+"""Share of the systems whose tables hold disjoint groups of things."""
 
 
 @dataclass(frozen=True)

@@ -144,4 +144,4 @@ _COLUMNS: dict[str, Callable[[int, Random], list[str]]] = {
     "status": _status,
     "document_no": _document,
 }
-"""Columns by name, and how their cells are drawn."""
+"""For each column name, a function that draws the column's cells."""

@@ -1,4 +1,4 @@
-"""Test that pictures show the right texts, and that these are readable."""
+"""Test that pictures show the right texts in readable form."""
 
 import re
 import sys
