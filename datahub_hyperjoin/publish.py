@@ -168,7 +168,7 @@ class PublishContext:
     """The other pipelines, whose metadata stays."""
 
     older: Sequence[OtherPipeline] = ()
-    """Other pipelines that write the joins which they share with this pipeline."""
+    """The pipelines that are older than this one, and therefore write the joins shared with it."""
 
     @property
     def hiders(self) -> frozenset[str]:

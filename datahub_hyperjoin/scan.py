@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId
 
 Listing = tuple[list[Table], HyperJoinError | None]
-"""The tables of the folder or of a connection, or the error that prevented the listing."""
+"""The tables of the folder or of a connection, and the error that prevented the listing, if any."""
 
 FOLDER_KEY = "catalog.folder"
 """The recipe key under which the tables of the folder are listed."""

@@ -1,4 +1,4 @@
-"""Run a server that speaks S3, and count what is read from it."""
+"""Run a server with the interface of S3, and count what is read from it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

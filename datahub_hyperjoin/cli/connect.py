@@ -20,8 +20,8 @@ from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.service.errors import SharedSignInError
 
 _RETRIES = 2
-"""Number of retries, which take a few seconds, since a user waits; DataHub's default takes half a
-minute."""
+"""Number of times that a failed request is repeated: few, because a user waits. DataHub's default
+takes half a minute."""
 
 _NOBODY = "nobody"
 """Sent as the token of a person who has none. A server that checks tokens refuses it."""

@@ -51,7 +51,7 @@ _REMOVABLE = {
 }
 
 JOINABLE = "JOINABLE_WITH"
-"""The `transformOperation` of the edges that this source writes; no other edge has it."""
+"""The `transformOperation` of the lineage edges that this source writes; no other edge has it."""
 
 INSTRUCTIONS_PATH = "/instructions"
 """The JSON Patch path of the instructions for agents."""

@@ -40,7 +40,8 @@ class WrittenRecipe:
     """The recipe as written in its file, with variables."""
 
     resolved: Mapping[str, Any]
-    """The recipe with the values of variables. A text whose variables are not set is unchanged."""
+    """The recipe with variables replaced by their values. A text with an unset variable is
+    unchanged."""
 
     unset: Mapping[str, str]
     """For each text whose variables cannot be replaced, a sentence that says why, by the key of the

@@ -47,14 +47,15 @@ class SqlDialect:
     whatever the collation."""
 
     folded: str
-    """Expression that makes a value text in lower case without surrounding spaces: the `{t}` of
+    """Expression that converts a value to lower-case text without surrounding spaces: the `{t}` of
     other expressions."""
 
     spelled: str
     """Expression that gives a folded value one spelling of spaces, whole numbers and times."""
 
     forms: Mapping[Notation | ValueForm, str]
-    """Expressions for values in a notation, or in the normal form that a value form contains."""
+    """For each notation, the expression that converts values in this notation to their value form;
+    for each value form, that for values in normal form."""
 
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False

@@ -54,7 +54,8 @@ class CandidatePairs:
     """For each pair, the number of its group: all pairs between the same two tables."""
 
     towards: Int[np.ndarray, " pair"]
-    """Group of the pairs between the same column and the same table."""
+    """For each pair, the number of its group: all pairs between the same column and the same table.
+    """
 
     def without_rows(self) -> "CandidatePairs":
         """Return the pairs without their features, which take most of the memory."""

@@ -18,7 +18,7 @@ from datahub_hyperjoin.model.signals.sketches import SketchArrays
 from datahub_hyperjoin.tables import DataType
 
 _UNIQUE = 0.999
-"""Minimum uniqueness of a table's key, which tolerates the error of estimates."""
+"""Minimum uniqueness of a table's key. It is below 1, because uniqueness is an estimate."""
 _REPEATS = 0.95
 """Maximum uniqueness of a referring column. In a copy of the key, nearly all values are unique."""
 

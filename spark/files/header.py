@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
 _FIRST_NUMBERS = (0, 1)
-"""First numbers of columns that number the rows of a table."""
+"""Numbers with which a column of row numbers may begin."""
 
 
 def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:

@@ -38,7 +38,7 @@ from datahub_hyperjoin.spark.verification.hash_partition import (
 )
 
 _PARTITION_BYTES = 1 << 25
-"""Approximate number of bytes of the tables per hash partition."""
+"""Approximate size, in bytes, of the share of the tables that one hash partition holds."""
 _MIN_PARTITIONS = 4
 
 RequestedPart = tuple[RequestedColumns, FileRange | TablePart]

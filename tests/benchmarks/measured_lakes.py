@@ -20,16 +20,16 @@ class Guise(Enum):
     """The parts of a lake that a measurement reads besides the types and counts of its columns."""
 
     WHOLE = "named"
-    """Names and values."""
+    """The measurement reads names and values."""
 
     NAMELESS = "nameless"
-    """Values but no names."""
+    """The measurement reads values but no names."""
 
     VALUELESS = "valueless"
-    """Names but no values."""
+    """The measurement reads names but no values."""
 
     BARE = "bare"
-    """Neither names nor values."""
+    """The measurement reads neither names nor values."""
 
     @property
     def names(self) -> bool:

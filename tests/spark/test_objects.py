@@ -1,4 +1,4 @@
-"""Test the texts of values that Arrow cannot convert."""
+"""Test how values that Arrow cannot convert are written as text."""
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal

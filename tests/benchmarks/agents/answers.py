@@ -12,7 +12,7 @@ from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import plain_path, table_id
 
 Named = set[frozenset[ColumnId]]
-"""Pairs of columns, in no order."""
+"""Pairs of columns that an answer names as joins, in no order."""
 
 _LINE = re.compile(r"(\S.*?) [→←=] (.+)")
 _PROPERTY = re.compile(

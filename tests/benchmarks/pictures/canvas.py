@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, BLUE, RED, GREY = "#222222", "#0072B2", "#D55E00", "#8A8A8A"
-"""Colours that differ in lightness and for colour-blind readers (Okabe and Ito)."""
+"""Colours that differ in lightness, and that colour-blind readers can distinguish (Okabe and Ito).
+"""
 _SETTINGS = {
     "axes.spines.right": False,
     "axes.spines.top": False,

@@ -1,4 +1,4 @@
-"""Test that the pair network learns, and that message passing adds what a pair alone lacks."""
+"""Test that the pair network learns, and that messages between pairs improve its rankings."""
 
 from pathlib import Path
 

@@ -60,7 +60,7 @@ def every_key(columns: Columns) -> list[tuple[str, ...]]:
 
 
 def every_reference(left: Columns, right: Columns) -> list[list[tuple[str, str]]]:
-    """Find the references from one table to each key of the other by trying all columns."""
+    """Find the references from one table to each key of another table by trying all columns."""
     return [
         [*zip(chosen, key, strict=True)]
         for key in every_key(right)

@@ -28,7 +28,8 @@ SIGNALS = (
     "crosswalk",
     "catalog",
 )
-"""Signals of which more is never worse; `same_form`, `text` and `density` select the formula."""
+"""Signals whose increase never lowers a score; `same_form`, `text` and `density` select the
+formula."""
 FLAGS = ("same_location", "same_form", "text")
 shares = st.floats(0, 1)
 

@@ -44,7 +44,8 @@ class Case:
     """Whether the pair is not suggested at all without the signal; otherwise it loses its rank."""
 
     place: int = 1
-    """The rank of the pair with the signal; the crosswalk's own column comes before the pair."""
+    """The expected rank of `target` with the signal; it is 2 if a column of the crosswalk ranks
+    first."""
 
     cells: bool = False
     """Whether cells are compared."""

@@ -1,4 +1,4 @@
-"""Test what the values of two columns say of a reference."""
+"""Test what the values of two columns reveal about a reference between the columns."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Test that stored pairs are found as they are in plain Python collections."""
+"""Test that stored pairs are found just as in plain Python collections."""
 
 import numpy as np
 from hypothesis import given

@@ -64,7 +64,7 @@ NEEDS = {
     "label": ["CREATE TYPE {0}_mood AS ENUM ('sad', 'happy')"],
     "exchange": [f"CREATE TABLE {{0}}_parts {COLUMNS} {PARTS}"],
 }
-"""Statements that prepare a change, before the table has rows."""
+"""For each change, the SQL statements that prepare it before the table has rows."""
 
 FILLED = {
     "swap": ["INSERT INTO {0}_twin VALUES (5, 'Riga')"],
