@@ -17,7 +17,7 @@ _File = TypeVar("_File", bound=Hashable)
 _Dataset = TypeVar("_Dataset", bound=Hashable)
 
 _SIMILAR = 0.5
-"""Minimum share of columns that a file and a dataset have in common; fewer than all, because a
+"""Minimum share of columns that a file and a dataset must have in common. It is below 1, because a
 table may have changed since its connector read it."""
 _Rank = tuple[int, int, bool, bool, bool]
 

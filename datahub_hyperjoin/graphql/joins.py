@@ -39,7 +39,7 @@ class CatalogJoin:
     key."""
 
     cardinality: Cardinality
-    """Cardinality from left to right."""
+    """Cardinality of the join, from the left to the right table."""
 
     joinability: float | None = None
     """Score in [0, 1]; None for joins that people wrote."""

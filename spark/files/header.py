@@ -176,7 +176,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return an empty name for each field of most rows beyond the header, if they are all blank."""
+    """Return an empty name for each blank field by which most rows are longer than the header."""
     lengths = Counter(map(len, rows))
     usual, times = next(iter(lengths.most_common(1)), (0, 0))
     ends = [field for row in rows for field in row[len(names) :]]

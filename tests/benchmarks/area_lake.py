@@ -18,7 +18,7 @@ from pyarrow import parquet
 AREA = 20
 """Number of tables in an area."""
 SHARED_KEYS = 5
-"""Number of those tables of the first area that the tables of all areas refer to."""
+"""Number of tables, all in the first area, to which the tables of every area refer."""
 COUNTRIES = tuple((each.alpha_2, each.name) for each in pycountry.countries)
 """The code and the name of each country."""
 STATES = (

