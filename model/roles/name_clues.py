@@ -74,6 +74,22 @@ class NameClues:
         """Pairs in which the column is named after the key or its table."""
         return (self.names_table + self.continues_table + self.same_name) > 0
 
+    @property
+    def column_explained(self) -> Clue:
+        """Share of the referring column's name that the names on both sides explain.
+
+        If it continues the name of its table to that of the key's table, that is all of it.
+        """
+        return np.maximum(self.column_in_key, self.continues_table)
+
+    @property
+    def table_explained(self) -> Clue:
+        """Share of the name of the key's table that the names of the referring side explain.
+
+        The name of the referring table counts only if that of the column continues it.
+        """
+        return np.maximum(self.table_in_column, self.continues_table)
+
 
 def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
     """Spell each name as one word, both with and without a first word that many tables share.

@@ -199,9 +199,9 @@ def _score(
         + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
         - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
         + weights.words * words_in_common(lake, candidates, distinct)
-        + weights.column_in_key * names.column_in_key
+        + weights.column_in_key * names.column_explained
         + weights.key_in_column * names.key_in_column
-        + weights.table_in_column * names.table_in_column
+        + weights.table_in_column * names.table_explained
         + weights.names_table * names.names_table
         + weights.continues_table * names.continues_table
         + weights.same_name * names.same_name

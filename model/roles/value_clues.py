@@ -36,7 +36,7 @@ def find_measures(
     column, key = candidates.referring, candidates.referenced
     is_whole = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
     held = np.minimum(distinct[column] * candidates.containment / np.maximum(distinct[key], 1), 1)
-    explained = np.maximum(names.column_in_key, names.table_in_column)
+    explained = np.maximum(names.column_explained, names.table_explained)
     return names.unmarked * is_whole[column] * (1 - held) * (1 - explained)
 
 

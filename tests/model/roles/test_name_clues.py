@@ -116,7 +116,14 @@ def test_a_first_word_of_three_tables_names_no_table(tables: int, expected: floa
 def test_table_and_column_together_are_the_name_of_the_key_s_table(
     referring: Names, table: str, expected: float
 ) -> None:
-    assert clue("continues_table", referring, (table, "id")) == expected
+    key = (table, "id")
+    assert clue("continues_table", referring, key) == expected
+    for share, explained in (
+        ("column_in_key", "column_explained"),
+        ("table_in_column", "table_explained"),
+    ):
+        assert clue(explained, referring, key) == max(expected, clue(share, referring, key))
+    assert clue("table_in_column", referring, key) < 1 or not expected
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,16 @@ def test_a_bridge_table_refers_even_if_it_repeats_no_row_of_one_side() -> None:
     assert ("stage_managers.stage_id", "stages.id") in find(tables)
 
 
+def test_the_table_that_continues_a_name_wins_over_one_of_the_same_name() -> None:
+    tables: Tables = {
+        "dcim_racks": {"name": numbers(7001, 7026), "role_id": draw(numbers(1, 5), 25)},
+        "roles": {"title": [*"abcd"], "id": numbers(1, 5)},
+        "dcim_rackroles": {"colour": [*"wxyz"], "id": numbers(1, 5)},
+        **things(9),
+    }
+    assert find(tables) == {("dcim_racks.role_id", "dcim_rackroles.id")}
+
+
 def test_a_foreign_key_in_lower_case_names_its_table() -> None:
     key, visits = {"mapviewid": numbers(1, 41)}, {"mapviewid": draw(numbers(1, 41), 90)}
     tables: Tables = {"mapview": key, "mapview_days": key, "mapview_visits": visits, **things(9)}
