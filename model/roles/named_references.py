@@ -22,6 +22,7 @@ _WEIGHTS = replace(
     rarity=0.0,
     words=0.0,
     density=0.0,
+    coverage=0.0,
     other_table=0.0,
 )
 """Log-odds of the clues that need no values. The default prior is higher because it is for pairs

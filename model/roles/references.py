@@ -28,7 +28,12 @@ from datahub_hyperjoin.model.roles.candidates import (
 from datahub_hyperjoin.model.roles.key_clues import find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import compare_names
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
-from datahub_hyperjoin.model.roles.value_clues import find_measures, find_parts, words_in_common
+from datahub_hyperjoin.model.roles.value_clues import (
+    compare_sizes,
+    find_measures,
+    find_parts,
+    words_in_common,
+)
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -211,6 +216,7 @@ def _score(
         + weights.own_key * (keys.leads & keys.own_name)[column]
         + weights.uniqueness * uniqueness[column]
         + weights.density * lake.density[column]
+        + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
         + weights.leading_key * keys.leads[key]
         + weights.other_key * (lone & (names.names_table == 0))
         + weights.other_table * (keys.names_other[column] & ~names.agree)

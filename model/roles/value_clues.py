@@ -33,11 +33,33 @@ def find_measures(
         names: The similarities of their names.
         distinct: Number of distinct values of each column.
     """
-    column, key = candidates.referring, candidates.referenced
+    column = candidates.referring
     is_whole = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
-    held = np.minimum(distinct[column] * candidates.containment / np.maximum(distinct[key], 1), 1)
     explained = np.maximum(names.column_explained, names.table_explained)
-    return names.unmarked * is_whole[column] * (1 - held) * (1 - explained)
+    return names.unmarked * is_whole[column] * (1 - _held(candidates, distinct)) * (1 - explained)
+
+
+def compare_sizes(
+    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Score from -½ to ½ how much of each key its column holds: none of its values, or all of them.
+
+    The share is the *coverage* of Rostin et al. (2009), "A Machine Learning Approach to Foreign Key
+    Discovery".
+
+    Args:
+        candidates: The possible references.
+        distinct: Number of distinct values of each column.
+    """
+    return _held(candidates, distinct) - 0.5
+
+
+def _held(
+    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Return the share of each key's values that the column holds."""
+    shared = distinct[candidates.referring] * candidates.containment
+    return np.minimum(shared / np.maximum(distinct[candidates.referenced], 1), 1)
 
 
 def find_parts(

@@ -45,6 +45,10 @@ class ReferenceWeights:
     density: float = -1.0
     """Weight if the referring column holds consecutive numbers."""
 
+    coverage: float = 1.0
+    """Its numbers are all of the key's, by a half; none of them, by minus one half. Every counter
+    holds 1 to 10, so how many more numbers a key has tells keys apart."""
+
     leading_key: float = 1.0
     """Weight if the key is unique and the first column of its table."""
 

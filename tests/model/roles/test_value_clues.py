@@ -18,8 +18,10 @@ PATIENTS: Tables = {
 """A table of patients with numbers from 1, and tables with other numbers."""
 
 
-UNMARKED = replace(DEFAULT_WEIGHTS, unmarked=0.0)
-"""Weights with which columns that look like measures may refer to keys."""
+ANY_SIZE = replace(DEFAULT_WEIGHTS, coverage=0.0)
+"""Weights with which columns may refer to keys of any size."""
+UNMARKED = replace(ANY_SIZE, unmarked=0.0)
+"""Weights with which columns that look like measures may do so, too."""
 
 
 def test_measures_do_not_refer_to_the_key_of_a_large_table() -> None:
@@ -31,7 +33,7 @@ def test_measures_do_not_refer_to_the_key_of_a_large_table() -> None:
     person = ("vitals.patient_id", "patients.patient_id")
     rate = ("vitals.heart_rate", "patients.patient_id")
     assert find({**PATIENTS, "vitals": vitals}, weights=UNMARKED) == {person, rate}
-    assert find({**PATIENTS, "vitals": vitals}) == {person}
+    assert find({**PATIENTS, "vitals": vitals}, weights=ANY_SIZE) == {person}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,8 @@ def test_a_measure_holds_few_of_the_key_s_numbers_under_a_name_of_its_own(
         "visits": visits,
         **({"patients": patients} if column == "born" else {}),
     }
-    found, unmarked = probability(tables, pair), probability(tables, pair, weights=UNMARKED)
+    found = probability(tables, pair, weights=ANY_SIZE)
+    unmarked = probability(tables, pair, weights=UNMARKED)
     assert unmarked > 0
     assert (found < unmarked) == is_measure
 
@@ -79,3 +82,31 @@ def test_a_first_column_refers_to_a_greater_key_of_the_same_name(
     chemists = {column: cells, "title": [f"T{n}" for n in range(len(cells))]}
     found = find({**STAFF, "chemists": chemists, **things(6)})
     assert found == ({("chemists.sid", "staff.sid")} if extends else set())
+
+
+@pytest.mark.parametrize("count", [4, 40])
+def test_numbers_without_gaps_refer_to_the_counter_that_they_fill(count: int) -> None:
+    tables: Tables = {
+        "workflows": {"status": draw(numbers(1, count + 1), 300)},
+        "old_status": {"no": numbers(1, count + 1)},
+        "new_status": {"no": numbers(1, 10 * count)},
+    }
+    for weights in (DEFAULT_WEIGHTS, ANY_SIZE):
+        filled, other = (
+            probability(tables, ("workflows.status", f"{table}.no"), weights=weights)
+            for table in ("old_status", "new_status")
+        )
+        assert (filled > 2 * other > 0) == (weights is DEFAULT_WEIGHTS)
+
+
+def test_numbers_with_gaps_refer_to_a_large_key_as_well_as_to_a_small_one() -> None:
+    some = [str(1000 * number) for number in range(1, 41)]
+    tables: Tables = {
+        "workflows": {"status": draw(some, 300)},
+        "old_status": {"no": some},
+        "new_status": {"no": [*some, *(str(1000 * number) for number in range(41, 401))]},
+    }
+    for table in ("old_status", "new_status"):
+        pair = ("workflows.status", f"{table}.no")
+        known = probability(tables, pair, weights=ANY_SIZE)
+        assert probability(tables, pair) == pytest.approx(known, abs=0.01)
