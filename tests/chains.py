@@ -53,9 +53,12 @@ def find(
     end: str = "d",
     most: int | None = None,
     many_to_many: bool = False,
+    min_joinability: float = 0.0,
 ) -> JoinPath:
     ends = TableId("file", start), TableId("file", end)
-    found = find_path(joins, *ends, most=most, many_to_many=many_to_many)
+    found = find_path(
+        joins, *ends, most=most, many_to_many=many_to_many, min_joinability=min_joinability
+    )
     assert all(
         one.right.table == other.left.table for one, other in itertools.pairwise(found.joins)
     )

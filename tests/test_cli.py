@@ -290,6 +290,17 @@ def test_a_path_may_be_too_long() -> None:
     assert "no path of at most 1 joins" in fail("path", "orders", "regions", "--max-hops=1")
 
 
+def test_an_improbable_path_is_shown_on_request(shop: Shop) -> None:
+    shop.suggest("refunds.label", "regions.label", 0.4)
+    assert fail("path", "refunds", "regions") == (
+        "Error: no safe path is known between 'shop.public.refunds' and 'shop.public.regions': the "
+        "best one has a joinability of only 0.40. Lower `--min-joinability` to see it, and accept "
+        "the joins that are right"
+    )
+    lines = succeed("path", "refunds", "regions", "--min-joinability=0.4").splitlines()
+    assert lines[1] == "1 join with a combined joinability of 0.40"
+
+
 def test_a_server_that_fails_is_one_sentence(shop: Shop) -> None:
     shop.gms.fail("POST /api/graphql", 501, times=9, message="not today")
     assert fail("joins", "--dataset", "orders").startswith(

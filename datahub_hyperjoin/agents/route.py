@@ -48,10 +48,10 @@ def find_safe_path(
     """
     trusted = [join for join in joins if not reasons_unsafe_in_path(join, min_score=min_score)]
     try:
-        path = find_path(trusted, *ends, most=most)
+        path = find_path(trusted, *ends, most=most, min_joinability=min_score)
     except NoPathError:
         return None
-    return path if path.is_safe and path.strength >= min_score else None
+    return path if path.is_safe else None
 
 
 def choose_among(
@@ -143,7 +143,7 @@ def explain_no_path(
     start, end = ends
     answer: Answer = {"answer": NO_SAFE_JOIN, "of": f"{start} and {end}"}
     try:
-        path = find_path(joins, start, end, most=most, many_to_many=True)
+        path = find_path(joins, start, end, most=most, many_to_many=True, min_joinability=0)
     except NoPathError:
         limit = f" of at most {most} joins" if most else ""
         return {**answer, "why": f"no path{limit} connects these datasets"}

@@ -34,6 +34,7 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
+from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import table_id
 
@@ -188,9 +189,22 @@ def _decide(
     is_flag=True,
     help="Also use joins that repeat the rows of both tables, if there is no other path.",
 )
+@click.option(
+    "--min-joinability",
+    type=click.FloatRange(0, 1),
+    default=MIN_JOINABILITY,
+    show_default=True,
+    help="Lowest joinability of all joins of the path together.",
+)
 @_format
 def show_path(
-    *, start: str, end: str, max_hops: int | None, many_to_many: bool, output_format: str
+    *,
+    start: str,
+    end: str,
+    max_hops: int | None,
+    many_to_many: bool,
+    min_joinability: float,
+    output_format: str,
 ) -> None:
     """Show the best path of joins from dataset A to dataset B.
 
@@ -198,10 +212,17 @@ def show_path(
     grain. Of several such paths, the best has the fewest joins that multiply rows, then the
     fewest that nobody accepted, created or declared, then the fewest joins, then the greatest
     product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
-    a reference whose key has duplicates.
+    a reference whose key has duplicates. A path that is more probably wrong than right is not
+    shown.
     """
     with connected() as graph:
         tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
         # A path may lead over any table, so all joins are read.
-        path = find_path(all_joins(graph), *tables, most=max_hops, many_to_many=many_to_many)
+        path = find_path(
+            all_joins(graph),
+            *tables,
+            most=max_hops,
+            many_to_many=many_to_many,
+            min_joinability=min_joinability,
+        )
     click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))

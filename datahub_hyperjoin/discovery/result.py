@@ -120,25 +120,33 @@ class FoundJoins:
             raise NoSqlError.because(name, statement.reason)
         return statement.sql
 
-    def path(self, start: str, end: str, *, many_to_many: bool = False) -> "JoinPath":
+    def path(
+        self, start: str, end: str, *, many_to_many: bool = False, min_joinability: float = 0.5
+    ) -> "JoinPath":
         """Find the best path of joins between two tables; many-to-many paths only if allowed.
 
         Args:
             start: Name of the first table; its last part suffices if no other table has it.
             end: Name of the last table.
             many_to_many: Whether rows of all tables may repeat, if there is no other path.
+            min_joinability: Lowest joinability of all joins of the path together.
 
         Returns:
             The joins in order, and the table whose rows do not repeat.
 
         Raises:
             UnknownTableError: A name belongs to no table, or to several.
-            NoPathError: No path of joins connects the tables.
+            NoPathError: No path of joins connects the tables, or the best one is improbable.
         """
         from datahub_hyperjoin.graphql import catalog_join, find_path  # noqa: PLC0415 (seconds)
 
         ends = self._table(start), self._table(end)
-        return find_path(map(catalog_join, self.joins), *ends, many_to_many=many_to_many)
+        return find_path(
+            map(catalog_join, self.joins),
+            *ends,
+            many_to_many=many_to_many,
+            min_joinability=min_joinability,
+        )
 
     @property
     def decisions(self) -> tuple[WrittenDecision, ...]:

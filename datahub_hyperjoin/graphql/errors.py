@@ -101,6 +101,19 @@ class NoPathError(CatalogError, LookupError):
         )
 
     @classmethod
+    def improbable(cls, start: str, end: str, *, joins: int, of: float) -> Self:
+        """Report that the best path between two tables is more probably wrong than right.
+
+        The message names the number of its joins, and the joinability of all of them together.
+        """
+        together = f" for all {joins} joins together" if joins > 1 else ""
+        return cls(
+            f"no safe path is known between {start!r} and {end!r}: the best one has a joinability "
+            f"of only {of:.2f}{together}. Lower `--min-joinability` to see it, and accept the "
+            "joins that are right"
+        )
+
+    @classmethod
     def between(cls, start: str, end: str, *, most: int | None) -> Self:
         """Report that no path of joins connects two tables.
 

@@ -14,8 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
 from datahub_hyperjoin.graphql.path_search import search_chain
-from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_grain_losses
+from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_grain_losses, strength
 from datahub_hyperjoin.tables import TableId
+
+MIN_JOINABILITY = 0.5
+"""Joinability of all joins of a path together below which it is more probably wrong than right."""
 
 _Chain = tuple[CatalogJoin, ...]
 _Neighbours = Mapping[TableId, Sequence[CatalogJoin]]
@@ -28,6 +31,7 @@ def find_path(
     *,
     most: int | None = None,
     many_to_many: bool = False,
+    min_joinability: float = MIN_JOINABILITY,
 ) -> JoinPath:
     """Find the best path of at most `most` joins from one table to another.
 
@@ -43,12 +47,14 @@ def find_path(
         end: The last table.
         most: Maximum number of joins; None for no limit.
         many_to_many: Whether a path without a grain is returned if there is none with a grain.
+        min_joinability: Lowest joinability of all joins of the path together. Many joins that are
+            probably right make a path that is probably wrong.
 
     Returns:
         The path, with other references that a person might mean.
 
     Raises:
-        NoPathError: No path connects the tables, or none with a grain.
+        NoPathError: No path connects the tables, none has a grain, or the best one is improbable.
     """
     neighbours = _neighbours(joins)
     chain = search_chain(neighbours, start, end, most=most, many_to_many=False)
@@ -62,6 +68,8 @@ def find_path(
         if not many_to_many:
             via = [join.right.table.name for join in chain[:-1]]
             raise NoPathError.without_grain(start.name, end.name, via=via, most=most)
+    if strength(chain) < min_joinability:
+        raise NoPathError.improbable(start.name, end.name, joins=len(chain), of=strength(chain))
     return JoinPath(
         steps=tuple(Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain)
     )
@@ -95,8 +103,9 @@ def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId)
 def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:
     """Return the alternatives to a join: other references between the same tables.
 
-    Alternatives have the same direction as the join. Joins that people confirmed count as
-    references. A join of another kind has no alternatives.
+    They may lead in the opposite direction, as `departments.manager` beside `employees.department`.
+    Joins that people confirmed count as references. A join of another kind has no alternatives, and
+    one that may be many-to-many is none.
     """
     return tuple(
         other
@@ -105,5 +114,5 @@ def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJo
         and other.urn != join.urn
         and other.is_reference
         and join.is_reference
-        and other.to_one is join.to_one
+        and not count_grain_losses([other])
     )

@@ -84,6 +84,12 @@ def test_references_in_several_roles_are_a_choice() -> None:
     assert (chosen["answer"], names(chosen["joins"])) == ("safe path", ["a.approved_by → d.key"])
 
 
+def test_references_in_opposite_directions_are_a_choice() -> None:
+    found = ask(join("a", "d", 0.97, key="department"), join("d", "a", 0.9, key="manager"))
+    assert found["answer"] == "choose one"
+    assert names(found["choices"]) == ["a.department → d.key", "a.key ← d.manager"]
+
+
 def test_a_choice_marks_what_is_not_safe() -> None:
     dirty = join("a", "d", 0.9, key="dirty", cardinality=N_N)
     assert ask(join("a", "d", 0.97), replace(dirty, left_fan_out=1.0))["answer"] == "safe path"

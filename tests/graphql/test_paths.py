@@ -10,7 +10,7 @@ from chains import N_1, N_N, ONE_1, ONE_N, domain, find, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.graphql import CatalogJoin, JoinPath
+from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -43,6 +43,21 @@ def test_no_detour_is_made_around_a_reference_whose_key_has_duplicates() -> None
     assert find(*detour, dirty, many_to_many=True).joins == (dirty,)
     assert path(*detour, dirty, join("a", "d", 0.5, key="other")) == "ad"
     assert path(*detour, replace(dirty, verdicts=(Verdict.REJECTED,))) == "abd"
+
+
+def test_a_path_that_is_more_probably_wrong_than_right_is_not_guessed() -> None:
+    ends = TableId("file", "a"), TableId("file", "d")
+    likely, unlikely = (join("a", "b", 0.8), join("b", "d", 0.7)), join("a", "d", 0.3)
+    assert find_path(likely, *ends).strength == pytest.approx(0.56)
+    joins = (join("a", "b", 0.8), join("b", "c", 0.8), join("c", "d", 0.7))
+    start = "no safe path is known between 'a' and 'd': the best one has a joinability of only "
+    end = ". Lower `--min-joinability` to see it, and accept the joins that are right"
+    for some, of in ((joins, "0.45 for all 3 joins together"), ((*likely, unlikely), "0.30")):
+        with pytest.raises(NoPathError, match=f"^{re.escape(start + of + end)}$"):
+            find_path(some, *ends)
+        assert find_path(some, *ends, min_joinability=0.3) == find(*some)
+    accepted = replace(joins[2], verdicts=(Verdict.ACCEPTED,))
+    assert find_path((*joins[:2], accepted), *ends).strength == pytest.approx(0.64)
 
 
 def test_a_limit_may_force_a_worse_chain() -> None:
@@ -188,6 +203,17 @@ def test_references_in_several_roles_are_all_reported() -> None:
         chosen, other = (one if start == "orders" else one.reversed for one in joins[:2])
         assert step.join == chosen
         assert step.alternatives == (other,)
+
+
+def test_a_reference_in_the_opposite_direction_is_an_alternative() -> None:
+    member = join("employees", "departments", 0.97, key="department")
+    leader = join("departments", "employees", 0.9, key="manager")
+    for start, end, chosen, other in (
+        ("employees", "departments", member, leader.reversed),
+        ("departments", "employees", leader, member.reversed),
+    ):
+        (step,) = find(member, leader, start=start, end=end).steps
+        assert (step.join, step.alternatives) == (chosen, (other,))
 
 
 def test_a_composite_key_is_joined_on_all_its_columns() -> None:
