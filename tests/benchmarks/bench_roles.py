@@ -104,6 +104,7 @@ def describe_paths(lake: DirectedLake, findings: Findings, tables: Path) -> list
     return [
         ("paths with the declared rows", f"{paths.equal} of {answered}"),
         ("paths that name such a join beside them", str(paths.named)),
+        ("paths without a choice, with the declared rows", f"{paths.alone_equal} of {paths.alone}"),
         ("table pairs without a safe path", str(paths.refused)),
     ]
 

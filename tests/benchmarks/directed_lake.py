@@ -1,8 +1,10 @@
 """Read the declared references of a labelled lake, including their direction."""
 
 import csv
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake, read_labelled_lake
@@ -42,6 +44,23 @@ class DirectedLake:
             pair: The referring column, then the referenced one.
         """
         return self.as_declared(pair) in self.directions
+
+    @cached_property
+    def implied(self) -> frozenset[Directed]:
+        """References that the ground truth implies, from columns that are no query columns.
+
+        Two columns that join and do not refer to each other refer to the same key. A query column's
+        own reference is declared, so if it refers to one key alone, that is the key.
+        """
+        keys: defaultdict[ColumnName, set[ColumnName]] = defaultdict(set)
+        for referring, referenced in self.directions:
+            keys[referring].add(referenced)
+        return frozenset(
+            (other, key)
+            for column, (key, *further) in keys.items()
+            for other in self.labelled.truth.get(column, ())
+            if not further and {(column, other), (other, column)}.isdisjoint(self.directions)
+        )
 
     def is_true(self, pair: Directed) -> bool:
         """Return whether two columns join according to the ground truth.

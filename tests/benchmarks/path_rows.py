@@ -1,13 +1,13 @@
 """Compare the rows of suggested paths with those of declared references, in DuckDB."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from benchmarks.directed_lake import Directed, DirectedLake
+from benchmarks.directed_lake import DirectedLake
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.paths import find_path
@@ -19,11 +19,11 @@ _ROWS = "SELECT COUNT(*), SUM(HASH(t0, t{})::HUGEINT) FROM {}"
 Rows = tuple[int, int | None]
 """The number of rows of a join, and a checksum of their columns from its first and last table."""
 
-Condition = tuple[str, str, str, str]
-"""The left table and column, and the right table and column, of a condition."""
+Condition = tuple[str, str, Sequence[tuple[str, str]]]
+"""The left and the right table of a join, and the columns that must be equal, left ones first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PathRows:
     """Counts of suggested paths that return the declared rows, and of those that do not."""
 
@@ -36,12 +36,18 @@ class PathRows:
     refused: int
     """Number of pairs of tables for which no safe path is known."""
 
+    alone: int
+    """Paths that name no alternative, so that nobody is asked to choose."""
+
+    alone_equal: int
+    """Those of them that return the rows of a declared reference."""
+
     different: tuple[str, ...]
     """A description of each path that returns other rows than the declared reference."""
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:
-    """Compare suggested paths with the declared references between the same tables.
+    """Compare suggested paths with the references between the same tables, of either direction.
 
     Args:
         lake: The declared references.
@@ -50,30 +56,56 @@ def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: 
     """
     known = tuple(joins)
     ids = {Path(table.name).stem: table for join in known for table in join.tables}
-    declared: defaultdict[tuple[str, str], list[Directed]] = defaultdict(list)
-    for referring, referenced in lake.directions:
-        declared[referring.table, referenced.table].append((referring, referenced))
-    equal, named, refused, different = 0, 0, 0, []
+    outcomes: Counter[str] = Counter()
+    different = []
     with duckdb.connect() as connection:
         _create_views(connection, tables)
-        for (start, end), references in declared.items():
+        for (start, end), references in _references_between(lake).items():
             path = _path(known, ids.get(start), ids.get(end))
             if not path:
-                refused += 1
+                outcomes["refused"] += 1
                 continue
+            expected = [_count(connection, [condition]) for condition in references]
             rows = _count(connection, [_condition(step.join) for step in path])
+            alone = not any(step.alternatives for step in path)
+            outcomes["alone"] += alone
+            outcomes["alone_equal"] += alone and rows in expected
             others = [_count(connection, [_condition(join)]) for join in path[0].alternatives]
-            expected = [
-                _count(connection, [(a.table, a.column, b.table, b.column)]) for a, b in references
-            ]
             if rows in expected:
-                equal += 1
+                outcomes["equal"] += 1
             elif len(path) == 1 and any(other in expected for other in others):
-                named += 1
+                outcomes["named"] += 1
             else:
                 conditions = " and ".join(step.join.condition for step in path)
                 different.append(f"{start} to {end} by {conditions}: {rows[0]} of {expected[0][0]}")
-    return PathRows(equal, named, refused, tuple(different))
+    return PathRows(
+        equal=outcomes["equal"],
+        named=outcomes["named"],
+        refused=outcomes["refused"],
+        alone=outcomes["alone"],
+        alone_equal=outcomes["alone_equal"],
+        different=tuple(different),
+    )
+
+
+def _references_between(lake: DirectedLake) -> Mapping[tuple[str, str], Sequence[Condition]]:
+    """Map each two tables with a declared reference to all references between them.
+
+    The tables are in the order of the first declared reference. References that the ground truth
+    implies follow the declared ones.
+    """
+    between: dict[tuple[str, str], list[Condition]] = {}
+    for number, (referring, referenced) in enumerate((*lake.directions, *sorted(lake.implied))):
+        ends = referring.table, referenced.table
+        if ends[::-1] in between:
+            between[ends[::-1]].append(
+                (referenced.table, referring.table, [(referenced.column, referring.column)])
+            )
+        elif ends in between or number < len(lake.directions):
+            between.setdefault(ends, []).append(
+                (referring.table, referenced.table, [(referring.column, referenced.column)])
+            )
+    return between
 
 
 def _path(
@@ -88,16 +120,18 @@ def _path(
 
 
 def _condition(join: CatalogJoin) -> Condition:
-    left, right = join.left, join.right
-    return Path(left.table.name).stem, left.path, Path(right.table.name).stem, right.path
+    left, right = (Path(table.name).stem for table in join.tables)
+    return left, right, [(one.path, other.path) for one, other in join.pairs]
 
 
 def _count(connection: duckdb.DuckDBPyConnection, conditions: Sequence[Condition]) -> Rows:
     """Count the rows of a chain of joined tables."""
     source = f"{_quoted(conditions[0][0])} AS t0"
-    for number, (_, left, table, right) in enumerate(conditions):
-        source += f" JOIN {_quoted(table)} AS t{number + 1}"
-        source += f" ON t{number}.{_quoted(left)} = t{number + 1}.{_quoted(right)}"
+    for number, (_, table, pairs) in enumerate(conditions):
+        equal = (
+            f"t{number}.{_quoted(left)} = t{number + 1}.{_quoted(right)}" for left, right in pairs
+        )
+        source += f" JOIN {_quoted(table)} AS t{number + 1} ON {' AND '.join(equal)}"
     [(count, total)] = connection.execute(_ROWS.format(len(conditions), source)).fetchall()
     return count, total
 

@@ -38,28 +38,65 @@ def join(column: str, key: str = "name") -> CatalogJoin:
     )
 
 
-def test_the_declared_reference_is_equal(lake: DirectedLake, tmp_path: Path) -> None:
-    assert compare_path_rows(lake, [join("created_by")], tmp_path) == PathRows(1, 0, 0, ())
+def outcome(lake: DirectedLake, *joins: CatalogJoin, **counts: int) -> tuple[PathRows, PathRows]:
+    """Return what is found, and what is expected: each count that is not named is 0."""
+    every = dict.fromkeys(("equal", "named", "refused", "alone", "alone_equal"), 0) | counts
+    found = compare_path_rows(lake, joins, lake.labelled.folder)
+    return found, PathRows(**every, different=found.different)
 
 
-def test_a_table_without_a_join_is_refused(lake: DirectedLake, tmp_path: Path) -> None:
-    assert compare_path_rows(lake, [], tmp_path) == PathRows(0, 0, 1, ())
+def test_the_declared_reference_is_equal(lake: DirectedLake) -> None:
+    found, expected = outcome(lake, join("created_by"), equal=1, alone=1, alone_equal=1)
+    assert found == expected
+    assert not found.different
 
 
-def test_another_reference_between_the_tables_has_other_rows(
-    lake: DirectedLake, tmp_path: Path
-) -> None:
-    found = compare_path_rows(lake, [join("approved_by")], tmp_path)
-    shown = "orders to users by orders.csv.approved_by = users.csv.name: 3 of 3"
-    assert found == PathRows(0, 0, 0, (shown,))
+def test_a_table_without_a_join_is_refused(lake: DirectedLake) -> None:
+    found, expected = outcome(lake, refused=1)
+    assert found == expected
 
 
-def test_an_alternative_that_is_named_counts_apart(lake: DirectedLake, tmp_path: Path) -> None:
+def test_another_reference_between_the_tables_has_other_rows(lake: DirectedLake) -> None:
+    found, expected = outcome(lake, join("approved_by"), alone=1)
+    assert found == expected
+    assert found.different == (
+        "orders to users by orders.csv.approved_by = users.csv.name: 3 of 3",
+    )
+
+
+def test_a_reference_that_the_ground_truth_implies_is_equal(lake: DirectedLake) -> None:
+    ends = ColumnName("orders", "created_by"), ColumnName("orders", "approved_by")
+    truth = {ends[0]: frozenset({ends[1], ColumnName("users", "name")})}
+    implied = replace(lake, labelled=replace(lake.labelled, truth=truth))
+    found, expected = outcome(implied, join("approved_by"), equal=1, alone=1, alone_equal=1)
+    assert found == expected
+
+
+def test_a_declared_reference_in_the_opposite_direction_is_equal(lake: DirectedLake) -> None:
+    back = ColumnName("users", "name"), ColumnName("orders", "approved_by")
+    both = replace(lake, directions={**lake.directions, back: "unique"})
+    found, expected = outcome(both, join("approved_by"), equal=1, alone=1, alone_equal=1)
+    assert found == expected
+
+
+def test_an_alternative_that_is_named_counts_apart(lake: DirectedLake) -> None:
     approved, created = replace(join("approved_by"), joinability=1.0), join("created_by")
-    assert compare_path_rows(lake, [approved, created], tmp_path) == PathRows(0, 1, 0, ())
+    found, expected = outcome(lake, approved, created, named=1)
+    assert found == expected
 
 
-def test_missing_rows_are_described(lake: DirectedLake, tmp_path: Path) -> None:
-    found = compare_path_rows(lake, [join("created_by", "login")], tmp_path)
-    shown = "orders to users by orders.csv.created_by = users.csv.login: 0 of 3"
-    assert found == PathRows(0, 0, 0, (shown,))
+def test_missing_rows_are_described(lake: DirectedLake) -> None:
+    found, expected = outcome(lake, join("created_by", "login"), alone=1)
+    assert found == expected
+    assert found.different == (
+        "orders to users by orders.csv.created_by = users.csv.login: 0 of 3",
+    )
+
+
+def test_all_columns_of_a_key_are_compared(lake: DirectedLake) -> None:
+    one = join("created_by")
+    table = one.right.table
+    whole = (one.pairs[0], (ColumnId(one.left.table, "approved_by"), ColumnId(table, "login")))
+    found, expected = outcome(lake, replace(one, pairs=whole), alone=1)
+    assert found == expected
+    assert found.different[0].endswith(": 0 of 3")
