@@ -69,7 +69,8 @@ class Evidence:
     """Number of rows of the join; 0 also if an earlier version stored the evidence without it."""
 
     compared_as: str = ""
-    """The form in which values were compared, as in `countries`; empty for values as written."""
+    """Name of the form in which values were compared, such as `countries`; empty if values were not
+    converted."""
 
     @property
     def containment(self) -> float:

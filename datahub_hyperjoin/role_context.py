@@ -48,7 +48,8 @@ class RoleContext:
     """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
 
     compared_as: str = ""
-    """The form in which values were compared, as in `countries`; empty for values as written."""
+    """Name of the form in which values were compared, such as `countries`; empty if values were not
+    converted."""
 
     via: tuple[str, str] | None = None
     """URNs of the two columns of the join's crosswalk, the one of the source first; None without

@@ -66,7 +66,7 @@ class KnownTables:
     """
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """Maps the table name of a file to the name of its dataset, where the two names differ."""
+    """Maps the table of a file to its dataset, for each file whose dataset has another name."""
 
     unclear: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
     """For each table whose dataset a person has to choose, the possible datasets."""

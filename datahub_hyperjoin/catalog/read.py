@@ -85,7 +85,7 @@ class Catalog:
     """Tables of earlier runs that this run does not read, although nobody removed them."""
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """Maps the table name of a file to the name of its dataset, where the two names differ."""
+    """Maps the table of a file to its dataset, for each file whose dataset has another name."""
 
     filed: Sequence[FiledDecision] = ()
     """The decisions of the recipe's file."""

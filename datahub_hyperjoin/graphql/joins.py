@@ -69,7 +69,8 @@ class CatalogJoin:
     """Share of the right side's distinct values that the left side holds; None if unknown."""
 
     compared_as: str = ""
-    """The form in which values were compared, as in `countries`; empty for values as written."""
+    """Name of the form in which values were compared, such as `countries`; empty if values were not
+    converted."""
 
     via: tuple[ColumnId, ColumnId] | None = None
     """The columns of a crosswalk that are equal to the left and to the right column; None for a

@@ -51,7 +51,7 @@ _STORMY = frozenset({"first", "second", "second again"})
 
 
 class Stated(GivenJoins):
-    """A source that returns the given joins with SQL."""
+    """A source that returns the given joins, each with an SQL statement."""
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         found = super()._find(catalog, session)

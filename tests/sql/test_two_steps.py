@@ -36,7 +36,7 @@ def no_session() -> NoReturn:
 
 @pytest.fixture
 def make_crosswalk(make_join: MakeJoin) -> Callable[..., CrosswalkJoin]:
-    """Return a function that makes a join with a given number of rows through a crosswalk."""
+    """Return a function that makes a join through a crosswalk, with a given number of rows."""
 
     def make(
         left: tuple[Table, str],

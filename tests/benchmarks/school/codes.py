@@ -45,8 +45,7 @@ class _System:
     database: str
     name: str
     forms: dict[str, tuple[str, pd.Series]]
-    """For the name of each form: whether the form is a code or a name, and the text of each thing.
-    """
+    """Maps each form, such as `iso3`, to its kind (code or name) and the text of each thing."""
 
     others: pd.DataFrame
     """What else the public table says of each thing."""

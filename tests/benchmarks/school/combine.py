@@ -14,16 +14,17 @@ _FEWEST_VALUES = 3
 """Minimum number of distinct values of a column that has a join."""
 
 _QUERIES_OF_DATABASE = 20
+"""Maximum number of query columns of a database."""
 _QUERIES_OF_DOMAIN = 5
-"""Maximum number of query columns of a database, and of those that lead to one key."""
+"""Maximum number of query columns that lead to the same key."""
 
 _COMMON = 5
 """Minimum number of values that keys of two databases share if they may mean the same."""
 
 _DOUBT = 0.15
+"""Share of a key's values that a larger key holds, from which both keys may mean the same."""
 _SAME = 0.5
-"""Shares of the smaller key's values in the other key, from which two keys may mean the same, and
-from which they are taken to mean the same."""
+"""Share of a key's values that a larger key holds, from which both keys do mean the same."""
 
 _MASKS = 0.3
 """Number of distinct values with each number replaced by `#`, as a share of all distinct values,

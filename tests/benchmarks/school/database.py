@@ -44,7 +44,7 @@ class Database:
         return frozenset(self.tables[column.table][column.column]) - {""}
 
     def without_dangling_references(self) -> "Database":
-        """Return the database without references from missing columns."""
+        """Return the database without the references whose referring column is missing."""
         kept = tuple(one for one in self.references if self.has(one.origin))
         return replace(self, references=kept)
 
