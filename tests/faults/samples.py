@@ -137,7 +137,7 @@ def avro_files(folder: Path) -> list[Sample]:
 
 
 def delta_tables(folder: Path) -> list[Sample]:
-    """Write a Delta table; return a sample with the files of its log and one with its data files."""
+    """Write a Delta table; return a sample of its log files, and a sample of its data files."""
     path = folder / "delta"
     for mode in ("overwrite", "append", "append"):
         write_deltalake(path, _COLUMNS, partition_by=["land"], mode=mode)

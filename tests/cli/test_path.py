@@ -1,0 +1,138 @@
+"""Test the command `hyperjoin path` as users run it, against a server over HTTP."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from shop_commands import (
+    CUSTOMER,
+    CUSTOMERS_ID,
+    ORDERED_BY,
+    PAID_BY,
+    fail,
+    joined_shop,
+    succeed,
+)
+
+from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.urns import dataset_urn
+from shop import Shop, table
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    with joined_shop(monkeypatch) as opened:
+        yield opened
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_is_shown_with_its_conditions() -> None:
+    lines = succeed("path", "refunds", "regions").splitlines()
+    chain = ("refunds", "orders", "customers", "regions")
+    assert lines[0] == " → ".join(f"shop.public.{name}" for name in chain)
+    assert lines[1] == "3 joins with a combined joinability of 0.52"
+    assert lines[2] == "One row for each row of shop.public.refunds that matches"
+    for line, condition in zip(
+        lines[-3:],
+        ("refunds.order → shop.public.orders.id", CUSTOMER.replace("=", "→"), "regions.id"),
+        strict=True,
+    ):
+        assert condition in line
+        assert line.split()[-2:] == ["many-to-one", "1"]
+
+
+def test_a_path_lists_the_references_that_a_person_might_mean(shop: Shop) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    shop.suggest("orders.region", "customers.region", 0.99, role=Role.SIBLING)
+    lines = succeed("path", "customers", "orders").splitlines()
+    assert lines[2] == "One row for each row of shop.public.orders that matches"
+    assert lines[-4].split()[-2:] == ["one-to-many", "2"]
+    assert lines[-3:] == [
+        "",
+        "Other references between the same tables:",
+        f"{PAID_BY} (0.90) instead of {CUSTOMERS_ID} ← {ORDERED_BY}",
+    ]
+    (step,) = json.loads(succeed("path", "customers", "orders", "--json"))["joins"]
+    assert [other["name"] for other in step["alternatives"]] == [
+        "shop.public.orders.payer = shop.public.customers.id"
+    ]
+
+
+def test_a_path_does_not_multiply_rows_unless_it_is_asked_to(shop: Shop) -> None:
+    shop.suggest("orders.region", "regions.name", 0.99, role=Role.SIBLING)
+    succeed("reject", CUSTOMER)
+    assert fail("path", "orders", "regions") == (
+        "Error: no safe path is known between 'shop.public.orders' and 'shop.public.regions': the "
+        "best one does not follow keys, so it may pair rows that have nothing to do with each "
+        "other. Add `--many-to-many` to see it, or accept a join that leads to a key"
+    )
+    lines = succeed("path", "orders", "regions", "--many-to-many").splitlines()
+    assert lines[2] == "Rows of every table may repeat: do not sum over the result"
+    path = json.loads(succeed("path", "orders", "regions", "--many-to-many", "--json"))
+    assert (path["safe"], path["grain"], path["multiplies_by"]) == (False, None, 4.0)
+
+
+def test_a_path_names_the_crosswalk_of_a_join_in_two_steps(shop: Shop) -> None:
+    shop.suggest("refunds.town", "regions.label", 0.9, via=("orders.code", "orders.name"))
+    lines = succeed("path", "regions", "refunds").splitlines()
+    route = "shop.public.regions → crosswalk shop.public.orders → shop.public.refunds"
+    assert lines[0] == route
+    assert "reference, in two steps" in lines[-4]
+    steps = "regions.label = shop.public.orders.name, then shop.public.orders.code = shop.public."
+    through = "refunds.town, through crosswalk table shop.public.orders"
+    assert lines[-3:] == ["", "Joins in two steps:", f"shop.public.{steps}{through}"]
+    (step,) = json.loads(succeed("path", "regions", "refunds", "--json"))["joins"]
+    orders = dataset_urn(table("orders"))
+    assert step["crosswalk"] == {"dataset": orders, "left": "name", "right": "code"}
+
+
+def test_a_path_names_the_form_in_which_values_are_compared(shop: Shop) -> None:
+    shop.suggest("refunds.country", "regions.country", 0.9, compared_as="countries")
+    line = succeed("path", "refunds", "regions").splitlines()[-1]
+    assert "reference, as countries" in line
+    (step,) = json.loads(succeed("path", "refunds", "regions", "--json"))["joins"]
+    assert (step["compared_as"], step["crosswalk"]) == ("countries", None)
+
+
+def test_the_path_of_an_unknown_fan_out_says_so(shop: Shop) -> None:
+    shop.write("by hand", ("refunds.region", "regions.id"))
+    assert "unknown" in succeed("path", "refunds", "regions")
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_is_given_to_programs() -> None:
+    path = json.loads(succeed("path", "orders", "Regions", "--format", "json"))
+    names = ("orders", "customers", "regions")
+    assert path["tables"] == [dataset_urn(table(name)) for name in names]
+    assert path["joinability"] == 0.744
+    assert (path["safe"], path["grain"]) == (True, dataset_urn(table("orders")))
+    assert path["multiplies_by"] == 1.0
+    assert [(join["name"], join["multiplies_by"]) for join in path["joins"]] == [
+        (CUSTOMER, 1.0),
+        ("shop.public.customers.region = shop.public.regions.id", 1.0),
+    ]
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_goes_by_no_rejected_join() -> None:
+    succeed("reject", CUSTOMER)
+    assert fail("path", "orders", "regions") == (
+        "Error: no path connects 'shop.public.orders' and 'shop.public.regions'. List the joins of "
+        "each table with `hyperjoin joins --dataset`, and accept those that are right"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_may_be_too_long() -> None:
+    assert "no path of at most 1 joins" in fail("path", "orders", "regions", "--max-hops=1")
+
+
+def test_an_improbable_path_is_shown_on_request(shop: Shop) -> None:
+    shop.suggest("refunds.label", "regions.label", 0.4)
+    assert fail("path", "refunds", "regions") == (
+        "Error: no safe path is known between 'shop.public.refunds' and 'shop.public.regions': the "
+        "best one has a joinability of only 0.40. Lower `--min-joinability` to see it, and accept "
+        "the joins that are right"
+    )
+    lines = succeed("path", "refunds", "regions", "--min-joinability=0.4").splitlines()
+    assert lines[1] == "1 join with a combined joinability of 0.40"
