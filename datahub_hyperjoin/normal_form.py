@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import md5
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import Mask, StringBytes
+from datahub_hyperjoin.tables import ValueHash
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -93,11 +95,12 @@ def normal_forms(values: pa.Array) -> pa.Array:
     return _rewrite(normal, needs_rewrite, REWRITES)
 
 
-def hash_values(normal: pa.Array) -> Hashes:
-    """Hash each value with 64-bit SipHash and a fixed key.
+def hash_values(normal: pa.Array, value_hash: ValueHash = ValueHash.SIPHASH) -> Hashes:
+    """Hash each value to 64 bits.
 
     Args:
         normal: Normal forms, without nulls.
+        value_hash: The hash.
 
     Returns:
         One hash per value.
@@ -106,9 +109,15 @@ def hash_values(normal: pa.Array) -> Hashes:
         >>> import pyarrow as pa
         >>> hash_values(pa.array(["germany"]))
         array([12672609204639645099], dtype=uint64)
+        >>> from datahub_hyperjoin.tables import ValueHash
+        >>> hash_values(pa.array(["germany"]), ValueHash.MD5)
+        array([2949636424903215903], dtype=uint64)
     """
     # pandas encodes strings to bytes one by one; casting in Arrow first is faster.
     objects = normal.cast(pa.binary()).to_numpy(zero_copy_only=False)
+    if value_hash is ValueHash.MD5:
+        digests = b"".join([md5(value, usedforsecurity=False).digest() for value in objects])
+        return np.frombuffer(digests, ">u8")[::2].astype(np.uint64)
     return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 

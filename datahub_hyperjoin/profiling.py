@@ -16,6 +16,7 @@ from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table, TableProfile
 from datahub_hyperjoin.wording import name_some
@@ -35,6 +36,7 @@ def read_profiles(
     Returns:
         One profile per table, in the same order, including unreadable tables.
     """
+    config = with_value_hash(config, tables)
     store, lost = _store_of_profiles(config, progress), LostTables(open_store(config, progress))
     stored = {
         id_: hide_personal_columns(profile, config)
@@ -46,7 +48,7 @@ def read_profiles(
     reader = session_for(changed, session, config)
     read = profile_lake(reader, changed, config, store.result_folder)
     by_table = known | {profile.table.id: profile for profile in read}
-    profiles = tuple(by_table[table.id] for table in tables)
+    profiles = tuple(replace(by_table[table.id], value_hash=config.value_hash) for table in tables)
     store.keep_profiles(profiles)
     lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))

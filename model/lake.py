@@ -10,7 +10,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.described import DescribedTable
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    TableId,
+    TableProfile,
+    ValueHash,
+)
 from datahub_hyperjoin.value_forms import Notation
 
 _OPAQUE = (DataType.BINARY, DataType.NESTED)
@@ -43,6 +50,9 @@ class Lake:
     table_of: Int[np.ndarray, " column"]
     """The table of each column."""
 
+    value_hash: ValueHash = ValueHash.SIPHASH
+    """The hash of the values in all sketches."""
+
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
         """Collect the columns whose values can be compared, in the order of the tables.
@@ -62,6 +72,7 @@ class Lake:
             profiles=tuple(column for _, column in columns),
             titles=tuple(table.table.title for table in readable),
             table_of=np.array([table_index for table_index, _ in columns], dtype=np.int64),
+            value_hash=readable[0].value_hash if readable else ValueHash.SIPHASH,
         )
 
     def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
@@ -81,6 +92,7 @@ class Lake:
             profiles=(*self.profiles, *(column for _, column in columns)),
             titles=(*self.titles, *(table.title for table in tables)),
             table_of=np.concatenate([self.table_of, further]),
+            value_hash=self.value_hash,
         )
 
     @cached_property

@@ -1,10 +1,13 @@
 """Settings for the Spark session, and for reading and profiling tables."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from typing_extensions import Self
+
 from datahub_hyperjoin.bounds import Large, PerColumn
+from datahub_hyperjoin.tables import ValueHash
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,3 +92,30 @@ class ProfileConfig:
         for name in ("personal_columns", "personal_tags"):
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)
+
+    @property
+    def value_hash(self) -> ValueHash:
+        """The hash of values in sketches. It is no setting: each run chooses it."""
+        return ValueHash.SIPHASH
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Md5ProfileConfig(ProfileConfig):
+    """The settings of a run that hashes values with MD5, so that databases can profile tables.
+
+    It has another text than `ProfileConfig`, so stored profiles of the two are told apart.
+    """
+
+    @classmethod
+    def of(cls, config: ProfileConfig) -> Self:
+        """Return the same settings for such a run.
+
+        Args:
+            config: The settings of the recipe.
+        """
+        return cls(**{each.name: getattr(config, each.name) for each in fields(config)})
+
+    @property
+    def value_hash(self) -> ValueHash:
+        """The hash of values in sketches."""
+        return ValueHash.MD5

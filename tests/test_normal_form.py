@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_form, normal_forms
+from datahub_hyperjoin.tables import ValueHash
 
 DATES = st.dates().map(str)
 TIMESTAMPS = st.datetimes().map(lambda timestamp: timestamp.isoformat(" "))
@@ -67,3 +68,14 @@ def test_synonyms_get_one_hash_and_other_values_keep_theirs() -> None:
     names, meanings = np.array([3, 5, 9], np.uint64), np.array([70, 71, 70], np.uint64)
     found = Synonyms(names, meanings).translate(np.array([2, 3, 5, 6, 9, 10, 2**64 - 1], np.uint64))
     assert found.tolist() == [2, 70, 71, 6, 70, 10, 2**64 - 1]
+
+
+def test_md5_hashes_are_the_first_eight_bytes_of_the_digest() -> None:
+    # From `SELECT ('x' || left(md5('köln'), 16))::bit(64)` in PostgreSQL 15.
+    found = hash_values(pa.array(["germany", "na", "köln"]), ValueHash.MD5)
+    assert [f"{hash_:016x}" for hash_ in found.tolist()] == [
+        "28ef36b35ae8cb1f",
+        "6ec66e124fb93c19",
+        "4a15ea49865fefdd",
+    ]
+    assert hash_values(pa.array([], pa.string()), ValueHash.MD5).tolist() == []

@@ -106,7 +106,7 @@ class LakeIndex:
             return EntityOverlap.empty(len(lake))
         columns = zip(lake.profiles, lake.is_text, strict=True)
         sketches = [profile.sketch if is_text else b"" for profile, is_text in columns]
-        return EntityOverlap.from_sketches(sketches, lake.table_of)
+        return EntityOverlap.from_sketches(sketches, lake.table_of, lake.value_hash)
 
     @cached_property
     def crosswalks(self) -> CrosswalkOverlap:

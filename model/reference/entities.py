@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
-from datahub_hyperjoin.model.reference.lexicon import RecognisedColumn, load_lexicon
+from datahub_hyperjoin.model.reference.lexicon import Lexicon, RecognisedColumn, load_lexicon
+from datahub_hyperjoin.tables import ValueHash
 
 _NO_FORM = -1
 _NOTHING = -1
@@ -57,7 +58,10 @@ class EntityOverlap:
 
     @classmethod
     def from_sketches(
-        cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
+        cls,
+        sketches: Sequence[bytes],
+        table_of: Int[np.ndarray, " column"],
+        value_hash: ValueHash = ValueHash.SIPHASH,
     ) -> "EntityOverlap":
         """Recognise the entities in columns.
 
@@ -66,9 +70,10 @@ class EntityOverlap:
         Args:
             sketches: The sketch of each column as in its profile; empty to skip the column.
             table_of: The table of each column.
+            value_hash: The hash of the values in the sketches.
         """
         columns = len(sketches)
-        recognised = _recognise(sketches)
+        recognised = _recognise(sketches, load_lexicon(value_hash))
         if not recognised:
             return cls.empty(columns)
         form, size = np.full(columns, _NO_FORM), np.ones(columns)
@@ -175,8 +180,7 @@ class EntityOverlap:
         return (form != _NO_FORM) & (form == self.form[right])
 
 
-def _recognise(sketches: Sequence[bytes]) -> dict[int, RecognisedColumn]:
-    lexicon = load_lexicon()
+def _recognise(sketches: Sequence[bytes], lexicon: Lexicon) -> dict[int, RecognisedColumn]:
     hashes = {column: np.frombuffer(sketch, "<u8") for column, sketch in enumerate(sketches)}
     contents = {
         column: lexicon.recognise(values) for column, values in hashes.items() if len(values)

@@ -11,6 +11,7 @@ from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.reference.code_lists import load_kinds
 from datahub_hyperjoin.model.reference.kinds import EntityKind
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
+from datahub_hyperjoin.tables import ValueHash
 
 _MIN_SHARE = 0.7
 """Share of a column's values that one kind must explain, beyond chance: publishers add totals and
@@ -23,6 +24,8 @@ also chemical elements."""
 _LETTERS, _DIGITS = 26, 10
 _SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
 """The Python packages that contain the lists of codes and names."""
+_CACHED = {ValueHash.SIPHASH: "lexicon-1", ValueHash.MD5: "lexicon-md5-1"}
+"""The name of the cached arrays for each hash."""
 _FIRST = 64
 """Hashes that are looked up first, since most columns hold no entities."""
 
@@ -66,7 +69,9 @@ class Lexicon:
     """The kind that each form belongs to."""
 
     @classmethod
-    def from_kinds(cls, kinds: tuple[EntityKind, ...]) -> "Lexicon":
+    def from_kinds(
+        cls, kinds: tuple[EntityKind, ...], value_hash: ValueHash = ValueHash.SIPHASH
+    ) -> "Lexicon":
         """Build a lexicon from entity kinds.
 
         Entities and forms are numbered across all kinds. A name that two entities of a
@@ -74,10 +79,11 @@ class Lexicon:
 
         Args:
             kinds: At least one kind.
+            value_hash: The hash by which values are looked up.
         """
         kind = np.repeat(np.arange(len(kinds)), [len(each.names) for each in kinds])
         entity, form, name = zip(*(entry for each in kinds for entry in each.names), strict=True)
-        hashes = hash_values(normal_forms(pa.array(name)))
+        hashes = hash_values(normal_forms(pa.array(name)), value_hash)
         # The sort is stable, so the first row of each hash and kind is the first entity's.
         order = np.lexsort((kind, hashes))
         hashes, kind = hashes[order], kind[order]
@@ -130,9 +136,9 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return the synonyms among the codes and names of an entity kind.
+        """Return the synonyms among the codes and names of an entity kind, for verification.
 
-        All codes and names of one entity are synonyms.
+        All codes and names of one entity are synonyms. Verification always uses SipHash.
 
         Args:
             kind: One of `kinds`.
@@ -167,23 +173,27 @@ def _chance(kind: EntityKind, form: int) -> float:
 
 
 @cache
-def load_lexicon() -> Lexicon:
+def load_lexicon(value_hash: ValueHash = ValueHash.SIPHASH) -> Lexicon:
     """Load the lexicon of all entity kinds.
 
     The first call on a machine takes seconds; the arrays are then kept in the user's cache folder.
+
+    Args:
+        value_hash: The hash of the values that are looked up.
     """
-    arrays = dict(cached_arrays("lexicon-1", _build_arrays, packages=_SOURCES))
+    name = _CACHED[value_hash]
+    arrays = dict(cached_arrays(name, lambda: _build_arrays(value_hash), packages=_SOURCES))
     kinds, entities = arrays.pop("kinds"), arrays.pop("entities")
     names = kinds.tobytes().decode().split("\n")
     return Lexicon(**arrays, kinds=tuple(names), entities=int(entities[0]))
 
 
-def _build_arrays() -> dict[str, np.ndarray]:
+def _build_arrays(value_hash: ValueHash) -> dict[str, np.ndarray]:
     """Build the lexicon as arrays, which can be cached.
 
     The names of the kinds are bytes, separated by line breaks.
     """
-    built = Lexicon.from_kinds(load_kinds())
+    built = Lexicon.from_kinds(load_kinds(), value_hash)
     arrays = {field.name: getattr(built, field.name) for field in fields(built)}
     names = np.frombuffer("\n".join(built.kinds).encode(), np.uint8)
     return {**arrays, "kinds": names, "entities": np.array([built.entities])}

@@ -33,7 +33,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
 )
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, common_type, types_of
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import Notation
 
 _NULL_WORDS = pa.array(NULL_WORDS)
@@ -105,7 +105,11 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 
 
 def aggregate_columns(
-    columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
+    columns: Sequence[TextCounts],
+    size: int,
+    *,
+    in_forms: bool = True,
+    value_hash: ValueHash = ValueHash.SIPHASH,
 ) -> list[ColumnAggregate]:
     """For each column, aggregate a batch of rows, and keep at most `size` distinct values.
 
@@ -114,6 +118,7 @@ def aggregate_columns(
         size: Number of distinct values to keep per column.
         in_forms: Whether to also sketch the values as read in each notation, such as decimal comma,
             in which they may be written.
+        value_hash: The hash of values.
 
     Returns:
         One aggregate per column.
@@ -122,7 +127,9 @@ def aggregate_columns(
     return [
         aggregate
         for chunk in chunks
-        for aggregate in _aggregate_chunk(columns[chunk], size, in_forms=in_forms)
+        for aggregate in _aggregate_chunk(
+            columns[chunk], size, in_forms=in_forms, value_hash=value_hash
+        )
     ]
 
 
@@ -161,7 +168,7 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
 
 
 def _aggregate_chunk(
-    columns: Sequence[TextCounts], size: int, *, in_forms: bool
+    columns: Sequence[TextCounts], size: int, *, in_forms: bool, value_hash: ValueHash
 ) -> list[ColumnAggregate]:
     """Compute the `ColumnAggregate` of each column, for all columns of a chunk at once.
 
@@ -186,10 +193,12 @@ def _aggregate_chunk(
         [column.rows for column in columns],
         nulls.tolist(),
         types,
-        distinct_values(shortened, size),
-        distinct_values(entries.filter(is_null_word)),
+        distinct_values(shortened, size, value_hash),
+        distinct_values(entries.filter(is_null_word), value_hash=value_hash),
         _extremes(values.texts, values.bounds),
-        form_sketches(values.normal, values.bounds, types, size) if in_forms else [{}] * len(types),
+        form_sketches(values.normal, values.bounds, types, size, value_hash)
+        if in_forms
+        else [{}] * len(types),
         strict=True,
     )
     return [ColumnAggregate(*column_fields) for column_fields in fields]

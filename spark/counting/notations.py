@@ -30,7 +30,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
 )
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts
 from datahub_hyperjoin.spark.counting.value_types import common_type
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import (
     PATTERNS,
     Notation,
@@ -113,7 +113,11 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 
 
 def form_sketches(
-    normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
+    normal: pa.Array,
+    bounds: Indices,
+    types: Sequence[AbstractSet[DataType]],
+    size: int,
+    value_hash: ValueHash = ValueHash.SIPHASH,
 ) -> list[dict[Notation, Hashes]]:
     """For each of several concatenated columns, compute a sketch in each notation that fits it.
 
@@ -124,6 +128,7 @@ def form_sketches(
         bounds: Start of each column, and the end of the last one.
         types: The types of each column's values.
         size: Number of hashes to keep per column and notation.
+        value_hash: The hash.
 
     Returns:
         For each column, ascending hashes by notation; none for nearly all columns.
@@ -133,7 +138,7 @@ def form_sketches(
     for column, notations in _suspects(normal, bounds, common):
         values = normal[bounds[column] : bounds[column + 1]]
         for notation in _best_notations(_spread(values).to_pylist(), notations):
-            hashes = np.unique(hash_values(canonical_forms(values, notation)))
+            hashes = np.unique(hash_values(canonical_forms(values, notation), value_hash))
             sketches[column][notation] = hashes[:size]
     return sketches
 
@@ -165,6 +170,21 @@ def column_notations(
     return [
         notation_of(normal[begin:end], among) if among else None for (begin, end), among in parts
     ]
+
+
+def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> bool:
+    """Return whether `column_notations` might find a notation, given no more than a sample.
+
+    Args:
+        sample: Distinct values of the column.
+        types: The types of all of its values.
+
+    Returns:
+        False if it finds none, in whichever notations the column is sketched.
+    """
+    normal = normal_forms(sample.texts).to_pylist()
+    among = _NOTATIONS.get(common_type(types), ())
+    return any(notation_of(normal, [notation]) for notation in among)
 
 
 def _suspects(

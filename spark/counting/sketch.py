@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.arrow_bytes import Indices, Mask, bounds_of, index_within, reduce_each
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
+from datahub_hyperjoin.tables import ValueHash
 
 Counts = npt.NDArray[np.int64]
 
@@ -116,18 +117,21 @@ class ValueCounts:
         )
 
 
-def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
+def distinct_values(
+    entries: ValueCounts, size: int = sys.maxsize, value_hash: ValueHash = ValueHash.SIPHASH
+) -> list[DistinctValues]:
     """In each column, merge texts of the same normal form, and keep at most `size` distinct values.
 
     Args:
         entries: Texts of several columns.
         size: Number of distinct values to keep per column: those with the smallest hashes.
+        value_hash: The hash.
 
     Returns:
         The distinct values of each column. A value has the row counts of all its texts and the
         first of these texts.
     """
-    hashes = hash_values(entries.normal)
+    hashes = hash_values(entries.normal, value_hash)
     return _group_by_hash(hashes, entries.counts, entries.texts, entries.bounds, size)
 
 

@@ -32,14 +32,15 @@ _TIMESTAMP = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[t ]"
     r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?: ?[+-][0-9]{2}:?[0-9]{2})?$"
 )
-_PATTERNS = {
+TYPE_PATTERNS = {
     DataType.INTEGER: _WHOLE,
     DataType.DECIMAL: _NUMBER,
     DataType.DATE: _DATE,
     DataType.TIMESTAMP: _TIMESTAMP,
     DataType.BOOLEAN: r"^(?:true|false)$",
 }
-_TYPES = tuple(_PATTERNS)
+"""The normal forms of each type. A value has the first type that fits; all others are text."""
+_TYPES = tuple(TYPE_PATTERNS)
 _INTEGERS, _DECIMALS, _DATES, _TIMESTAMPS, _BOOLEANS = range(len(_TYPES))
 _OTHER = len(_TYPES)
 _TEXT = frozenset({DataType.TEXT})
@@ -129,7 +130,7 @@ def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices
         unmatched = np.flatnonzero(group)
         for candidate in candidates:
             values = normal.take(pa.array(rows[unmatched]))
-            matches = pc.match_substring_regex(values, _PATTERNS[_TYPES[candidate]])
+            matches = pc.match_substring_regex(values, TYPE_PATTERNS[_TYPES[candidate]])
             mask = matches.to_numpy(zero_copy_only=False)
             types[unmatched[mask]], unmatched = candidate, unmatched[~mask]
     return types

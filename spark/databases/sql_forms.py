@@ -6,10 +6,11 @@ values only. A condition tells for which it is not, and columns with such values
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 from sqlalchemy.types import (
+    CHAR,
     Boolean,
     Date,
     DateTime,
@@ -46,6 +47,9 @@ class SqlForm:
     normal: str = "f"
     """Expression that turns the folded text `f` into the normal form. An empty text is a null."""
 
+    text: str = "f"
+    """Expression of `v` or `f`: the text of the value as readers return it."""
+
     is_text: bool = False
     """Whether values may be words such as `NA`, which mean null in some columns."""
 
@@ -75,7 +79,7 @@ def sql_form_of(type_: TypeEngine[object], connection: Connection) -> SqlForm | 
     Returns:
         The expressions; None if the database's SQL cannot compute the normal form.
     """
-    forms = _DIALECTS.get(connection.dialect.name)
+    forms = COMPUTING_DIALECTS.get(connection.dialect.name)
     return forms(type_) if forms else None
 
 
@@ -88,27 +92,34 @@ def can_compute(connection: Connection) -> bool:
     Returns:
         True for PostgreSQL from version 13 on, if its texts are UTF-8.
     """
-    if connection.dialect.name not in _DIALECTS:
+    if connection.dialect.name not in COMPUTING_DIALECTS:
         return False
     [major, *_] = connection.dialect.server_version_info or (0,)
     encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
     return int(major) >= _FIRST_VERSION and encoding == "UTF8"
 
 
-def _postgresql_form(type_: TypeEngine[object]) -> SqlForm | None:
+def _postgresql_form(  # noqa: PLR0911 (a return for each type)
+    type_: TypeEngine[object],
+) -> SqlForm | None:
     match type_:
         case Integer() | Boolean() | Uuid():
             return SqlForm("{}", _C.format("v::text"))
+        case CHAR(length=int() as length):
+            # As text, the value has no spaces at its end.
+            return replace(_POSTGRESQL_TEXT, text=f"rpad(v, {length})")
         case String():
             return _POSTGRESQL_TEXT
         case Date():
             return SqlForm("{}", _C.format(_DAY), _far("v"))
         case DateTime(timezone=zoned):
             moment = "(v AT TIME ZONE 'UTC')" if zoned else "v"
-            return SqlForm("{}", _C.format(_MOMENT.format(moment)), _far(moment))
-        case Numeric() if not isinstance(type_, Float):  # whose texts may have exponents
-            odd = "v::text IN ('NaN', 'Infinity', '-Infinity')"
-            return SqlForm("{}", _C.format("trim_scale(v)::text"), odd)
+            written = f"to_char({moment}, '{_MICROSECONDS}')"
+            return SqlForm("{}", _C.format(_MOMENT.format(moment)), _far(moment), text=written)
+        case Float():
+            return SqlForm("{}", _C.format(_FLOAT), _IS_FAR)
+        case Numeric():
+            return SqlForm("{}", _C.format("trim_scale(v)::text"), _IS_ODD)
         case _:
             return None
 
@@ -130,20 +141,28 @@ _C = '({}) COLLATE "C"'
 """Template that gives a text the collation in which bytes are compared and only ASCII letters have
 a case, whatever the language."""
 _DAY = "to_char(v, 'YYYY-MM-DD')"
+_MICROSECONDS = "YYYY-MM-DD HH24:MI:SS.US"
 _MOMENT = (
     "CASE WHEN {0} = date_trunc('day', {0}) THEN to_char({0}, 'YYYY-MM-DD') "
-    "ELSE rtrim(rtrim(to_char({0}, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') END"
+    f"ELSE rtrim(rtrim(to_char({{0}}, '{_MICROSECONDS}'), '0'), '.') END"
 )
+_IS_ODD = "v::text IN ('NaN', 'Infinity', '-Infinity')"
+# From 2^53 on, not every whole number is a double. Readers leave exponents of three digits.
+_IS_FAR = f"{_IS_ODD} OR abs(v) >= {1 << 53} OR v <> 0 AND abs(v) < 1e-15"
+# Both PostgreSQL and Arrow write the shortest number that is read as the same float.
+_FLOAT = f"CASE WHEN {_IS_ODD} THEN v::text ELSE trim_scale(v::text::numeric)::text END"
 _POSTGRESQL_TEXT = SqlForm(
     value=_C.format("{}::text"),
     folded=f"btrim(regexp_replace(lower(v), {quote_text(_SPACES)}, ' ', 'g'))",
     # In UTF-8, only ASCII has one byte for each character.
     inexact=f"octet_length(v) <> char_length(v) OR octet_length(v) > {_LONGEST}",
     normal=_rewrite("f"),
+    text="v",
     is_text=True,
 )
 _FIRST_VERSION = 13
 """The first version of PostgreSQL with `trim_scale`."""
-_DIALECTS: Mapping[str, Callable[[TypeEngine[object]], SqlForm | None]] = {
+COMPUTING_DIALECTS: Mapping[str, Callable[[TypeEngine[object]], SqlForm | None]] = {
     "postgresql": _postgresql_form
 }
+"""Functions that write the normal forms of a column type, by SQLAlchemy's name of the dialect."""

@@ -5,8 +5,9 @@ of columns are therefore collected until there are enough to be aggregated in on
 fills this buffer several times.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -25,6 +26,8 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.in_database import count_in_database
+from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
@@ -45,6 +48,14 @@ class _ReadTable:
     columns: tuple[Column, ...]
     rows: int
     notes: tuple[str, ...]
+
+
+class _ReadRows(NamedTuple):
+    """What reading a table has shown besides its values."""
+
+    columns: tuple[Column, ...]
+    rows: int
+    notes: list[str]
 
 
 class ColumnBatch:
@@ -76,11 +87,30 @@ class ColumnBatch:
         Raises:
             TableError: The table cannot be used. The batch is then as it was before.
         """
+        counted = (
+            count_in_database(table, self._databases, self._config)
+            if counts_itself(table, self._config)
+            else None
+        )
+        if counted is None:
+            columns, rows, notes = self._read(table, None)
+        else:
+            columns, rows, notes = counted.columns, counted.rows, [*counted.notes]
+            if counted.unread:
+                notes += self._read(table, counted.unread).notes
+            index = len(self._tables)
+            for path, aggregate in counted.aggregates.items():
+                self._aggregates[index, path] = aggregate
+        self._tables.append(_ReadTable(table, columns, rows, tuple(dict.fromkeys(notes))))
+
+    def _read(self, table: Table, paths: Collection[str] | None) -> "_ReadRows":
+        """Read all columns of a table, or those in `paths`."""
         stream = read_table(
             table,
             self._databases,
             max_rows=self._config.max_rows,
             max_bytes=self._config.max_bytes,
+            paths=paths,
         )
         rows = 0
         try:
@@ -91,7 +121,7 @@ class ColumnBatch:
             # Earlier batches of the table may be in the buffer already.
             self._remove(len(self._tables))
             raise
-        self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))
+        return _ReadRows(stream.columns, rows, stream.notes)
 
     def profiles(self) -> list[TableProfile]:
         """Compute the profiles of all tables in the batch.
@@ -136,7 +166,8 @@ class ColumnBatch:
             self._aggregate()
 
     def _aggregate(self) -> None:
-        counted = aggregate_columns([count_texts(rows) for _, rows in self._buffer], self._size)
+        texts = [count_texts(rows) for _, rows in self._buffer]
+        counted = aggregate_columns(texts, self._size, value_hash=self._config.value_hash)
         for (key, _), aggregate in zip(self._buffer, counted, strict=True):
             before = self._aggregates.get(key)
             self._aggregates[key] = (

@@ -166,13 +166,13 @@ def _sample(everything: DataFrame, config: ProfileConfig, *, share: float) -> Ta
 def _count(
     frame: DataFrame, columns: tuple[Column, ...], table: Table, config: ProfileConfig
 ) -> list[bytes]:
-    size, names = config.sketch_size + 1, readable_paths(columns)
+    names = readable_paths(columns)
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stream = TableStream(columns, (batch.rename_columns(names) for batch in batches), [])
         with limited_memory():
             # Numbered by partition, so that the order of merging is the same in every run.
-            yield count_part(0, partition_index(), with_usable_values(stream), size=size)
+            yield count_part(0, partition_index(), with_usable_values(stream), config)
 
     def merge(rows: pa.Table) -> pa.Table:
         return merge_parts(rows, [table], config)

@@ -70,7 +70,7 @@ class PartCount:
 
 
 def count_part(
-    table: int, part: int, stream: TableStream, *, size: int, file: str = ""
+    table: int, part: int, stream: TableStream, config: ProfileConfig, *, file: str = ""
 ) -> pa.RecordBatch:
     """Count the rows in one part of a table, and aggregate the part's columns.
 
@@ -78,7 +78,7 @@ def count_part(
         table: The table's index.
         part: The part's index. If parts write a value differently, the form of the first is kept.
         stream: The part's rows.
-        size: Number of distinct values to keep per column.
+        config: How many distinct values are kept per column, and how they are hashed.
         file: The part's name in its notes, if it is a file.
 
     Returns:
@@ -88,10 +88,11 @@ def count_part(
         TableError: The part cannot be read.
     """
     aggregates: dict[str, ColumnAggregate] = {}
-    rows = 0
+    rows, size = 0, config.sketch_size + 1
     for batch in stream.batches:
         rows += len(batch)
-        counted = aggregate_columns([count_texts(column) for column in batch.columns], size)
+        texts = [count_texts(column) for column in batch.columns]
+        counted = aggregate_columns(texts, size, value_hash=config.value_hash)
         for path, aggregate in zip(batch.schema.names, counted, strict=True):
             before = aggregates.get(path, EMPTY_AGGREGATE)
             aggregates[path] = merge_aggregates(before, aggregate, size=size)

@@ -20,6 +20,7 @@ from datahub_hyperjoin.locations import (
     is_remote,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table
 
@@ -59,7 +60,9 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
         case WorkbookSheet():
             return Route.LOCAL_BATCH
         case Relation():
-            return Route.DISTRIBUTED if is_large else Route.LOCAL_BATCH
+            # What the database counts itself needs no ranges.
+            is_split = is_large and not counts_itself(table, config)
+            return Route.DISTRIBUTED if is_split else Route.LOCAL_BATCH
         case CatalogTable(files=files):
             return Route.DISTRIBUTED if is_large or files is None else Route.LOCAL_BATCH
         case DeltaFolder(uri=uri):
@@ -89,10 +92,12 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        False for files on this machine and tables of databases, of at most 256 MiB in all.
+        False for files on this machine and tables of databases, of at most 256 MiB in all. Tables
+        that their database counts do not count here.
     """
-    return sum(table.size for table in tables) > _MANY_BYTES or any(
-        route_of(table, config) is not Route.LOCAL_BATCH for table in tables
+    read = [table for table in tables if not counts_itself(table, config)]
+    return sum(table.size for table in read) > _MANY_BYTES or any(
+        route_of(table, config) is not Route.LOCAL_BATCH for table in read
     )
 
 

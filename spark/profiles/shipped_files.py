@@ -181,11 +181,11 @@ def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordB
 
     The file may contribute an equal share of the rows to which the table is limited.
     """
-    rows, size = -(-config.max_rows // file.file_count), config.sketch_size + 1
+    rows = -(-config.max_rows // file.file_count)
     part = file.table_index, file.file_index
     try:
         stream = read_table(table, Databases(), max_rows=rows)
-        return count_part(*part, stream, size=size, file=file.path)
+        return count_part(*part, stream, config, file=file.path)
     except EmptyTableError:
         return uncounted_part(*part)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one file from ending the run)

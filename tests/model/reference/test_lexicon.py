@@ -9,6 +9,7 @@ import pytest
 from datahub_hyperjoin.model.reference.kinds import EntityKind, EntityName
 from datahub_hyperjoin.model.reference.lexicon import Lexicon, load_lexicon
 from datahub_hyperjoin.normal_form import hash_values, normal_forms
+from datahub_hyperjoin.tables import ValueHash
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")
@@ -145,3 +146,15 @@ def test_codes_and_names_are_synonyms_within_their_kind() -> None:
     assert god == 0
     assert meaning("gods", "VE", "Diana")[0] == 0
     assert meaning("gods", "Venus") != [name]
+
+
+def test_entities_are_recognised_under_each_hash() -> None:
+    lands = normal_forms(pa.array(["AL", "CA", "DE", "FR", "JP", "ZA"]))
+    by_md5 = load_lexicon(ValueHash.MD5)
+    found = by_md5.recognise(np.sort(hash_values(lands, ValueHash.MD5)))
+    expected = load_lexicon().recognise(np.sort(hash_values(lands)))
+    assert found
+    assert expected
+    assert found.entities.tolist() == expected.entities.tolist()
+    assert (found.form, found.size) == (expected.form, expected.size)
+    assert by_md5.recognise(np.sort(hash_values(lands))) is None

@@ -19,7 +19,7 @@ from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
 from datahub_hyperjoin.profiling import open_store
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
@@ -240,7 +240,7 @@ def test_a_damaged_store_never_reads_as_something_else(
 KEEPING = """
 import pickle, sys
 from pathlib import Path
-from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 
 profile = pickle.loads(Path(sys.argv[2]).read_bytes())
@@ -275,3 +275,13 @@ def test_the_store_has_two_files(config: ProfileConfig, cities: Table) -> None:
         "evidence.parquet",
         "profiles.parquet",
     ]
+
+
+def test_a_profile_with_another_hash_is_not_used(config: ProfileConfig, cities: Table) -> None:
+    by_md5 = Md5ProfileConfig.of(config)
+    Store(config).keep_profiles([profiled(cities)])
+    assert Store(by_md5).profiles([cities]) == {}
+    Store(by_md5).keep_profiles([profile_table(cities, by_md5, Databases())])
+    assert Store(config).profiles([cities]) == {}
+    [found] = Store(by_md5).profiles([cities]).values()
+    assert found.columns[0].sketch != profiled(cities).columns[0].sketch

@@ -23,6 +23,8 @@ TYPED = {
     "small": ("smallint", ("0", "12", "12", "7", "NULL")),
     "big": ("bigint", ("9223372036854775807", "12", "-5", "0")),
     "price": ("numeric", ("12.0", "12.00", "0.0000001", "7", "NULL", "1e20")),
+    "share": ("double precision", ("0.5", "-0.0", "12", "1e-7", "0.1", "NULL")),
+    "real": ("real", ("0.1", "12", "7.25")),
     "flag": ("boolean", ("true", "false", "true")),
     "day": ("date", ("'2024-01-31'", "'0001-06-01'", "NULL", "'2024-02-29'")),
     "at": ("timestamp", ("'2024-01-31'", "'2024-01-31 09:30'", "'2024-01-31 09:30:00.25'")),
@@ -90,7 +92,8 @@ def test_evidence_is_the_same_wherever_values_are_counted(server: Server) -> Non
         ("numeric", ["'NaN'", "1"]),
         ("date", ["'0044-03-15 BC'", "'2024-01-31'"]),
         ("timestamp", ["'infinity'", "'2024-01-31'"]),
-        ("double precision", ["0.5", "2"]),
+        ("double precision", ["0.5", "'NaN'"]),
+        ("double precision", ["1e16", "2"]),
         ("inet", ["'10.0.0.1'"]),
     ],
 )

@@ -1,0 +1,254 @@
+"""Let a database count the values of a table's columns, and return a summary of each.
+
+Each column is grouped once by its normal form. What leaves the database is small, however long the
+column is: counts, the smallest hashes of the values, and the texts of a sample.
+"""
+
+# ruff: noqa: S608 (statements hold quoted names and expressions of this package only)
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, Engine, Row, text
+
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.normal_form import Hashes
+from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, TYPE_PATTERNS
+from datahub_hyperjoin.spark.databases.key_ranges import RowSample
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text
+from datahub_hyperjoin.tables import DataType
+
+_MOST_COLUMNS = 8
+"""Columns grouped in one statement: each is kept until its end, in memory or on disk."""
+_MOST_INEXACT_BYTES = 1 << 20
+"""Bytes of the distinct texts of a column that leave the database because its SQL cannot normalise
+them; a column with more is read."""
+_LONGEST_TEXT = 1000
+"""Characters that readers keep of each text."""
+_FIRST_CHARACTER = 32
+"""The character that stands for the length 0; a space."""
+_TYPES = tuple(TYPE_PATTERNS)
+_TYPED = r"^[0-9.-]|^(?:inf|true|false)$"
+"""Matches all normal forms that any pattern of a type matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountableColumn:
+    """A column whose normal forms the database can compute."""
+
+    path: str
+    """Its name."""
+
+    form: SqlForm
+    """Expressions of the normal forms."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SqlCounts:
+    """What a database counts in a column."""
+
+    rows: int
+    """Number of rows."""
+
+    nulls: int
+    """Number of rows without a value; empty texts are nulls."""
+
+    types: frozenset[DataType]
+    """Types of the values that SQL normalised, without those of null words."""
+
+    lengths: tuple[int, int] | None
+    """Lengths of the shortest and the longest of these; None if there are none."""
+
+    hashes: Hashes
+    """The smallest hashes of these, ascending."""
+
+    text_lengths: tuple[int, ...]
+    """The length of one text of each hash, at most 1,000."""
+
+    sample: Mapping[str, int]
+    """The texts of the first hashes, each with its number of rows."""
+
+    others: Mapping[str, int] | None
+    """Texts that count in another way, with their numbers of rows: null words, and texts that SQL
+    cannot normalise. None if these are too many, or if values of another type cannot be normalised;
+    the column must then be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SketchSizes:
+    """How much of each column leaves the database."""
+
+    hashes: int
+    """Number of hashes."""
+
+    sample: int
+    """Number of texts."""
+
+
+def count_values(
+    connection: Connection,
+    relation: Relation,
+    columns: Sequence[CountableColumn],
+    sizes: SketchSizes,
+    sample: RowSample | None,
+    key: str,
+) -> dict[str, SqlCounts]:
+    """Count the values of columns, with one statement for every eight.
+
+    Args:
+        connection: A connection to the table's database.
+        relation: The table.
+        columns: The columns.
+        sizes: How much to return of each.
+        sample: The rows to count; all if None.
+        key: The integer key to which the ranges of the sample belong.
+
+    Returns:
+        Counts by path.
+
+    Raises:
+        SQLAlchemyError: A statement fails, or takes longer than the time limit.
+    """
+    counts: dict[str, SqlCounts] = {}
+    # All statements see the same rows, so that the counts of all columns fit together.
+    connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+    for start in range(0, len(columns), _MOST_COLUMNS):
+        chosen = columns[start : start + _MOST_COLUMNS]
+        statement = _Statement(connection.engine, relation, sizes).text(chosen, sample, key)
+        rows = connection.exec_driver_sql(statement).all()
+        counts |= {column.path: _counts_of(row) for column, row in zip(chosen, rows, strict=True)}
+    return counts
+
+
+class _Statement:
+    """Writes the SQL statement that summarises columns of a table, with one row for each."""
+
+    def __init__(self, engine: Engine, relation: Relation, sizes: SketchSizes) -> None:
+        self._quote = engine.dialect.identifier_preparer.quote_identifier
+        names = (relation.schema, relation.name)
+        self._table = ".".join(self._quote(name) for name in names if name)
+        self._sizes = sizes
+
+    def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
+        """Write the statement.
+
+        Args:
+            columns: The columns.
+            sample: The rows to count; all if None.
+            key: The integer key to which the ranges of the sample belong.
+        """
+        names = ", ".join(self._quote(column.path) for column in columns)
+        parts = [f"s AS MATERIALIZED ({self._sampled(names, sample, key)})"] if sample else []
+        for at, column in enumerate(columns):
+            source = "s" if sample else self._table
+            parts.append(f"c{at} AS MATERIALIZED ({self._grouped(column, source)})")
+            parts.append(f"k{at} AS MATERIALIZED ({self._smallest(at)})")
+        rows = (self._summary(at, column.form) for at, column in enumerate(columns))
+        return f"WITH {', '.join(parts)} {' UNION ALL '.join(rows)} ORDER BY 1"
+
+    def _sampled(self, names: str, sample: RowSample, key: str) -> str:
+        """Write the query for the rows that a reader would read of a large table."""
+        parts = []
+        for first, end in sample.ranges:
+            limits = [] if first is None else [f"{self._quote(key)} >= {first}"]
+            limits += [] if end is None else [f"{self._quote(key)} < {end}"]
+            where = f" WHERE {' AND '.join(limits)}" if limits else ""
+            parts.append(f"(SELECT {names} FROM {self._table}{where} LIMIT {sample.limit})")
+        return " UNION ALL ".join(parts)
+
+    def _grouped(self, column: CountableColumn, source: str) -> str:
+        """Write the query for the distinct values of a column.
+
+        They have a normal form (`f`), a text (`t`), a row count (`n`) and two marks: whether SQL
+        cannot normalise the text (`x`) and whether it is a null word (`w`). Equal values are
+        grouped before normal forms are computed, because these cost more.
+        """
+        form, value = column.form, column.form.value.format(self._quote(column.path))
+        words = ", ".join(map(quote_text, NULL_WORDS))
+        values = f"SELECT {value} AS v, count(*) AS n FROM {source} GROUP BY 1"
+        # OFFSET keeps the planner from computing an expression as often as it is used.
+        folded = (
+            f"SELECT {form.folded} AS f, v, n, coalesce({form.inexact}, false) AS x "
+            f"FROM ({values}) AS d OFFSET 0"
+        )
+        normal = (
+            f"SELECT CASE WHEN NOT x THEN {form.normal} END AS f, {form.text} AS t, n, x "
+            f"FROM ({folded}) AS e OFFSET 0"
+        )
+        return f"SELECT f, t, n, x, f IN ({words}) AS w FROM ({normal}) AS g"
+
+    def _smallest(self, at: int) -> str:
+        """Write the query for the values with the smallest hashes."""
+        return (
+            f"SELECT md5(f) AS h, sum(n)::bigint AS n, min(t) AS t FROM c{at} WHERE {_IS_VALUE} "
+            f'GROUP BY f ORDER BY md5(f) COLLATE "C" LIMIT {self._sizes.hashes}'
+        )
+
+    def _summary(self, at: int, form: SqlForm) -> str:
+        """Write the query for the row of a column, as `_counts_of` reads it."""
+        totals = (
+            "SELECT coalesce(sum(n), 0)::bigint AS rows, "
+            "coalesce(sum(n) FILTER (WHERE NOT x AND coalesce(f, '') = ''), 0)::bigint AS nulls, "
+            f"bit_or({_TYPE}) FILTER (WHERE {_IS_VALUE}) AS types, "
+            f"min(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS shortest, "
+            f"max(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS longest, "
+            f"count(*) FILTER (WHERE x) <= {self._sizes.hashes if form.is_text else 0} AND "
+            f"coalesce(sum(octet_length(t)) FILTER (WHERE x), 0) <= {_MOST_INEXACT_BYTES} AS fits "
+            f"FROM c{at}"
+        )
+        hashes = (
+            "SELECT encode(string_agg(decode(left(h, 16), 'hex'), ''::bytea ORDER BY h), 'base64') "
+            f"AS hashes, string_agg(chr({_FIRST_CHARACTER} + least(char_length(t), "
+            f"{_LONGEST_TEXT})), '' ORDER BY h) AS text_lengths FROM k{at}"
+        )
+        sample = (
+            f"SELECT array_agg(left(t, {_LONGEST_TEXT}) ORDER BY h) AS texts, "
+            "array_agg(n ORDER BY h) AS text_counts "
+            f"FROM (SELECT * FROM k{at} ORDER BY h LIMIT {self._sizes.sample}) AS b"
+        )
+        others = (
+            "SELECT array_agg(t) AS other_texts, array_agg(n) AS other_counts "
+            f"FROM c{at} WHERE (w OR x) AND fits"
+        )
+        return (
+            f"SELECT {at} AS at, * FROM ({totals}) AS a, ({hashes}) AS h, ({sample}) AS m, "
+            f"LATERAL ({others}) AS o"
+        )
+
+
+def _type_case() -> str:
+    """Write the SQL expression of the type of a normal form, as a bit."""
+    cases = [
+        f"WHEN f ~ {quote_text(pattern)} THEN {1 << bit}"
+        for bit, pattern in enumerate(TYPE_PATTERNS.values())
+    ]
+    other = 1 << len(_TYPES)
+    return f"CASE WHEN f !~ {quote_text(_TYPED)} THEN {other} {' '.join(cases)} ELSE {other} END"
+
+
+_IS_VALUE = "f <> '' AND NOT w"
+_TYPE = _type_case()
+
+
+def _counts_of(row: Row[tuple[object, ...]]) -> SqlCounts:
+    return SqlCounts(
+        rows=row.rows,
+        nulls=row.nulls,
+        types=_types_of(row.types or 0),
+        lengths=None if row.shortest is None else (row.shortest, row.longest),
+        hashes=np.frombuffer(base64.b64decode(row.hashes or ""), ">u8").astype(np.uint64),
+        text_lengths=tuple(ord(each) - _FIRST_CHARACTER for each in row.text_lengths or ""),
+        sample=dict(zip(row.texts or (), row.text_counts or (), strict=True)),
+        others=dict(zip(row.other_texts or (), row.other_counts or (), strict=True))
+        if row.fits
+        else None,
+    )
+
+
+def _types_of(bits: int) -> frozenset[DataType]:
+    # Text fits all values, so the other types no longer matter.
+    if bits >> len(_TYPES):
+        return frozenset({DataType.TEXT})
+    return frozenset(type_ for bit, type_ in enumerate(_TYPES) if bits >> bit & 1)

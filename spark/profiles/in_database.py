@@ -1,0 +1,219 @@
+"""Let a database count the columns of a large table, instead of reading its rows.
+
+The profiles equal those of reading, with MD5 as the hash of values, but for two things. If several
+texts have one normal form, the sample shows the smallest, not that of the first row. Of the values
+that are not in the sample, only hashes and lengths are known here.
+
+A column is read nevertheless if its type is one whose normal forms SQL cannot compute, if too many
+of its texts have characters beyond ASCII, or if its sample suggests a notation, such as a decimal
+comma: then a second sketch is needed, of values that SQL cannot convert.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from sqlalchemy import Connection, Engine, Inspector, inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.normal_form import hash_values, normal_forms
+from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.aggregate import (
+    EMPTY_AGGREGATE,
+    ColumnAggregate,
+    aggregate_columns,
+    merge_aggregates,
+)
+from datahub_hyperjoin.spark.counting.notations import may_have_notation
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues
+from datahub_hyperjoin.spark.counting.text_counts import TextCounts
+from datahub_hyperjoin.spark.databases.engines import (
+    Databases,
+    database_error_text,
+    without_type_warnings,
+)
+from datahub_hyperjoin.spark.databases.key_ranges import (
+    RowSample,
+    count_rows,
+    find_integer_key,
+    sample_rows,
+)
+from datahub_hyperjoin.spark.databases.relations import (
+    columns_of,
+    inspect_database,
+    name_of,
+)
+from datahub_hyperjoin.spark.databases.sql_forms import can_compute, sql_form_of
+from datahub_hyperjoin.spark.databases.sql_profiles import (
+    CountableColumn,
+    SketchSizes,
+    SqlCounts,
+    count_values,
+)
+from datahub_hyperjoin.tables import Table
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_TEXT = 1000
+"""Characters that aggregates keep of each text."""
+_SMALLEST_ROW = 8
+"""Bytes that a row takes on disk at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTable:
+    """A table whose database has counted the values of columns."""
+
+    columns: tuple[Column, ...]
+    """All columns of the table."""
+
+    aggregates: Mapping[str, ColumnAggregate]
+    """By path, the aggregates of the columns that need not be read."""
+
+    rows: int
+    """Number of rows that were counted."""
+
+    notes: tuple[str, ...]
+    """Notes for users."""
+
+    @property
+    def unread(self) -> list[str]:
+        """The columns that must still be read."""
+        return [path for path in readable_paths(self.columns) if path not in self.aggregates]
+
+
+def count_in_database(
+    table: Table, databases: Databases, config: ProfileConfig
+) -> CountedTable | None:
+    """Let a table's database count the values of all columns that its SQL can normalise.
+
+    Of a table with more than `max_rows` rows, it counts the rows that would be read.
+
+    Args:
+        table: A table of a database for which `counts_itself` holds.
+        databases: Open databases, to which that of the table is added.
+        config: Limits on what is counted and kept.
+
+    Returns:
+        The counts; None if the database has counted no column, so that the table must be read.
+    """
+    relation = table.location
+    if not isinstance(relation, Relation):
+        return None
+    try:
+        counted = _count(table, relation, databases.engine(relation), config)
+    except (SQLAlchemyError, TableError) as error:
+        reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
+        logger.info("Reading a table that the database could not count: %s", reason)
+        return None
+    return counted if counted.rows and counted.aggregates else None
+
+
+def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConfig) -> CountedTable:
+    inspector = inspect_database(engine)
+    columns, notes = choose_columns(columns_of(relation, inspector), None)
+    key, sample = _choose_rows(table, relation, inspector, engine, config)
+    # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
+    sizes = SketchSizes(hashes=config.sketch_size + 1, sample=config.sample_size)
+    with engine.connect() as connection:
+        countable = _countable(relation, connection, readable_paths(columns))
+        counts = count_values(connection, relation, countable, sizes, sample, key)
+    aggregates = {path: _aggregate(each, config) for path, each in counts.items()}
+    return CountedTable(
+        columns=columns,
+        aggregates={path: each for path, each in aggregates.items() if each is not None},
+        rows=max((each.rows for each in counts.values()), default=0),
+        notes=(*notes, *([sample.note] if sample else [])),
+    )
+
+
+def _choose_rows(
+    table: Table, relation: Relation, inspector: Inspector, engine: Engine, config: ProfileConfig
+) -> tuple[str, RowSample | None]:
+    """Return the rows to count, with the key to which their ranges belong; None for all rows."""
+    if table.size <= min(config.max_rows * _SMALLEST_ROW, config.max_bytes):
+        return "", None
+    rows = count_rows(relation, engine)
+    share = min(1.0, config.max_bytes / max(table.size, 1))
+    most = max(1, min(config.max_rows, round(rows * share)))
+    if rows <= most:
+        return "", None
+    key = find_integer_key(relation, inspector)
+    return key, sample_rows(relation, engine, key, rows=rows, most=most)
+
+
+def _countable(
+    relation: Relation, connection: Connection, paths: Sequence[str]
+) -> list[CountableColumn]:
+    """List the columns whose normal forms the database can compute."""
+    if not can_compute(connection):
+        return []
+    with without_type_warnings():
+        inspector = inspect(connection)
+        described = inspector.get_columns(relation.name, relation.schema or None)
+    forms = {
+        name_of(each["name"], inspector): sql_form_of(each["type"], connection)
+        for each in described
+    }
+    # No statement follows in this transaction but those that count.
+    connection.rollback()
+    return [CountableColumn(path, form) for path in paths if (form := forms.get(path))]
+
+
+def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | None:
+    """Build the aggregate that reading the column would give; None if it must be read."""
+    if counts.others is None or not _is_confirmed(counts, config):
+        return None
+    size = config.sketch_size + 1
+    others = TextCounts(
+        sum(counts.others.values()),
+        pa.array(counts.others, pa.string()),
+        np.array([*counts.others.values()], np.int64),
+    )
+    [apart] = aggregate_columns([others], size, in_forms=False, value_hash=config.value_hash)
+    normalised = ColumnAggregate(
+        rows=counts.rows - others.rows,
+        nulls=counts.nulls,
+        types=counts.types,
+        values=_values(counts),
+        null_words=EMPTY_AGGREGATE.null_words,
+        lengths=counts.lengths or EMPTY_AGGREGATE.lengths,
+    )
+    aggregate = merge_aggregates(normalised, apart, size=size)
+    if len(counts.hashes) > len(counts.sample):
+        final = aggregate.resolve_null_words()
+        sample = final.values.smallest(config.sample_size)
+        return None if may_have_notation(sample, aggregate.types) else aggregate
+    texts = {**counts.sample, **counts.others}
+    everything = TextCounts(0, pa.array(texts, pa.string()), np.ones(len(texts), np.int64))
+    [known] = aggregate_columns([everything], size, value_hash=config.value_hash)
+    return replace(aggregate, forms=known.forms)
+
+
+def _is_confirmed(counts: SqlCounts, config: ProfileConfig) -> bool:
+    """Return whether the hashes of the sample are those of its texts, computed here."""
+    known = [*counts.sample]
+    hashes = hash_values(normal_forms(pa.array(known, pa.string())), config.value_hash)
+    # Long texts were cut, as readers cut them.
+    is_whole = np.array(counts.text_lengths[: len(known)], np.int64) < _LONGEST_TEXT
+    is_equal = hashes == counts.hashes[: len(known)]
+    if len(known) == min(len(counts.hashes), config.sample_size) and (is_equal | ~is_whole).all():
+        return True
+    logger.info("Reading a column for which the database computed other normal forms")
+    return False
+
+
+def _values(counts: SqlCounts) -> DistinctValues:
+    """Return the values with the smallest hashes.
+
+    Beyond the sample, spaces stand for the texts, of which only the lengths count.
+    """
+    hidden = [" " * length for length in counts.text_lengths[len(counts.sample) :]]
+    rows = [*counts.sample.values(), *[0] * len(hidden)]
+    texts = pa.array([*counts.sample, *hidden], pa.string())
+    return DistinctValues(counts.hashes, np.array(rows, np.int64), texts)

@@ -1,0 +1,93 @@
+"""Choose the hash of a run's sketches, and the tables whose database computes their profiles.
+
+Sketches can be compared only if all values of a run have the same hash. SipHash is the fastest, but
+no database computes it; all compute MD5, which takes five times as long here. So a run uses MD5
+only if a database can then profile tables that would take longer to read.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from datahub_hyperjoin.locations import Compute, Database, Relation
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
+from datahub_hyperjoin.spark.databases.sql_forms import COMPUTING_DIALECTS, can_compute
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.tables import Table, ValueHash
+
+logger = logging.getLogger(__name__)
+
+_BYTES_PER_HASH = 256
+"""Bytes of a table for each hash of a sketch from which the table is larger than its profile: with
+the default, from 1 MiB on, or some 10,000 rows of 100 bytes."""
+
+
+def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
+    """Choose the hash of the values in all sketches of a run.
+
+    Args:
+        config: The settings of the recipe.
+        tables: All tables of the run, also those whose profiles are stored: the choice must not
+            depend on what has changed.
+
+    Returns:
+        Settings with MD5 if a database can profile one of its large tables; else those given.
+    """
+    chosen = Md5ProfileConfig.of(config)
+    large: dict[Database, list[Relation]] = defaultdict(list)
+    for table in tables:
+        if isinstance(table.location, Relation) and counts_itself(table, chosen):
+            large[table.location.database].append(table.location)
+    able = [database for database, members in large.items() if _can_count(members[0])]
+    if not able:
+        return config
+    count = sum(len(large[database]) for database in able)
+    logger.info("Databases profile %s large tables, so sketches hold MD5 hashes", count)
+    return chosen
+
+
+def counts_itself(table: Table, config: ProfileConfig) -> bool:
+    """Return whether a table's database is asked to count its values, so that no row is read.
+
+    Args:
+        table: The table.
+        config: The settings of the run, with the hash of its sketches.
+
+    Returns:
+        True for tables of PostgreSQL that are larger than their profiles, if the run uses MD5. If
+        the database fails, the table is read nevertheless.
+    """
+    location = table.location
+    return (
+        config.value_hash is ValueHash.MD5
+        and isinstance(location, Relation)
+        and location.database.compute is Compute.DATABASE
+        and table.size >= config.sketch_size * _BYTES_PER_HASH
+        and _backend(location.database) in COMPUTING_DIALECTS
+    )
+
+
+def _backend(database: Database) -> str:
+    try:
+        return make_url(database.url.get_secret_value()).get_backend_name()
+    except ArgumentError:
+        return ""
+
+
+def _can_count(relation: Relation) -> bool:
+    engine = None
+    try:
+        engine = open_engine(relation.connection, relation.database)
+        with engine.connect() as connection:
+            return can_compute(connection)
+    except (SQLAlchemyError, UnreachableDatabaseError) as error:
+        reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
+        logger.info("Reading tables of a database that could not count them: %s", reason)
+        return False
+    finally:
+        if engine is not None:
+            engine.dispose()

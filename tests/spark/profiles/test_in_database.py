@@ -1,0 +1,312 @@
+"""Test that a database's own counts give the profiles that reading its rows gives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from servers import Server, serving
+from sqlalchemy import Connection, make_url
+from sqlalchemy.types import TypeEngine
+
+from datahub_hyperjoin.locations import Compute, Database, Relation
+from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text, sql_form_of
+from datahub_hyperjoin.spark.profiles.in_database import count_in_database
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
+
+CONFIG = Md5ProfileConfig.of(ProfileConfig())
+SMALL = replace(CONFIG, sketch_size=8, sample_size=4)
+"""Few enough hashes that columns of ten values have more."""
+MESSY = (
+    *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
+    *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
+    *("2024-01-31 09:30", "2024-01-31t09:30:00.250+00:00", "2024-01-31 09:30:00.2500", "\\N"),
+    *("2024-13-31 09:30", "a\x1cb", "a b", "A\r\nB", "100%", "O'Brien", "1e3", "x" * 1500),
+    *("Straße", "STRASSE", "\uff2fslo", "\u00a0", "Zürich", "\u0130stanbul", "-inf", "{a,b}", '"'),
+)
+RANGE = [*map(str, range(-3, 30))]
+WORDS = [*("red", "Green", "blue", "cyan", "pink", "black", "white", "gray", "lime", "teal")]
+# The type, and values of which none needs to be read.
+TYPED = {
+    "smallint": RANGE,
+    "bigint": ["9223372036854775807", "-5", *RANGE],
+    "numeric": ["12.0", "12.00", "0.0000001", "NULL", "1e20", "-0.5", *RANGE],
+    "numeric(12, 2)": [*RANGE, "-1.50", "1234567.89", "NULL"],
+    "double precision": ["0.1", "1e-15", "-0.0", "123456789012345.6", "0.30000000000000004", "2"],
+    "real": ["0.1", "1e8", "16777216", "3.4e-5", "-7.25", "1.1754e-14"],
+    "boolean": ["true", "false", "true", "NULL"],
+    "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *[f"'2024-02-{n}'" for n in range(10, 29)]],
+    "timestamp": [f"'2024-01-{n} 09:30:00.{n}'" for n in range(10, 28)] + ["'2024-01-31'"],
+    "timestamptz": [f"'2024-01-31 01:00:{n}+01'" for n in range(10, 28)] + ["'2024-01-31'"],
+    "uuid": [f"'6ba7b810-9dad-11d1-80b4-00c04fd430{n}'" for n in range(10, 28)],
+    "char(9)": ["'Oslo'", "'12'", "''", "'12'", "'Köln'", *[f"'{word}'" for word in WORDS]],
+    "varchar(20)": ["'NA'", "NULL", "'n/a'", *[f"'{word}'" for word in WORDS]],
+    "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "name": [f"'{word}'" for word in WORDS],
+}
+READ = {
+    "text": [f"'{number},5'" for number in range(20)],
+    "varchar(8)": [f"'000{number}'" for number in range(20)],
+    "varchar": [f"'Köln {number}'" for number in range(20)],
+    "date": ["'0044-03-15 BC'", "'2024-01-31'"],
+    "timestamp": ["'infinity'", "'2024-01-31'"],
+    "numeric": ["'NaN'", "1"],
+    "double precision": ["'NaN'", "1e16", "1"],
+    "float8": ["1e-300", "1"],
+    "real": ["1e-38", "'-infinity'"],
+    "inet": ["'10.0.0.1'"],
+    "interval": ["'26:00:00'"],
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving("postgresql", tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def literal(text: str) -> str:
+    return quote_text(text)
+
+
+def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
+    rows = ", ".join(f"({value})" for value in values)
+    server.run(
+        f"DROP TABLE IF EXISTS {name}",
+        f"CREATE TABLE {name} (v {type_})",
+        f"INSERT INTO {name} VALUES {rows}",
+    )
+    return server.table(name)
+
+
+def located(table: Table, **settings: object) -> Table:
+    assert isinstance(table.location, Relation)
+    database = replace(table.location.database, **settings)  # type: ignore[arg-type]
+    return replace(table, location=replace(table.location, database=database))
+
+
+def by_reading(table: Table, config: ProfileConfig) -> TableProfile:
+    """Return the profile from all rows, as if of the same table."""
+    return replace(profiled(located(table, compute=Compute.SPARK), config), table=table)
+
+
+def profiled(table: Table, config: ProfileConfig) -> TableProfile:
+    with Databases() as databases:
+        return profile_table(table, config, databases)
+
+
+def unread(table: Table, config: ProfileConfig) -> list[str]:
+    """Return the columns that the database has not counted."""
+    with Databases() as databases:
+        counted = count_in_database(table, databases, config)
+    return counted.unread if counted else ["all"]
+
+
+def in_normal_form(column: ColumnProfile) -> ColumnProfile:
+    """Return a profile without what depends on which spelling of a value is kept."""
+    sample = tuple(map(normal_form, column.sample))
+    lengths = replace(column.lengths, mean=0.0)
+    return replace(column, sample=sample, lengths=lengths, patterns=())
+
+
+@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
+@pytest.mark.parametrize("type_", TYPED)
+def test_profiles_equal_those_of_reading(server: Server, type_: str, config: ProfileConfig) -> None:
+    table = fill(server, "typed", type_, TYPED[type_])
+    assert unread(table, config) == []
+    found = profiled(table, config)
+    assert found == by_reading(table, config)
+    assert found.columns[0].distinct > 1
+
+
+@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
+def test_odd_texts_are_counted_once_in_whichever_spelling(
+    server: Server, config: ProfileConfig
+) -> None:
+    table = fill(server, "messy", "text", [*map(literal, (*MESSY, *MESSY[:9])), "NULL"])
+    assert unread(table, replace(config, sketch_size=64)) == []
+    [found], [expected] = (of(table, config).columns for of in (profiled, by_reading))
+    assert in_normal_form(found) == in_normal_form(expected)
+    assert (found.nulls, found.lengths.longest) == (6, 1500)
+
+
+@pytest.mark.parametrize("type_", READ)
+def test_only_columns_that_sql_cannot_count_are_read(server: Server, type_: str) -> None:
+    values = ", ".join(f"({value}, {at})" for at, value in enumerate(READ[type_]))
+    server.run("DROP TABLE IF EXISTS odd", f"CREATE TABLE odd (v {type_}, n integer)")
+    server.run(f"INSERT INTO odd VALUES {values}")
+    table = server.table("odd")
+    assert unread(table, SMALL) == ["v"]
+    assert profiled(table, SMALL) == by_reading(table, SMALL)
+
+
+def test_a_notation_of_few_values_needs_no_reading(server: Server) -> None:
+    table = fill(server, "few", "text", ["'0001'", "'0002'", "'0003'"])
+    assert unread(table, SMALL) == []
+    found = profiled(table, SMALL)
+    assert found == by_reading(table, SMALL)
+    assert found.columns[0].form_sketch
+
+
+def test_views_odd_names_and_opaque_columns_are_counted(server: Server) -> None:
+    odd = 'sel%ect :x "Kündig"'
+    quoted = server.quote(odd)
+    server.run(
+        f"CREATE TABLE {quoted} ({quoted} text, j jsonb, n integer)",
+        f"INSERT INTO {quoted} SELECT 'v' || i, '[]', i FROM generate_series(1, 50) i",
+        f"CREATE VIEW odd_view AS SELECT * FROM {quoted}",
+    )
+    for name in (odd, "odd_view"):
+        table = server.table(name)
+        assert unread(table, SMALL) == []
+        assert profiled(table, SMALL) == by_reading(table, SMALL)
+
+
+def test_more_columns_than_one_statement_takes_are_counted(server: Server) -> None:
+    columns = ", ".join(f"i + {at} AS c{at}" for at in range(19))
+    server.run(f"CREATE TABLE wide AS SELECT {columns} FROM generate_series(1, 40) i")
+    table = server.table("wide")
+    assert unread(table, SMALL) == []
+    assert profiled(table, SMALL) == by_reading(table, SMALL)
+
+
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
+def test_of_a_large_table_the_rows_that_would_be_read_are_counted(server: Server, key: str) -> None:
+    server.run(
+        "DROP TABLE IF EXISTS large",
+        f"CREATE TABLE large (id integer {key}, name text)",
+        "INSERT INTO large SELECT i, 'v' || i % 700 FROM generate_series(1, 2000) i",
+    )
+    table, config = server.table("large"), replace(SMALL, max_rows=320)
+    assert unread(table, config) == []
+    found, expected = (of(table, config) for of in (profiled, by_reading))
+    assert (found.columns, found.rows) == (expected.columns, expected.rows)
+    note = (
+        "read 10 rows from each of 32 ranges of 'id'; the table has 2000 rows"
+        if key
+        else "read the first 320 rows that the database returned; the table has 2000 rows"
+    )
+    assert found.notes == (note,)
+
+
+def test_bytes_limit_the_rows_that_are_counted(server: Server) -> None:
+    table = fill(server, "narrow", "integer", RANGE)
+    assert profiled(table, replace(SMALL, max_bytes=table.size // 3)).rows == len(RANGE) // 3
+
+
+def test_an_empty_table_is_reported_as_such(server: Server) -> None:
+    server.run("CREATE TABLE void (v integer)")
+    table = server.table("void")
+    assert profiled(table, SMALL) == by_reading(table, SMALL)
+    assert profiled(table, SMALL).fault
+
+
+def test_personal_values_are_hidden(server: Server) -> None:
+    mails = [f"'user{number}@example.org'" for number in range(40)]
+    table = fill(server, "mails", "text", mails)
+    assert unread(table, SMALL) == []
+    [found] = profiled(table, SMALL).columns
+    assert found.personal == "e-mail addresses"
+    assert found == by_reading(table, SMALL).columns[0]
+    assert not any("@" in text for text in found.sample)
+
+
+def test_a_statement_that_fails_leaves_its_table_to_be_read(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    server.run(
+        "CREATE TABLE long AS SELECT repeat(md5(i::text), 9) v FROM generate_series(1,9999) i"
+    )
+    # No server-side cursor needs a file, but groups of so many texts do.
+    limits = "-c temp_file_limit=0 -c work_mem=64kB -c hash_mem_multiplier=1"
+    url = make_url(server.url).update_query_dict({"options": limits})
+    table = located(server.table("long"), url=SecretStr(url.render_as_string(hide_password=False)))
+    assert unread(table, CONFIG) == ["all"]
+    assert profiled(table, CONFIG) == by_reading(table, CONFIG)
+    assert (
+        "Reading a table that the database could not count: temporary file size exceeds "
+        "temp_file_limit" in caplog.text
+    )
+
+
+def test_a_table_without_permission_is_reported(server: Server) -> None:
+    reader = f"reader_{server.schema}"
+    fill(server, "open", "integer", RANGE)
+    fill(server, "secret", "integer", RANGE)
+    server.run(
+        f"CREATE ROLE {reader} LOGIN",
+        f"GRANT USAGE ON SCHEMA {server.schema} TO {reader}",
+        f"GRANT SELECT ON open TO {reader}",
+    )
+    try:
+        url = make_url(server.url).set(username=reader)
+        database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
+        readable, refused = (
+            profiled(server.table(name, database), CONFIG) for name in ("open", "secret")
+        )
+    finally:
+        server.run(f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
+    assert (readable.rows, readable.fault) == (len(RANGE), "")
+    assert refused.fault == (
+        "cannot be read: permission denied for table secret. Let the connection's user select "
+        "from it"
+    )
+
+
+def test_other_normal_forms_than_our_own_are_not_trusted(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    table = fill(server, "words", "text", [literal(word) for word in WORDS])
+    expected = by_reading(table, SMALL)
+
+    def wrong_form(type_: TypeEngine[object], connection: Connection) -> SqlForm:
+        form = sql_form_of(type_, connection)
+        assert form
+        return replace(form, normal="reverse(f)")
+
+    monkeypatch.setattr("datahub_hyperjoin.spark.profiles.in_database.sql_form_of", wrong_form)
+    assert profiled(table, SMALL) == expected
+    assert "Reading a column for which the database computed other normal forms" in caplog.text
+
+
+ASCII = st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=12)
+NUMBERS = st.from_regex(r"-?[0-9]{1,3}(\.0{0,3}[0-9]{0,2})?(e[+-]?[0-9])?", fullmatch=True)
+MOMENTS = st.from_regex(
+    r"20[0-9]{2}-[01][0-9]-[0-3][0-9]([tT ][0-2][0-9]:[0-5][0-9](:[0-5][0-9](\.[0-9]{1,3})?)?)?"
+    r"([zZ]|\+00:?00)?",
+    fullmatch=True,
+)
+
+
+@given(st.lists(st.one_of(ASCII, NUMBERS, MOMENTS), min_size=1, max_size=80))
+@example([*filter(str.isascii, MESSY)])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_profiles_of_any_ascii_texts_equal_those_of_reading(
+    server: Server, values: list[str]
+) -> None:
+    table = fill(server, "random", "text", [*map(literal, values)])
+    [found], [expected] = (of(table, CONFIG).columns for of in (profiled, by_reading))
+    assert in_normal_form(found) == in_normal_form(expected)
+
+
+MAGNITUDES = st.floats(1e-15, 2**53 - 1)
+
+
+@given(st.lists(MAGNITUDES | MAGNITUDES.map(lambda value: -value), min_size=1, max_size=80))
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_profiles_of_any_floats_equal_those_of_reading(server: Server, values: list[float]) -> None:
+    table = fill(server, "floats", "double precision", [f"'{value!r}'" for value in values])
+    assert unread(table, CONFIG) == []
+    assert profiled(table, CONFIG) == by_reading(table, CONFIG)

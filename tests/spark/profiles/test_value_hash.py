@@ -1,0 +1,125 @@
+"""Test when a run hashes values in the way that databases can, and what follows from that."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from servers import Server, serving
+
+from datahub_hyperjoin.catalog import ConnectionConfig, TableSelection, scan_database, scan_folder
+from datahub_hyperjoin.locations import Compute, Database, Relation
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from datahub_hyperjoin.spark.profiles.routes import Route, need_spark, route_of
+from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
+from datahub_hyperjoin.suggest import suggest
+from datahub_hyperjoin.tables import ColumnId, Table, ValueHash
+
+CONFIG = ProfileConfig()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving("postgresql", tmp_path) as running:
+        running.run("CREATE TABLE cities (id integer)", "INSERT INTO cities VALUES (1)")
+        yield running
+
+
+def chosen(*tables: Table, config: ProfileConfig = CONFIG) -> ValueHash:
+    return with_value_hash(config, tables).value_hash
+
+
+def test_large_tables_of_a_database_that_can_count_decide(server: Server) -> None:
+    large = server.table("cities")
+    small, unknown = replace(large, size=large.size - 1), replace(large, size=0)
+    reading = server.table("cities", replace(server.database(), compute=Compute.SPARK))
+    assert chosen(small, large) is ValueHash.MD5
+    assert chosen(small, unknown, reading) is ValueHash.SIPHASH
+    assert chosen(small, config=replace(CONFIG, sketch_size=4_000)) is ValueHash.MD5
+    assert chosen() is ValueHash.SIPHASH
+
+
+@pytest.mark.parametrize(
+    ("url", "log"),
+    [
+        ("postgresql+psycopg2://me:hush@127.0.0.1:1/shop", "that could not count them: "),
+        ("sqlite:///shop.db", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_databases_that_cannot_count_decide_nothing(
+    server: Server, caplog: pytest.LogCaptureFixture, url: str, log: str
+) -> None:
+    caplog.set_level("INFO", "datahub_hyperjoin")
+    table = server.table("cities", Database(url=SecretStr(url)))
+    assert chosen(table) is ValueHash.SIPHASH
+    assert bool(caplog.text) == bool(log)
+    assert log in caplog.text
+    assert "hush" not in caplog.text
+
+
+def test_tables_that_are_counted_need_neither_ranges_nor_spark(server: Server) -> None:
+    huge = replace(server.table("cities"), size=1 << 40)
+    by_md5 = Md5ProfileConfig.of(CONFIG)
+    assert (counts_itself(huge, CONFIG), counts_itself(huge, by_md5)) == (False, True)
+    assert route_of(huge, CONFIG) is Route.DISTRIBUTED
+    assert route_of(huge, by_md5) is Route.LOCAL_BATCH
+    assert need_spark([huge], CONFIG)
+    assert not need_spark([huge], by_md5)
+
+
+def test_settings_with_another_hash_are_the_same_otherwise() -> None:
+    config = ProfileConfig(max_rows=7, personal_columns=("iban",))
+    by_md5 = Md5ProfileConfig.of(config)
+    assert repr(by_md5) == "Md5" + repr(config)
+    assert replace(by_md5, max_rows=8).value_hash is ValueHash.MD5
+
+
+def test_joins_of_files_and_databases_are_found_under_each_hash(
+    server: Server, tmp_path: Path
+) -> None:
+    server.run(
+        "CREATE TABLE customers AS SELECT i AS customer_id, 'Customer ' || i AS name, "
+        "repeat('x', 60) AS filler FROM generate_series(1, 20000) i",
+        "ALTER TABLE customers ADD PRIMARY KEY (customer_id)",
+    )
+    rows = "\n".join(f"{at},{at * 37 % 20_000 + 1}" for at in range(5_000))
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    (folder / "orders.csv").write_text(f"order_id,customer_id\n{rows}\n")
+    connection = ConnectionConfig.model_validate(
+        {"database": {"url": server.url}, "schemas": {"allow": [f"^{server.schema}$"]}}
+    )
+    assert connection.database
+    tables = [
+        *scan_database("connections[0]", connection.database, connection.selection),
+        *scan_folder(folder, TableSelection(platform="file", env="PROD"), warn=print),
+    ]
+    found, evidence = set[ValueHash](), []
+    for compute in Compute:
+        findings = suggest(
+            [located_at(table, compute) for table in tables],
+            session=lambda: None,
+            profile=CONFIG,
+            model=ModelConfig(),
+            progress=HyperJoinReport(),
+        )
+        found.update(profile.value_hash for profile in findings.profiles)
+        evidence.append(
+            {(join.left, join.right): (join.evidence, join.referenced) for join in findings.joins}
+        )
+    assert found == {*ValueHash}
+    assert evidence[0] == evidence[1]
+    key = ColumnId(tables[1].id, "customer_id")
+    [(_, referenced)] = evidence[0].values()
+    assert referenced == key
+
+
+def located_at(table: Table, compute: Compute) -> Table:
+    if not isinstance(table.location, Relation):
+        return table
+    database = replace(table.location.database, compute=compute)
+    return replace(table, location=replace(table.location, database=database))
