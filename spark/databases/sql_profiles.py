@@ -29,9 +29,9 @@ _LONGEST_TEXT = 1000
 """Characters that readers keep of each text."""
 _FIRST_CHARACTER = 32
 """The character that stands for the length 0; a space."""
-_TYPES = tuple(TYPE_PATTERNS)
-_TYPED = r"^[0-9.-]|^(?:inf|true|false)$"
-"""Matches all normal forms that any pattern of a type matches."""
+_END_BYTES = 7
+"""Bytes of a hash after the first."""
+_TYPES = (*TYPE_PATTERNS, DataType.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Statement:
         for at, column in enumerate(columns):
             source = "s" if sample else self._table
             parts.append(f"c{at} AS MATERIALIZED ({self._grouped(column, source)})")
-            parts.append(f"k{at} AS MATERIALIZED ({self._smallest(at)})")
+            parts.append(f"k{at} AS MATERIALIZED ({self._smallest(at, column.form)})")
         rows = (self._summary(at, column.form) for at, column in enumerate(columns))
         return f"WITH {', '.join(parts)} {' UNION ALL '.join(rows)} ORDER BY 1"
 
@@ -179,29 +179,39 @@ class _Statement:
         )
         return f"SELECT f, t, n, x, f IN ({words}) AS w FROM ({normal}) AS g"
 
-    def _smallest(self, at: int) -> str:
+    def _smallest(self, at: int, form: SqlForm) -> str:
         """Write the query for the values with the smallest hashes."""
-        return (
-            f"SELECT md5(f) AS h, sum(n)::bigint AS n, min(t) AS t FROM c{at} WHERE {_IS_VALUE} "
-            f'GROUP BY f ORDER BY md5(f) COLLATE "C" LIMIT {self._sizes.hashes}'
-        )
+        values = f"SELECT md5(f) AS h, n, t FROM c{at} WHERE {_IS_VALUE}"
+        if form.is_text:
+            values = (
+                f"SELECT md5(f) AS h, sum(n)::bigint AS n, min(t) AS t FROM c{at} "
+                f"WHERE {_IS_VALUE} GROUP BY f"
+            )
+        return f'SELECT * FROM ({values}) AS d ORDER BY h COLLATE "C" LIMIT {self._sizes.hashes}'
 
     def _summary(self, at: int, form: SqlForm) -> str:
         """Write the query for the row of a column, as `_counts_of` reads it."""
         totals = (
             "SELECT coalesce(sum(n), 0)::bigint AS rows, "
             "coalesce(sum(n) FILTER (WHERE NOT x AND coalesce(f, '') = ''), 0)::bigint AS nulls, "
-            f"bit_or({_TYPE}) FILTER (WHERE {_IS_VALUE}) AS types, "
+            f"bit_or({_type_case(form)}) FILTER (WHERE {_IS_VALUE}) AS types, "
             f"min(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS shortest, "
             f"max(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS longest, "
             f"count(*) FILTER (WHERE x) <= {self._sizes.hashes if form.is_text else 0} AND "
             f"coalesce(sum(octet_length(t)) FILTER (WHERE x), 0) <= {_MOST_INEXACT_BYTES} AS fits "
             f"FROM c{at}"
         )
+        # Sorted hashes have few first bytes, which are sent once; so are equal lengths.
+        character = f"chr({_FIRST_CHARACTER} + least(char_length(t), {_LONGEST_TEXT}))"
         hashes = (
-            "SELECT encode(string_agg(decode(left(h, 16), 'hex'), ''::bytea ORDER BY h), 'base64') "
-            f"AS hashes, string_agg(chr({_FIRST_CHARACTER} + least(char_length(t), "
-            f"{_LONGEST_TEXT})), '' ORDER BY h) AS text_lengths FROM k{at}"
+            "SELECT encode(string_agg(decode(substr(h, 3, 14), 'hex'), ''::bytea ORDER BY h), "
+            f"'base64') AS ends, CASE WHEN min({character}) = max({character}) "
+            f"THEN min({character}) ELSE string_agg({character}, '' ORDER BY h) END "
+            f"AS text_lengths FROM k{at}"
+        )
+        starts = (
+            "SELECT array_agg(first ORDER BY first) AS starts, array_agg(n ORDER BY first) AS runs "
+            f"FROM (SELECT left(h, 2) AS first, count(*) AS n FROM k{at} GROUP BY 1) AS b"
         )
         sample = (
             f"SELECT array_agg(left(t, {_LONGEST_TEXT}) ORDER BY h) AS texts, "
@@ -213,33 +223,36 @@ class _Statement:
             f"FROM c{at} WHERE (w OR x) AND fits"
         )
         return (
-            f"SELECT {at} AS at, * FROM ({totals}) AS a, ({hashes}) AS h, ({sample}) AS m, "
-            f"LATERAL ({others}) AS o"
+            f"SELECT {at} AS at, * FROM ({totals}) AS a, ({hashes}) AS h, ({starts}) AS r, "
+            f"({sample}) AS m, LATERAL ({others}) AS o"
         )
 
 
-def _type_case() -> str:
+def _type_case(form: SqlForm) -> str:
     """Write the SQL expression of the type of a normal form, as a bit."""
-    cases = [
-        f"WHEN f ~ {quote_text(pattern)} THEN {1 << bit}"
-        for bit, pattern in enumerate(TYPE_PATTERNS.values())
-    ]
-    other = 1 << len(_TYPES)
-    return f"CASE WHEN f !~ {quote_text(_TYPED)} THEN {other} {' '.join(cases)} ELSE {other} END"
+    patterns = ((type_, f"f ~ {quote_text(one)}") for type_, one in TYPE_PATTERNS.items())
+    conditions = [*form.types] or [(DataType.TEXT, _IS_TEXT), *patterns]
+    cases = " ".join(
+        f"WHEN {condition} THEN {1 << _TYPES.index(type_)}" for type_, condition in conditions
+    )
+    return f"CASE {cases} ELSE {1 << _TYPES.index(DataType.TEXT)} END"
 
 
 _IS_VALUE = "f <> '' AND NOT w"
-_TYPE = _type_case()
+# Bytes are compared much faster than regular expressions, and no pattern of a type matches these.
+_IS_TEXT = "(f < '-' OR f >= ':') AND f NOT IN ('inf', 'true', 'false')"
 
 
 def _counts_of(row: Row[tuple[object, ...]]) -> SqlCounts:
+    hashes = _hashes_of(row)
+    lengths = [ord(each) - _FIRST_CHARACTER for each in row.text_lengths or ""]
     return SqlCounts(
         rows=row.rows,
         nulls=row.nulls,
         types=_types_of(row.types or 0),
         lengths=None if row.shortest is None else (row.shortest, row.longest),
-        hashes=np.frombuffer(base64.b64decode(row.hashes or ""), ">u8").astype(np.uint64),
-        text_lengths=tuple(ord(each) - _FIRST_CHARACTER for each in row.text_lengths or ""),
+        hashes=hashes,
+        text_lengths=tuple(lengths * len(hashes) if len(lengths) == 1 else lengths),
         sample=dict(zip(row.texts or (), row.text_counts or (), strict=True)),
         others=dict(zip(row.other_texts or (), row.other_counts or (), strict=True))
         if row.fits
@@ -247,8 +260,16 @@ def _counts_of(row: Row[tuple[object, ...]]) -> SqlCounts:
     )
 
 
+def _hashes_of(row: Row[tuple[object, ...]]) -> Hashes:
+    ends = np.frombuffer(base64.b64decode(row.ends or ""), np.uint8).reshape(-1, _END_BYTES)
+    starts = [int(start, 16) for start in row.starts or ()]
+    digests = np.empty((len(ends), _END_BYTES + 1), np.uint8)
+    digests[:, 0] = np.repeat(np.array(starts, np.uint8), row.runs or ())
+    digests[:, 1:] = ends
+    return digests.view(">u8")[:, 0].astype(np.uint64)
+
+
 def _types_of(bits: int) -> frozenset[DataType]:
+    types = frozenset(type_ for bit, type_ in enumerate(_TYPES) if bits >> bit & 1)
     # Text fits all values, so the other types no longer matter.
-    if bits >> len(_TYPES):
-        return frozenset({DataType.TEXT})
-    return frozenset(type_ for bit, type_ in enumerate(_TYPES) if bits >> bit & 1)
+    return frozenset({DataType.TEXT}) if DataType.TEXT in types else types

@@ -21,9 +21,11 @@ from datahub_hyperjoin.tables import Table, ValueHash
 
 logger = logging.getLogger(__name__)
 
-_BYTES_PER_HASH = 256
+_BYTES_PER_HASH = 64
 """Bytes of a table for each hash of a sketch from which the table is larger than its profile: with
-the default, from 1 MiB on, or some 10,000 rows of 100 bytes."""
+the default, 256 KiB, or some 2,500 rows of 100 bytes."""
+_DECISIVE_BYTES = 256
+"""Bytes for each hash from which one table decides for MD5: with the default, 1 MiB."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
@@ -40,7 +42,8 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
     chosen = Md5ProfileConfig.of(config)
     large: dict[Database, list[Relation]] = defaultdict(list)
     for table in tables:
-        if isinstance(table.location, Relation) and counts_itself(table, chosen):
+        is_decisive = table.size >= config.sketch_size * _DECISIVE_BYTES
+        if isinstance(table.location, Relation) and is_decisive and counts_itself(table, chosen):
             large[table.location.database].append(table.location)
     able = [database for database, members in large.items() if _can_count(members[0])]
     if not able:
@@ -58,7 +61,7 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
         config: The settings of the run, with the hash of its sketches.
 
     Returns:
-        True for tables of PostgreSQL that are larger than their profiles, if the run uses MD5. If
+        True for tables that are larger than their profiles, if the run uses MD5. If
         the database fails, the table is read nevertheless.
     """
     location = table.location

@@ -1,0 +1,232 @@
+"""Measure what leaves a database when its tables are profiled there, and when their rows are read.
+
+Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_database`.
+
+It fills a temporary schema of the PostgreSQL at `HYPERJOIN_POSTGRES`, or of the local one, with
+tables of `--rows` rows, from the fewest to the most in equal ratios: keys, references, words,
+dates, times, prices, floats and texts. A proxy counts the bytes that the server sends. CPU seconds
+of the client are those of all its processes, without the proxy; those of the server are known only
+if it runs on this machine, and include other work.
+"""
+
+import argparse
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import numpy as np
+import psutil
+from pydantic import SecretStr
+from servers import Server, serving
+from sqlalchemy import make_url, text
+from tabulate import tabulate
+
+from benchmarks.bench_catalog import cpu_seconds
+from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
+from datahub_hyperjoin.locations import Compute, Database
+from datahub_hyperjoin.profiling import read_profiles
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
+
+_CHUNK = 1 << 16
+_TABLE = """
+    CREATE TABLE {name} AS SELECT
+        i AS id,
+        (i * 7919::bigint) % {references} + 1 AS customer_id,
+        (ARRAY['open', 'paid', 'sent', 'closed', NULL])[i % 5 + 1] AS status,
+        date '2015-01-01' + (i * 31::bigint % 4000)::int AS ordered,
+        timestamp '2015-01-01' + (i * 7919::bigint % 100000000) * interval '1 second' AS changed,
+        ((i * 104729::bigint) % 1000000 / 100.0)::numeric(12, 2) AS price,
+        sin(i) AS weight,
+        'Customer ' || md5(({seed} + i)::text) AS name
+    FROM generate_series(1, {rows}) i
+"""
+
+
+@dataclass(frozen=True)
+class _Measures:
+    """What profiling all tables took, in one way."""
+
+    sent: int
+    """Bytes that the server sent."""
+
+    seconds: float
+    client: float
+    """CPU seconds."""
+
+    server: float
+    """CPU seconds; not a number if the server is on another machine."""
+
+    profiles: tuple[TableProfile, ...]
+
+
+class _Proxy:
+    """A TCP proxy in a process of its own, which counts the bytes from the server."""
+
+    def __init__(self, host: str, port: int) -> None:
+        context = get_context("fork")
+        self._sent = context.Value("q", 0)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        relay = (listener, (host, port), self._sent)
+        self._process = context.Process(target=_relay, args=relay, daemon=True)
+        self._process.start()
+        listener.close()
+
+    @property
+    def sent(self) -> int:
+        """Bytes that the server has sent so far."""
+        return int(self._sent.value)
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of the proxy so far."""
+        return sum(psutil.Process(self._process.pid).cpu_times()[:2])
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.terminate()
+        self._process.join()
+
+
+def _relay(listener: socket.socket, server: tuple[str, int], sent: "Synchronized[int]") -> None:
+    """Relay all connections in one thread, and add the bytes from the server to `sent`."""
+    other: dict[socket.socket, socket.socket] = {}
+    servers: set[socket.socket] = set()
+    while True:
+        for ready in select.select([listener, *other], [], [])[0]:
+            if ready is listener:
+                near, far = listener.accept()[0], socket.create_connection(server)
+                other |= {near: far, far: near}
+                servers.add(far)
+            elif ready in other:
+                data = ready.recv(_CHUNK)
+                if data:
+                    sent.value += len(data) if ready in servers else 0
+                    other[ready].sendall(data)
+                    continue
+                for end in (ready, other[ready]):
+                    del other[end]
+                    servers.discard(end)
+                    end.close()
+
+
+@contextmanager
+def _proxy(server: Server) -> Iterator[tuple[_Proxy, str]]:
+    """Yield a proxy of a server, and the URL that leads through it."""
+    url = make_url(server.url)
+    proxy = _Proxy(url.host or "127.0.0.1", url.port or 5432)
+    try:
+        through = url.set(host="127.0.0.1", port=proxy.port)
+        yield proxy, through.render_as_string(hide_password=False)
+    finally:
+        proxy.close()
+
+
+def _fill(server: Server, tables: int, fewest: int, most: int) -> None:
+    for at, rows in enumerate(np.geomspace(fewest, most, tables).astype(int).tolist()):
+        statement = _TABLE.format(name=f"t{at}", rows=rows, references=rows // 4 + 1, seed=at)
+        server.run(statement, f"ALTER TABLE t{at} ADD PRIMARY KEY (id)")
+
+
+def _scan(server: Server, url: str, compute: Compute) -> list[Table]:
+    selection = ConnectionConfig.model_validate(
+        {"database": {"url": url}, "schemas": {"allow": [f"^{server.schema}$"]}}
+    ).selection
+    return scan_database("connections[0]", Database(url=SecretStr(url), compute=compute), selection)
+
+
+def _postmaster(server: Server) -> psutil.Process | None:
+    """Return the server's first process, whose children are those of connections."""
+    with server.engine.connect() as connection:
+        pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    try:
+        backend = psutil.Process(pid)
+        return backend.parent() if backend.name().startswith("postgres") else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _server_seconds(postmaster: psutil.Process | None) -> float:
+    if postmaster is None:
+        return float("nan")
+    times = postmaster.cpu_times()
+    # Those of processes that have ended; each connection is closed before it is asked.
+    return float(times.children_user + times.children_system)
+
+
+def _measure(server: Server, compute: Compute) -> _Measures:
+    """Profile all tables, in processes of this program."""
+    postmaster = _postmaster(server)
+    with _proxy(server) as (proxy, url):
+        tables = _scan(server, url, compute)
+        before = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(postmaster))
+        started = perf_counter()
+        profiles = read_profiles(tables, lambda: None, ProfileConfig(), HyperJoinReport())
+        seconds = perf_counter() - started
+        after = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(postmaster))
+    sent, client, used = (end - start for start, end in zip(before, after, strict=True))
+    return _Measures(int(sent), seconds, client, used, profiles)
+
+
+def _compare(read: _Measures, counted: _Measures) -> str:
+    """Describe how profiles differ from those of reading."""
+    pairs = [
+        pair
+        for tables in zip(read.profiles, counted.profiles, strict=True)
+        for pair in zip(tables[0].columns, tables[1].columns, strict=True)
+    ]
+    equal = sum(_exact(left) == _exact(right) for left, right in pairs)
+    errors = [abs(right.distinct / left.distinct - 1) for left, right in pairs]
+    return (
+        f"{equal} of {len(pairs)} columns have equal types, rows, nulls and lengths; numbers of "
+        f"distinct values differ by {median(errors):.1%} in the median and {max(errors):.1%} at "
+        "most, by the error of both estimates"
+    )
+
+
+def _exact(column: ColumnProfile) -> tuple[object, ...]:
+    shortest, longest = column.lengths.shortest, column.lengths.longest
+    return column.type, column.rows, column.nulls, shortest, longest, column.notation
+
+
+def main() -> None:
+    """Run the benchmark, and print its table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=300, help="number of tables")
+    parser.add_argument("--rows", type=int, nargs=2, default=(1_000, 200_000), help="rows of each")
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder, serving("postgresql", Path(folder)) as server:
+        _fill(server, options.tables, *options.rows)
+        # The other way round, the first would also pay for starting processes.
+        counted = _measure(server, Compute.DATABASE)
+        read = _measure(server, Compute.SPARK)
+    rows = [
+        (
+            way,
+            each.sent / 2**20,
+            f"{each.sent / read.sent:.1%}",
+            each.seconds,
+            each.client,
+            each.server,
+        )
+        for way, each in (("rows", read), ("counts", counted))
+    ]
+    print(tabulate(rows, _HEADERS, floatfmt=".1f"), "\n")
+    print(_compare(read, counted))
+
+
+_HEADERS = ("what leaves", "MiB", "share", "s", "CPU s of the client", "CPU s of the server")
+
+
+if __name__ == "__main__":
+    main()
