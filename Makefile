@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-lake gallery golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -105,6 +105,9 @@ bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for join
 
 bench-costs: $(VENV)/.dev ## Measure processor time and memory of whole runs on 1,000 to 25,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_costs $(COSTS)
+
+bench-database: $(VENV)/.dev ## Count what a PostgreSQL server sends for profiles of 300 tables; a quarter of an hour
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_database $(ARGS)
 
 bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 20,000 tables by stages, or LAKE="--tables N ..."; hours
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_lake $(LAKE)

@@ -197,10 +197,11 @@ class IcebergDataFile:
 
 
 class Compute(str, Enum):
-    """Where the columns of one database are compared: in the database or in Spark."""
+    """Where the values of one database are counted and compared: in the database or in Spark."""
 
     DATABASE = "database"
-    """In the database, where its SQL can compare the columns; only counts leave the database."""
+    """In the database, where its SQL can count and compare the values; only counts, hashes and
+    samples leave the database."""
 
     SPARK = "spark"
     """In Spark's workers, which read the rows."""
@@ -224,9 +225,9 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     compute: Compute = Compute.DATABASE
-    """Where columns of this database are compared with each other: in the `database`, as far as its
-    SQL can compare them, or in `spark`, which reads the rows. PostgreSQL can compare them from
-    version 13 on."""
+    """Where large tables of this database are profiled and its columns compared with each other: in
+    the `database`, as far as its SQL can do this, or in `spark`, which reads the rows. PostgreSQL
+    can do this from version 13 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,8 @@ class ProfileConfig:
 
     split_bytes: Large = 1 << 28
     """Size in bytes from which many tasks read one table at once: a Parquet file, an ORC file or a
-    database table; in verification, also a local CSV or TSV file, a Delta or Iceberg table, and
-    Parquet files in object stores."""
+    database table that its database does not profile; in verification, also a local CSV or TSV
+    file, a Delta or Iceberg table, and Parquet files in object stores."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

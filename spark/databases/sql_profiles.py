@@ -118,7 +118,7 @@ def count_values(
         chosen = columns[start : start + _MOST_COLUMNS]
         statement = _Statement(connection.engine, relation, sizes).text(chosen, sample, key)
         rows = connection.exec_driver_sql(statement).all()
-        counts |= {column.path: _counts_of(row) for column, row in zip(chosen, rows, strict=True)}
+        counts |= {column.path: read_counts(row) for column, row in zip(chosen, rows, strict=True)}
     return counts
 
 
@@ -190,7 +190,7 @@ class _Statement:
         return f'SELECT * FROM ({values}) AS d ORDER BY h COLLATE "C" LIMIT {self._sizes.hashes}'
 
     def _summary(self, at: int, form: SqlForm) -> str:
-        """Write the query for the row of a column, as `_counts_of` reads it."""
+        """Write the query for the row of a column, as `read_counts` reads it."""
         totals = (
             "SELECT coalesce(sum(n), 0)::bigint AS rows, "
             "coalesce(sum(n) FILTER (WHERE NOT x AND coalesce(f, '') = ''), 0)::bigint AS nulls, "
@@ -243,7 +243,15 @@ _IS_VALUE = "f <> '' AND NOT w"
 _IS_TEXT = "(f < '-' OR f >= ':') AND f NOT IN ('inf', 'true', 'false')"
 
 
-def _counts_of(row: Row[tuple[object, ...]]) -> SqlCounts:
+def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
+    """Read the counts of a column from the row that the database returned.
+
+    Args:
+        row: A row of the statement that `count_values` executes.
+
+    Returns:
+        The counts.
+    """
     hashes = _hashes_of(row)
     lengths = [ord(each) - _FIRST_CHARACTER for each in row.text_lengths or ""]
     return SqlCounts(

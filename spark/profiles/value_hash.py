@@ -1,7 +1,7 @@
 """Choose the hash of a run's sketches, and the tables whose database computes their profiles.
 
 Sketches can be compared only if all values of a run have the same hash. SipHash is the fastest, but
-no database computes it; all compute MD5, which takes five times as long here. So a run uses MD5
+no database computes it; all compute MD5, which takes several times as long here. So a run uses MD5
 only if a database can then profile tables that would take longer to read.
 """
 

@@ -8,14 +8,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from servers import Server, serving
-from sqlalchemy import Connection, make_url
+from sqlalchemy import Connection, Row, make_url
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from datahub_hyperjoin.spark.databases import sql_profiles
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text, sql_form_of
+from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_counts
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
@@ -215,6 +217,24 @@ def test_personal_values_are_hidden(server: Server) -> None:
     assert found.personal == "e-mail addresses"
     assert found == by_reading(table, SMALL).columns[0]
     assert not any("@" in text for text in found.sample)
+
+
+def test_no_value_beyond_the_sample_leaves_the_database(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [f"{word}-{number}-{word}" for word in WORDS for number in range(9)]
+    table = fill(server, "words", "text", [literal(word) for word in words])
+    received: list[str] = []
+
+    def keep(row: Row[tuple[object, ...]]) -> SqlCounts:
+        received.append(repr(row))
+        return read_counts(row)
+
+    monkeypatch.setattr(sql_profiles, "read_counts", keep)
+    found = profiled(table, SMALL)
+    assert (found.rows, len(received)) == (90, 1)
+    seen = {word.casefold() for word in words if word in received[0]}
+    assert seen == {*map(str.casefold, found.columns[0].sample)}
 
 
 def test_a_statement_that_fails_leaves_its_table_to_be_read(
