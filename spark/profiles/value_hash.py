@@ -2,7 +2,7 @@
 
 Sketches can be compared only if all values of a run have the same hash. SipHash is the fastest, but
 no database computes it; all compute MD5, which takes several times as long here. So a run uses MD5
-only if a database can then profile tables that would take longer to read.
+only if databases can then profile so many bytes that reading them would need Spark.
 """
 
 import logging
@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 _BYTES_PER_HASH = 64
 """Bytes of a table for each hash of a sketch from which the table is larger than its profile: with
 the default, 256 KiB, or some 2,500 rows of 100 bytes."""
-_DECISIVE_BYTES = 256
-"""Bytes for each hash from which one table decides for MD5: with the default, 1 MiB."""
+_DECISIVE_BYTES = 1 << 28
+"""Total bytes of the tables that databases can count from which a run uses MD5. Fewer are read
+without Spark, in less time than databases need to count them."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
@@ -37,16 +38,19 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
             depend on what has changed.
 
     Returns:
-        Settings with MD5 if a database can profile one of its large tables; else those given.
+        Settings with MD5 if databases can profile tables of 256 MiB or more; else those given.
     """
     chosen = Md5ProfileConfig.of(config)
     large: dict[Database, list[Relation]] = defaultdict(list)
+    sizes: dict[Database, int] = defaultdict(int)
     for table in tables:
-        is_decisive = table.size >= config.sketch_size * _DECISIVE_BYTES
-        if isinstance(table.location, Relation) and is_decisive and counts_itself(table, chosen):
+        if isinstance(table.location, Relation) and counts_itself(table, chosen):
             large[table.location.database].append(table.location)
+            sizes[table.location.database] += table.size
+    if sum(sizes.values()) < _DECISIVE_BYTES:
+        return config
     able = [database for database, members in large.items() if _can_count(members[0])]
-    if not able:
+    if sum(sizes[database] for database in able) < _DECISIVE_BYTES:
         return config
     count = sum(len(large[database]) for database in able)
     logger.info("Databases profile %s large tables, so sketches hold MD5 hashes", count)

@@ -13,6 +13,7 @@ from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from datahub_hyperjoin.spark.profiles import value_hash
 from datahub_hyperjoin.spark.profiles.routes import Route, need_spark, route_of
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
 from datahub_hyperjoin.suggest import suggest
@@ -32,14 +33,24 @@ def chosen(*tables: Table, config: ProfileConfig = CONFIG) -> ValueHash:
     return with_value_hash(config, tables).value_hash
 
 
-def test_large_tables_of_a_database_that_can_count_decide(server: Server) -> None:
-    large = server.table("cities")
-    small, unknown = replace(large, size=large.size - 1), replace(large, size=0)
+def test_many_bytes_that_databases_can_count_decide(server: Server) -> None:
+    half = replace(server.table("cities"), size=1 << 27)
+    less, small = replace(half, size=half.size - 1), replace(half, size=1 << 17)
     reading = server.table("cities", replace(server.database(), compute=Compute.SPARK))
-    assert chosen(small, large) is ValueHash.MD5
-    assert chosen(small, unknown, reading) is ValueHash.SIPHASH
-    assert chosen(small, config=replace(CONFIG, sketch_size=4_000)) is ValueHash.MD5
+    assert chosen(half, half) is ValueHash.MD5
+    assert chosen(half, less) is ValueHash.SIPHASH
+    assert chosen(half, replace(reading, size=1 << 40)) is ValueHash.SIPHASH
+    # Tables that are smaller than their profiles are read in any case.
+    assert chosen(*[small] * 4096) is ValueHash.SIPHASH
+    assert chosen(*[small] * 4096, config=replace(CONFIG, sketch_size=64)) is ValueHash.MD5
     assert chosen() is ValueHash.SIPHASH
+
+
+def test_only_databases_that_can_count_decide(server: Server) -> None:
+    half = replace(server.table("cities"), size=1 << 27)
+    unreachable = Database(url=SecretStr("postgresql+psycopg2://me@127.0.0.1:1/shop"))
+    other = replace(server.table("cities", unreachable), size=1 << 27)
+    assert chosen(half, other) is ValueHash.SIPHASH
 
 
 @pytest.mark.parametrize(
@@ -54,7 +65,7 @@ def test_databases_that_cannot_count_decide_nothing(
     server: Server, caplog: pytest.LogCaptureFixture, url: str, log: str
 ) -> None:
     caplog.set_level("INFO", "datahub_hyperjoin")
-    table = server.table("cities", Database(url=SecretStr(url)))
+    table = replace(server.table("cities", Database(url=SecretStr(url))), size=1 << 28)
     assert chosen(table) is ValueHash.SIPHASH
     assert bool(caplog.text) == bool(log)
     assert log in caplog.text
@@ -79,8 +90,9 @@ def test_settings_with_another_hash_are_the_same_otherwise() -> None:
 
 
 def test_joins_of_files_and_databases_are_found_under_each_hash(
-    server: Server, tmp_path: Path
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(value_hash, "_DECISIVE_BYTES", 1 << 20)
     server.run(
         "CREATE TABLE customers AS SELECT i AS customer_id, 'Customer ' || i AS name, "
         "repeat('x', 60) AS filler FROM generate_series(1, 20000) i",
