@@ -1,7 +1,8 @@
 """Estimate the memory and the processor time of a run from the counts of its lake.
 
 `make bench-costs` measures runs and prints these estimates beside them; `docs/costs.md` has the
-result. The weights are fitted to that command's lakes and to lakes of real tables.
+result. The weights of memory are fitted to that command's lakes, and those of time also to larger
+lakes of `make bench-lake`.
 """
 
 from dataclasses import dataclass
@@ -10,26 +11,26 @@ from datahub_hyperjoin.budget.counts import LakeCounts
 
 _MEBIBYTE = 1 << 20
 
-_LIBRARIES = 130 * _MEBIBYTE
+_LIBRARIES = 90 * _MEBIBYTE
 """Bytes of the libraries and networks that every ranking loads."""
 _OF_HASH = 73
 """Bytes of a hash while the hashes of all columns are sorted, before any pair is compared."""
-_OF_PAIR = 90
+_OF_PAIR = 65
 """Bytes of a pair of columns that share values."""
-_OF_KEY = 120_000
+_OF_KEY = 40_000
 """Bytes of a key column with all its candidates and their features."""
 _NETWORK = 250 * _MEBIBYTE
 _OF_COLUMN_IN_NETWORK = 80_000
 """Bytes of HIN in training, without columns and then per column, as `make bench-hin` measures."""
 
-_SECONDS_OF_COMPARISON = 1.2e-6
+_SECONDS_OF_COMPARISON = 1e-6
 """Processor seconds to compare the values of a pair of columns that share a value."""
 _SECONDS_OF_PAIR = 1.5e-6
 """Processor seconds to rank a pair that is kept, and to decide which column refers to the other."""
-_SECONDS_OF_KEY = 2.5e-3
+_SECONDS_OF_KEY = 3e-3
 """Processor seconds to rank the candidates of a key column."""
-_SECONDS_OF_SEARCH = 1e-7
-"""Processor seconds to compare the name and the cells of a key column with those of one column."""
+_SECONDS_OF_SEARCH = 3.3e-8
+"""Processor seconds to compare the cells of a key column with those of one column."""
 _SECONDS_OF_COLUMN = 4.5e-4
 """Processor seconds to verify the pairs of a column."""
 _SECONDS_OF_MEBIBYTE = 0.036
@@ -59,7 +60,7 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
     Examples:
         >>> costs = estimate_costs(LakeCounts(columns=10_000, keys=7_000, kept=13_000_000))
         >>> costs.memory >> 20
-        2046
+        1162
     """
     # Hashes are sorted before the first pair is compared, and then freed.
     comparing = _OF_HASH * counts.hashes
