@@ -23,9 +23,10 @@ _MOST_DISTINCT = 0.8
 
 
 class _Distinct:
-    """The distinct vectors of a lake, each with its columns.
+    """The distinct vectors of a lake, each with the group of columns that have it.
 
-    Names and codes repeat in large lakes, so comparing each vector once saves most of the work.
+    Names and codes repeat in large lakes, so comparing each vector once saves most of the work. If
+    hardly any vectors are equal, each column is a group of its own.
 
     Args:
         embeddings: One vector for each column.
@@ -50,7 +51,7 @@ class _Distinct:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the `count` nearest columns, those of one vector ascending."""
+        """For each query, return the `count` nearest columns, those of a group ascending."""
         most = min(count, len(self.vectors))
         _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
         sizes = self._sizes[near]

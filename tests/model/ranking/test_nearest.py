@@ -89,6 +89,8 @@ def test_columns_with_equal_vectors_are_all_found_in_their_order(
         expected = ranked[:asked]
         picked = row[row != NO_CANDIDATE]
         assert similarity[query, picked].tolist() == similarity[query, expected].tolist()
-        for vector in range(distinct):
-            chosen = picked[of_column[picked] == vector]
-            assert chosen.tolist() == others[of_column[others] == vector][: len(chosen)].tolist()
+        # If hardly any vectors are equal, they are not grouped, and FAISS decides on ties.
+        if len({*of_column}) <= nearest._MOST_DISTINCT * count:  # noqa: SLF001 (the limit of groups)
+            for vector in range(distinct):
+                chosen = picked[of_column[picked] == vector].tolist()
+                assert chosen == others[of_column[others] == vector][: len(chosen)].tolist()
