@@ -41,8 +41,8 @@ class EntityOverlap:
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
 
     size: Float[np.ndarray, " column"]
-    """Number of different entities in each column, counting unexplained values; 1 if not
-    recognised."""
+    """Number of different entities in each column, where a value that is no known entity counts as
+    one; 1 if the column is not recognised."""
 
     table_of: Int[np.ndarray, " column"]
 

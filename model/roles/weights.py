@@ -11,10 +11,10 @@ class ReferenceWeights:
     """Log-odds that a column refers to a given key, before any clue is known."""
 
     containment: float = 0.8
-    """Weight added each time the share of the column's values not in the key is divided by e."""
+    """Multiplies the negative logarithm of the share of the column's values that the key lacks."""
 
     rarity: float = 1.0
-    """Weight added each time the number of keys that hold the column's values is divided by e."""
+    """Multiplies the negative logarithm of the share of keys that hold the column's values, too."""
 
     words: float = 2.0
     """Weight if the key holds many values of a text column; words hardly ever match by chance."""

@@ -22,9 +22,10 @@ from datahub_hyperjoin.model.signals.shared_values import (
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _MOST_PAIRS = 1 << 23
+"""Maximum number of pairs of columns that are kept, each column the same number of partners. Lakes
+of 2,896 columns and fewer keep all."""
 _LEAST_PARTNERS = 256
-"""Smallest limit on the partners that a column keeps. The limit is `_MOST_PAIRS` divided by the
-number of columns, so that lakes of 2,896 columns and fewer keep all partners."""
+"""Number of partners that a column may keep in any case, however many columns the lake has."""
 
 _PAIRS_AT_ONCE = 1 << 22
 """Number of pairs whose reverse is searched at once, which bounds memory."""
