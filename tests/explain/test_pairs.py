@@ -123,9 +123,9 @@ def test_columns_of_one_table_are_not_compared(shop: Run) -> None:
 def test_a_pair_without_likeness_misses_the_least_joinability(shop: Run) -> None:
     account = shop.pair("notes.code", "customers.name")
     assert objection(account) == (
-        "for notes.code, customers.name has a joinability of 0.07, below "
+        "for notes.code, customers.name has a joinability of 0.08, below "
         "`model.ranking.min_joinability` 0.5; for customers.name, notes.code has a joinability of "
-        "0.07, below `model.ranking.min_joinability` 0.5"
+        "0.08, below `model.ranking.min_joinability` 0.5"
     )
     assert "Verification: none, since neither the ranking nor a reference proposed the pair" in (
         describe_pair(account)
