@@ -125,7 +125,7 @@ def test_a_pair_without_likeness_misses_the_least_joinability(shop: Run) -> None
     assert objection(account) == (
         "for notes.code, customers.name has a joinability of 0.08, below "
         "`model.ranking.min_joinability` 0.5; for customers.name, notes.code has a joinability of "
-        "0.08, below `model.ranking.min_joinability` 0.5"
+        "0.07, below `model.ranking.min_joinability` 0.5"
     )
     assert "Verification: none, since neither the ranking nor a reference proposed the pair" in (
         describe_pair(account)
