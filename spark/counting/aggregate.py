@@ -39,7 +39,7 @@ from datahub_hyperjoin.value_forms import Notation
 _NULL_WORDS = pa.array(NULL_WORDS)
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
 _FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
-_LONGEST_TEXT = 1000
+LONGEST_TEXT = 1000
 """Number of characters kept of each text."""
 _NO_LENGTHS = (2**31, 0)
 """Neutral element of `_merge_lengths`."""
@@ -221,9 +221,9 @@ def _is_null_word(normal: pa.Array) -> Mask:
 def _shorten(texts: pa.Array) -> pa.Array:
     """Truncate long texts, so that documents do not fill the memory."""
     # Bytes bound the characters from above, so most batches need no count of characters.
-    if StringBytes.of(texts).lengths.max(initial=0) <= _LONGEST_TEXT:
+    if StringBytes.of(texts).lengths.max(initial=0) <= LONGEST_TEXT:
         return texts
-    return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
+    return pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
 
 
 def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:

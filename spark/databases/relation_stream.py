@@ -24,7 +24,7 @@ from datahub_hyperjoin.spark.errors import EmptyRelationError
 
 _MOST_ROWS = 1 << 31
 """The largest limit that every database accepts; above it, no limit is set."""
-_SMALLEST_ROW = 8
+SMALLEST_ROW = 8
 """Minimum number of bytes that a row takes on disk."""
 
 
@@ -62,7 +62,7 @@ def read_relation(
     rows = select_from(relation, names)
     if max_rows >= _MOST_ROWS:
         return TableStream(columns, _read(engine, [rows], names), notes)
-    may_exceed = not size or size > max_rows * _SMALLEST_ROW
+    may_exceed = not size or size > max_rows * SMALLEST_ROW
     key = find_integer_key(relation, inspector) if may_exceed else ""
     row_count = count_rows(relation, engine) if key else 0
     if row_count <= max_rows:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Row, text
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Hashes
+from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, TYPE_PATTERNS
 from datahub_hyperjoin.spark.databases.key_ranges import RowSample
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text
@@ -25,8 +26,6 @@ _MOST_COLUMNS = 8
 _MOST_INEXACT_BYTES = 1 << 20
 """Bytes of the distinct texts of a column that leave the database because its SQL cannot normalise
 them; a column with more is read."""
-_LONGEST_TEXT = 1000
-"""Characters that readers keep of each text."""
 _FIRST_CHARACTER = 32
 """The character that stands for the length 0; a space."""
 _END_BYTES = 7
@@ -202,7 +201,7 @@ class _Statement:
             f"FROM c{at}"
         )
         # Sorted hashes have few first bytes, which are sent once; so are equal lengths.
-        character = f"chr({_FIRST_CHARACTER} + least(char_length(t), {_LONGEST_TEXT}))"
+        character = f"chr({_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT}))"
         hashes = (
             "SELECT encode(string_agg(decode(substr(h, 3, 14), 'hex'), ''::bytea ORDER BY h), "
             f"'base64') AS ends, CASE WHEN min({character}) = max({character}) "
@@ -214,7 +213,7 @@ class _Statement:
             f"FROM (SELECT left(h, 2) AS first, count(*) AS n FROM k{at} GROUP BY 1) AS b"
         )
         sample = (
-            f"SELECT array_agg(left(t, {_LONGEST_TEXT}) ORDER BY h) AS texts, "
+            f"SELECT array_agg(left(t, {LONGEST_TEXT}) ORDER BY h) AS texts, "
             "array_agg(n ORDER BY h) AS text_counts "
             f"FROM (SELECT * FROM k{at} ORDER BY h LIMIT {self._sizes.sample}) AS b"
         )

@@ -25,6 +25,7 @@ from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_pat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
+    LONGEST_TEXT,
     ColumnAggregate,
     aggregate_columns,
     merge_aggregates,
@@ -43,6 +44,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     find_integer_key,
     sample_rows,
 )
+from datahub_hyperjoin.spark.databases.relation_stream import SMALLEST_ROW
 from datahub_hyperjoin.spark.databases.relations import (
     columns_of,
     inspect_database,
@@ -58,11 +60,6 @@ from datahub_hyperjoin.spark.databases.sql_profiles import (
 from datahub_hyperjoin.tables import Table
 
 logger = logging.getLogger(__name__)
-
-_LONGEST_TEXT = 1000
-"""Characters that aggregates keep of each text."""
-_SMALLEST_ROW = 8
-"""Bytes that a row takes on disk at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +133,7 @@ def _choose_rows(
     table: Table, relation: Relation, inspector: Inspector, engine: Engine, config: ProfileConfig
 ) -> tuple[str, RowSample | None]:
     """Return the rows to count, with the key to which their ranges belong; None for all rows."""
-    if table.size <= min(config.max_rows * _SMALLEST_ROW, config.max_bytes):
+    if table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
         return "", None
     rows = count_rows(relation, engine)
     share = min(1.0, config.max_bytes / max(table.size, 1))
@@ -200,7 +197,7 @@ def _is_confirmed(counts: SqlCounts, config: ProfileConfig) -> bool:
     known = [*counts.sample]
     hashes = hash_values(normal_forms(pa.array(known, pa.string())), config.value_hash)
     # Long texts were cut, as readers cut them.
-    is_whole = np.array(counts.text_lengths[: len(known)], np.int64) < _LONGEST_TEXT
+    is_whole = np.array(counts.text_lengths[: len(known)], np.int64) < LONGEST_TEXT
     is_equal = hashes == counts.hashes[: len(known)]
     if len(known) == min(len(counts.hashes), config.sample_size) and (is_equal | ~is_whole).all():
         return True
