@@ -96,9 +96,9 @@ def _references_between(lake: DirectedLake) -> Mapping[tuple[str, str], Sequence
     """
     between: dict[tuple[str, str], list[Condition]] = {}
     for number, (referring, referenced) in enumerate((*lake.directions, *sorted(lake.implied))):
-        ends = referring.table, referenced.table
-        if ends[::-1] in between:
-            between[ends[::-1]].append(
+        ends, reverse = (referring.table, referenced.table), (referenced.table, referring.table)
+        if reverse in between:
+            between[reverse].append(
                 (referenced.table, referring.table, [(referenced.column, referring.column)])
             )
         elif ends in between or number < len(lake.directions):
