@@ -207,10 +207,10 @@ def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
             stream = read_parquet(path_of(file), paths, groups)
         case FolderPart(folder=folder, parts=parts):
             stream = read_folder(folder, paths, open_file=read_file, parts=parts)
-        case DeltaPart(folder=folder, files=files):
-            stream = read_delta(local_path(folder.uri), paths, files)
-        case IcebergPart(folder=folder, files=files):
-            stream = read_iceberg(local_path(folder.uri), paths, files)
+        case DeltaPart(folder=folder, version=version, files=files):
+            stream = read_delta(local_path(folder.uri), paths, version=version, files=files)
+        case IcebergPart(folder=folder, metadata=metadata, files=files):
+            stream = read_iceberg(local_path(folder.uri), paths, metadata=metadata, files=files)
         case _:
             assert_never(part)
     return with_usable_values(stream)

@@ -1,7 +1,6 @@
 """Read the latest version of a Delta table."""
 
 from collections.abc import Collection, Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,29 +22,20 @@ from datahub_hyperjoin.spark.files.nested import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaFiles:
-    """Consecutive data files of a version of a Delta table."""
-
-    version: int
-    """The version."""
-
-    first: int
-    """Index of the first file."""
-
-    end: int
-    """Index after the last file."""
-
-
 def read_delta(
-    path: Path, paths: Collection[str] | None, part: DeltaFiles | None = None
+    path: Path,
+    paths: Collection[str] | None,
+    *,
+    version: int | None = None,
+    files: range | None = None,
 ) -> TableStream:
     """Open a Delta table.
 
     Args:
         path: The table's folder.
         paths: Paths of the columns to read; all if None.
-        part: The data files to read; all of the latest version if None.
+        version: The version to read; the latest one if None.
+        files: Indices of the data files to read; all if None.
 
     Returns:
         The table being read, with its partition columns.
@@ -55,14 +45,14 @@ def read_delta(
         UnreadableTableError: The log cannot be read, or the table uses a feature that
             `deltalake` does not support.
     """
-    _, files = _open(path, part.version if part else None)
-    if part:
-        chosen = [*files.get_fragments()][part.first : part.end]
-        files = dataset.FileSystemDataset(chosen, files.schema, files.format, files.filesystem)
+    _, table = _open(path, version)
+    if files is not None:
+        chosen = [*table.get_fragments()][files.start : files.stop]
+        table = dataset.FileSystemDataset(chosen, table.schema, table.format, table.filesystem)
     with translate_read_errors():
-        extent = RowEstimate(files.count_rows())
-    columns, notes = choose_columns(leaf_columns(files.schema), paths)
-    return TableStream(columns, _batches(files, columns), notes, extent)
+        extent = RowEstimate(table.count_rows())
+    columns, notes = choose_columns(leaf_columns(table.schema), paths)
+    return TableStream(columns, _batches(table, columns), notes, extent)
 
 
 def list_delta_files(path: Path) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,29 +24,20 @@ VERSION_HINT = "version-hint.text"
 """Name of the file that may say which metadata file is the newest."""
 
 
-@dataclass(frozen=True, slots=True)
-class IcebergFiles:
-    """Consecutive data files of a snapshot of an Iceberg table, in the order of their paths."""
-
-    metadata: Path
-    """The metadata file whose current snapshot has the files."""
-
-    first: int
-    """Index of the first file."""
-
-    end: int
-    """Index after the last file."""
-
-
 def read_iceberg(
-    path: Path, paths: Collection[str] | None, part: IcebergFiles | None = None
+    path: Path,
+    paths: Collection[str] | None,
+    *,
+    metadata: Path | None = None,
+    files: range | None = None,
 ) -> TableStream:
     """Open an Iceberg table to read all columns or those in `paths`.
 
     Args:
         path: The table's folder.
         paths: Paths of the columns to read; all if None.
-        part: The data files to read; all of the current snapshot if None.
+        metadata: The metadata file whose current snapshot is read; the newest one if None.
+        files: Indices of the data files to read, in the order of their paths; all if None.
 
     Returns:
         The table being read. The metadata names the data files, which may be outside the folder.
@@ -57,8 +47,9 @@ def read_iceberg(
         MissingIcebergError: The package `pyiceberg` is not installed.
         UnreadableTableError: The metadata cannot be read.
     """
-    table = _open(path, part.metadata if part else None)
-    return stream_rows(table, paths, _plan(table)[part.first : part.end] if part else None)
+    table = _open(path, metadata)
+    tasks = None if files is None else _plan(table)[files.start : files.stop]
+    return stream_rows(table, paths, tasks)
 
 
 def list_iceberg_files(path: Path) -> tuple[Path, int]:

@@ -1,7 +1,6 @@
 """Read Parquet files."""
 
 from collections.abc import Collection, Generator
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,26 +19,15 @@ from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
 _BATCH_CELLS = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroups:
-    """Consecutive row groups of a Parquet file."""
-
-    first: int
-    """Index of the first one."""
-
-    end: int
-    """Index after the last one."""
-
-
 def read_parquet(
-    path: DataPath, paths: Collection[str] | None, groups: RowGroups | None = None
+    path: DataPath, paths: Collection[str] | None, groups: range | None = None
 ) -> TableStream:
     """Open a Parquet file to read all columns or those in `paths`.
 
     Args:
         path: Path of the file.
         paths: Paths of the columns to read; all if None.
-        groups: The row groups to read; all if None.
+        groups: Indices of the row groups to read; all if None.
 
     Returns:
         The table being read.
@@ -50,14 +38,14 @@ def read_parquet(
     with translate_read_errors():
         file = pq.ParquetFile(open_at_random(path))
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
-    batches = _batches(file, columns, groups or RowGroups(0, file.num_row_groups))
+    batches = _batches(file, columns, groups or range(file.num_row_groups))
     return TableStream(columns, batches, notes, RowEstimate(file.metadata.num_rows))
 
 
 def _batches(
-    file: pq.ParquetFile, columns: tuple[Column, ...], groups: RowGroups
+    file: pq.ParquetFile, columns: tuple[Column, ...], groups: range
 ) -> Generator[pa.RecordBatch, None, None]:
-    paths, indices = readable_paths(columns), range(groups.first, groups.end)
+    paths = readable_paths(columns)
     with file, translate_read_errors():
-        steps = file.iter_batches(STEP_ROWS, indices, columns=paths, use_threads=False)
+        steps = file.iter_batches(STEP_ROWS, groups, columns=paths, use_threads=False)
         yield from merge_batches((flatten(step, paths) for step in steps), cells=_BATCH_CELLS)

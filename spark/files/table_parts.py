@@ -7,6 +7,7 @@ of Parquet or ORC files in object stores, are divided between files. Text is div
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow.parquet as pq
 
@@ -19,10 +20,9 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
-from datahub_hyperjoin.spark.files.delta import DeltaFiles, list_delta_files
-from datahub_hyperjoin.spark.files.iceberg import IcebergFiles, list_iceberg_files
+from datahub_hyperjoin.spark.files.delta import list_delta_files
+from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files
 from datahub_hyperjoin.spark.files.nested import translate_read_errors
-from datahub_hyperjoin.spark.files.parquet import RowGroups
 from datahub_hyperjoin.spark.files.stored import StoredFile, local_path, open_at_random
 
 _PART_BYTES = 1 << 26
@@ -36,8 +36,8 @@ class FilePart:
     file: File
     """The file."""
 
-    groups: RowGroups
-    """The row groups."""
+    groups: range
+    """Indices of the row groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,11 @@ class DeltaPart:
     folder: DeltaFolder
     """The table."""
 
-    files: DeltaFiles
-    """The files."""
+    version: int
+    """The version of the table that has the files."""
+
+    files: range
+    """Indices of the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,11 @@ class IcebergPart:
     folder: IcebergFolder
     """The table."""
 
-    files: IcebergFiles
-    """The files."""
+    metadata: Path
+    """The metadata file whose current snapshot has the files."""
+
+    files: range
+    """Indices of the files, in the order of their paths."""
 
 
 TablePart = FilePart | FolderPart | DeltaPart | IcebergPart
@@ -102,16 +108,16 @@ def _parts(location: TableLocation, count: int) -> Iterator[TablePart]:
         case File(store=store, format=FileFormat.PARQUET) if store:
             yield from _divide_file(location, StoredFile(location.uri, store))
         case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC, parts=paths) if store:
-            for start, end in _divide_evenly(len(paths), count):
-                yield FolderPart(location, paths[start:end])
+            for files in _divide_evenly(len(paths), count):
+                yield FolderPart(location, paths[files.start : files.stop])
         case DeltaFolder(uri=uri) if not is_remote(uri):
-            version, files = list_delta_files(local_path(uri))
-            for start, end in _divide_evenly(files, count):
-                yield DeltaPart(location, DeltaFiles(version, start, end))
+            version, total = list_delta_files(local_path(uri))
+            for files in _divide_evenly(total, count):
+                yield DeltaPart(location, version, files)
         case IcebergFolder(uri=uri) if not is_remote(uri):
-            metadata, files = list_iceberg_files(local_path(uri))
-            for start, end in _divide_evenly(files, count):
-                yield IcebergPart(location, IcebergFiles(metadata, start, end))
+            metadata, total = list_iceberg_files(local_path(uri))
+            for files in _divide_evenly(total, count):
+                yield IcebergPart(location, metadata, files)
         case _:
             return
 
@@ -124,11 +130,12 @@ def _divide_file(file: File, path: StoredFile) -> Iterator[FilePart]:
     for at, size in enumerate(sizes):
         held += size
         if held >= _PART_BYTES or at == len(sizes) - 1:
-            yield FilePart(file, RowGroups(first, at + 1))
+            yield FilePart(file, range(first, at + 1))
             first, held = at + 1, 0
 
 
-def _divide_evenly(files: int, parts: int) -> Iterator[tuple[int, int]]:
+def _divide_evenly(files: int, parts: int) -> Iterator[range]:
     """Divide files by their number, which needs no request for their sizes."""
     count = min(parts, files)
-    yield from itertools.pairwise(at * files // count for at in range(count + 1) if count)
+    bounds = [at * files // count for at in range(count + 1) if count]
+    yield from itertools.starmap(range, itertools.pairwise(bounds))
