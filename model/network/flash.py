@@ -11,8 +11,12 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 _KERNELS = torch.ops.aten
+
+_ALIGNMENT = 8
+"""The kernels for GPUs need vectors whose length is a multiple of this number."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,11 @@ class Attended:
 
     rest: tuple[Tensor | int, ...]
     """Further values that this device's kernel passes to its backward pass."""
+
+
+def _align(rows: Float[Tensor, "1 head row size"]) -> Float[Tensor, "1 head row length"]:
+    """Append zeros to each vector, which change no inner product."""
+    return pad(rows, (0, -rows.shape[3] % _ALIGNMENT))
 
 
 def _is_half(tensor: Tensor) -> bool:
@@ -49,14 +58,18 @@ def attend(
     if not query.is_cuda:
         output, normalizer = _KERNELS._scaled_dot_product_flash_attention_for_cpu(query, key, value)
         return Attended(output, normalizer, ())
+    rows, size = query.shape[2:]
+    inputs, scale = [_align(part) for part in (query, key, value)], size**-0.5
     if _is_half(query):
-        output, normalizer, *rest = _KERNELS._scaled_dot_product_flash_attention(query, key, value)
-        return Attended(output, normalizer, tuple(rest[:6]))
+        output, normalizer, *rest = _KERNELS._scaled_dot_product_flash_attention(
+            *inputs, scale=scale
+        )
+        return Attended(output[..., :size], normalizer, tuple(rest[:6]))
     output, normalizer, *rest = _KERNELS._scaled_dot_product_efficient_attention(
-        query, key, value, None, compute_log_sumexp=True
+        *inputs, None, compute_log_sumexp=True, scale=scale
     )
-    rows = query.shape[2]  # the kernel pads its log-sum-exp
-    return Attended(output, normalizer[:, :, :rows], tuple(rest))
+    # The kernel pads its log-sum-exp.
+    return Attended(output[..., :size], normalizer[:, :, :rows], tuple(rest))
 
 
 def attend_backward(
@@ -79,18 +92,30 @@ def attend_backward(
         Gradients in the order of `inputs`.
     """
     output, normalizer = attended.output, attended.normalizer
-    common = (gradient, *inputs, output, normalizer)
     if not gradient.is_cuda:
-        return _KERNELS._scaled_dot_product_flash_attention_for_cpu_backward(*common, 0.0, False)
+        return _KERNELS._scaled_dot_product_flash_attention_for_cpu_backward(
+            gradient, *inputs, output, normalizer, 0.0, False
+        )
+    size = gradient.shape[3]
+    slope, *parts, whole = (_align(part) for part in (gradient, *inputs, output))
     if _is_half(gradient):
         *lengths, seed, offset = attended.rest
-        return _KERNELS._scaled_dot_product_flash_attention_backward(
-            *common, *lengths, 0.0, False, seed, offset
+        found = _KERNELS._scaled_dot_product_flash_attention_backward(
+            slope, *parts, whole, normalizer, *lengths, 0.0, False, seed, offset, scale=size**-0.5
         )
-    # This kernel expects the log-sum-exp padded to a multiple of 32 rows.
-    aligned = -(-normalizer.shape[2] // 32) * 32
-    padded = torch.nn.functional.pad(normalizer, (0, aligned - normalizer.shape[2]))
-    query, key, value, _ = _KERNELS._scaled_dot_product_efficient_attention_backward(
-        gradient, *inputs, None, output, padded, *attended.rest, 0.0, [True, True, True, False]
-    )
+    else:
+        # This kernel expects the log-sum-exp padded to a multiple of 32 rows.
+        padded = pad(normalizer, (0, -normalizer.shape[2] % 32))
+        *found, _ = _KERNELS._scaled_dot_product_efficient_attention_backward(
+            slope,
+            *parts,
+            None,
+            whole,
+            padded,
+            *attended.rest,
+            0.0,
+            [True, True, True, False],
+            scale=size**-0.5,
+        )
+    query, key, value = (part[..., :size] for part in found)
     return query, key, value

@@ -184,11 +184,12 @@ def _time(
 ) -> Timing:
     """Measure the time of an action.
 
-    A short action runs once before, as a warm-up.
+    A short action runs once before, as a warm-up. So does any action on a GPU, whose first run
+    loads kernels.
 
     The machine's rate is measured before and after, since other processes may share it.
     """
-    if work < LONG:
+    if work < LONG or device.type == "cuda":
         action()
     before = _gemm(device, dtype)
     seconds = _seconds(action, device)
