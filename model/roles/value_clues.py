@@ -42,7 +42,7 @@ def find_measures(
 def compare_sizes(
     candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score from -½ to ½ how much of each key its column holds: none of its values, or all of them.
+    """Score each pair by the share of the key's values that the column holds, from -½ to ½.
 
     The share is the *coverage* of Rostin et al. (2009), "A Machine Learning Approach to Foreign Key
     Discovery".

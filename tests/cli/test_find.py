@@ -47,7 +47,7 @@ def test_a_page_shows_values_only_if_it_is_told_to(tmp_path: Path) -> None:
 
 
 def write_people(lake: Path) -> None:
-    """Write a table of people, one with the same towns, and one with the same mail addresses."""
+    """Write tables of people, of letters to them, and of their towns."""
     lake.mkdir()
     mails = [f"canary{at}@example.org" for at in range(30)]
     towns = [f"Harbour {at % 15:02}" for at in range(30)]

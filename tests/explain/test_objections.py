@@ -54,7 +54,6 @@ def test_a_column_that_refers_to_a_key_joins_others_through_it() -> None:
 
 
 def test_a_rejected_pair_says_so() -> None:
-    """Test that rejection is the reason: the steps of a crosswalk are verified even if rejected."""
     assert objection(TOWNS, DOMAIN, verdict=Verdict.REJECTED) == "people rejected it"
 
 

@@ -1,4 +1,4 @@
-"""Tests of the attack on tables of databases."""
+"""Tests of `faults.databases`, which damages tables of databases between two stages of a run."""
 
 from faults.databases import VERIFIES
 
