@@ -40,8 +40,8 @@ def _projection() -> sparse.csr_array:
 
     The first call on a machine takes a second; the matrix is then kept in the user's cache folder.
     """
-    arrays = cached_arrays("projection-1", _draw_projection, packages=("numpy", "scikit-learn"))
-    shape = (_PROJECTION["n_components"], _TRIGRAMS)
+    arrays = cached_arrays("projection-2", _draw_projection, packages=("numpy", "scikit-learn"))
+    shape = (_TRIGRAMS, _PROJECTION["n_components"])
     # Every entry has the same size, so that a sign says all.
     data = arrays["signs"] * arrays["size"]
     return sparse.csr_array((data, arrays["indices"], arrays["indptr"]), shape=shape)
@@ -52,7 +52,8 @@ def _draw_projection() -> dict[str, np.ndarray]:
     from sklearn.random_projection import SparseRandomProjection  # noqa: PLC0415
 
     drawn = SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
-    matrix = drawn.components_
+    # Transposed once here, since a product would transpose it for each block of columns.
+    matrix = drawn.components_.T.tocsr()
     return {
         "signs": np.sign(matrix.data).astype(np.int8),
         "size": np.abs(matrix.data[:1]),
@@ -77,7 +78,7 @@ def _project(
     data = (np.log(counts.data) + 1) * rarity[counts.indices]
     weighted = sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
     projected: Float32[np.ndarray, "column width"] = (
-        scale_rows(weighted) @ _projection().T
+        scale_rows(weighted) @ _projection()
     ).toarray()
     lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
     projected /= np.where(lengths > 0, lengths, 1)[:, None]
