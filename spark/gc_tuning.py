@@ -5,6 +5,7 @@ The collector visits every object to find reference cycles; profiles and importe
 
 import atexit
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,9 +31,11 @@ def gc_paused() -> Iterator[None]:
 def exempt_imports() -> None:
     """Exclude imported modules and all other existing objects from garbage collection.
 
-    Spark collects garbage after every task, and most objects of a worker are from imports.
-    Only the first call has an effect.
+    Spark collects garbage after every task, and most objects of a worker are from imports. Python
+    also collects garbage when it ends, which takes a third of a second for these. Only the first
+    call has an effect.
     """
     gc.freeze()
-    # Libraries that count their objects when Python ends would report those as leaked.
-    atexit.register(gc.unfreeze)
+    # DuckDB counts its objects when Python ends, and would report those as leaked.
+    if "duckdb" in sys.modules:
+        atexit.register(gc.unfreeze)

@@ -1,6 +1,8 @@
 """Test that garbage collection is paused, and continues afterwards as before."""
 
 import gc
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
@@ -29,3 +31,12 @@ def test_imports_are_exempted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     exempt_imports()
     exempt_imports.cache_clear()
     assert len(times) == 1
+
+
+def test_duckdb_reports_no_leak_of_what_is_exempt() -> None:
+    code = """import duckdb
+from datahub_hyperjoin.spark.gc_tuning import exempt_imports
+
+exempt_imports()"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
