@@ -23,7 +23,6 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.batches import with_usable_values
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.relation_stream import read_relation
 from datahub_hyperjoin.spark.errors import (
     EmptyTableError,
     MissingIcebergError,
@@ -117,6 +116,11 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
         case IcebergDataFile():
             return _read_data_file(location, paths)
         case Relation():
+            # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
+            from datahub_hyperjoin.spark.databases.relation_stream import (  # noqa: PLC0415
+                read_relation,
+            )
+
             engine = databases.engine(location)
             return read_relation(location, engine, paths, max_rows=max_rows, size=table.size)
         case CatalogTable():

@@ -17,21 +17,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
-
-from pyspark import SparkContext
-from pyspark.errors import PySparkRuntimeError
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.temporary import temporary_folder
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 logger = logging.getLogger(__name__)
 
-Session = Callable[[], SparkSession]
+Session = Callable[[], "SparkSession"]
 """Returns the Spark session; the first call starts Spark if no session is active."""
 
-OptionalSession = Callable[[], SparkSession | None]
+OptionalSession = Callable[[], "SparkSession | None"]
 """Returns the Spark session, like `Session`, or None if all tables are read by processes of this
 program."""
 
@@ -58,7 +58,7 @@ _LOCAL = {
 
 
 @contextmanager
-def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
+def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
     """Provide a Spark session within a `with` block.
 
     Args:
@@ -134,14 +134,21 @@ def find_java() -> str:
     return java
 
 
-def _active() -> SparkSession | None:
+def _active() -> "SparkSession | None":
+    # PySpark takes a tenth of a second to import; small lakes need none.
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
     try:
         return SparkSession.active()
     except PySparkRuntimeError:
         return None
 
 
-def _create(config: SessionConfig) -> SparkSession:
+def _create(config: SessionConfig) -> "SparkSession":
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 (as above)
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
     # The parameters of a Connect server's URL may hold a token.
     logger.info("Starting Spark on %s", config.master.partition("/;")[0])
     settings = settings_for(config)
@@ -200,6 +207,8 @@ def _start_java(settings: dict[str, str]) -> None:
         file.write_text("".join(map(_property, settings.items())), "utf-8")
         ours = f"--load-spark-defaults --properties-file {shlex.quote(str(file))}"
         with _environment({_ARGUMENTS: f"{ours} {arguments}"}):
+            from pyspark import SparkContext  # noqa: PLC0415 (as above)
+
             SparkContext.getSystemProperty("java.version")
 
 

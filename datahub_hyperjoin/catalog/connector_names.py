@@ -1,8 +1,10 @@
 """Name the tables of databases as DataHub's own connectors do."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sqlalchemy import URL
+if TYPE_CHECKING:
+    from sqlalchemy import URL
 
 _THREE_PARTS = "{database}.{schema}.{table}"
 _TWO_PARTS = "{schema}.{table}"
@@ -47,7 +49,7 @@ _SCHEMA_FOLLOWS = {"presto", "snowflake", "starrocks", "trino"}
 """Dialects whose URLs may continue with a schema: `trino://reader@host/hive/sales`."""
 
 
-def connector_names(url: URL) -> ConnectorNames:
+def connector_names(url: "URL") -> ConnectorNames:
     """Return the rules by which DataHub's connector names the tables of a database.
 
     Args:
@@ -67,7 +69,7 @@ def _is_redshift(host: str) -> bool:
     return ".redshift" in host and host.endswith(".amazonaws.com")
 
 
-def database_name(url: URL) -> str:
+def database_name(url: "URL") -> str:
     """Return the database, catalog or project that a URL names.
 
     >>> from sqlalchemy import make_url

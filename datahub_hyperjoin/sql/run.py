@@ -25,7 +25,6 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError
@@ -109,6 +108,9 @@ class _Opener:
             return DuckDbEngine(columns, timeout=timeout)
         if self._system is SparkEngine:
             return SparkEngine(self._session(), columns, timeout=timeout)
+        # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
+        from datahub_hyperjoin.sql.database_engine import DatabaseEngine  # noqa: PLC0415
+
         return DatabaseEngine(lake.tables[joins[0].left.table], columns, timeout=timeout)
 
 

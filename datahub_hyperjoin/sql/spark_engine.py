@@ -3,12 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from pyspark.sql import SparkSession
-
 from datahub_hyperjoin.locations import CatalogTable
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.sql.dialects import SPARK
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import (
@@ -18,6 +16,9 @@ from datahub_hyperjoin.sql.errors import (
 )
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class SparkEngine(SqlEngine):
@@ -33,7 +34,7 @@ class SparkEngine(SqlEngine):
 
     def __init__(
         self,
-        session: SparkSession,
+        session: "SparkSession",
         columns: Mapping[TableId, Collection[str]],
         *,
         timeout: float,
@@ -80,6 +81,8 @@ class SparkEngine(SqlEngine):
 
         Errors that it raises contain no data.
         """
+        from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (few lakes need it)
+
         tag, ended = f"hyperjoin-{uuid4()}", []
 
         def interrupt() -> None:

@@ -5,17 +5,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from sqlalchemy import Engine, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SAWarning, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
 from typing_extensions import Self
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 _MILLISECONDS = 1000
 _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
@@ -36,7 +38,7 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
 """Statements that make a new connection read-only and set its time limit in seconds."""
 
 
-def database_error_text(error: SQLAlchemyError) -> str:
+def database_error_text(error: "SQLAlchemyError") -> str:
     """Return a database's error message without SQL or secrets.
 
     Args:
@@ -51,7 +53,7 @@ def database_error_text(error: SQLAlchemyError) -> str:
     return redact("; ".join(filter(None, said or lines)))
 
 
-def system_of(engine: Engine) -> str:
+def system_of(engine: "Engine") -> str:
     """Return the name of an engine's database system, such as `postgresql`.
 
     Args:
@@ -69,12 +71,14 @@ def without_type_warnings() -> Iterator[None]:
 
     The values of such columns are read as text.
     """
+    from sqlalchemy.exc import SAWarning  # noqa: PLC0415 (as below)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)
         yield
 
 
-def open_engine(connection: str, database: Database, connections: int = 1) -> Engine:
+def open_engine(connection: str, database: Database, connections: int = 1) -> "Engine":
     """Create a SQLAlchemy engine with a limited number of connections.
 
     Args:
@@ -88,6 +92,10 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> En
     Raises:
         UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
     """
+    # Lakes of files need no database, and the import takes a quarter of a second.
+    from sqlalchemy import create_engine, event, make_url  # noqa: PLC0415
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError  # noqa: PLC0415
+
     try:
         url = make_url(database.url.get_secret_value())
         if database.password:
@@ -99,7 +107,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> En
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None
 
     @event.listens_for(engine, "connect")
-    def configure(raw: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
         system = system_of(engine)
         cursor = raw.cursor()
         if system in _SESSION_SETTINGS:
@@ -114,7 +122,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> En
     return engine
 
 
-def _keep_early_dates(connection: DBAPIConnection) -> None:
+def _keep_early_dates(connection: "DBAPIConnection") -> None:
     """Make a connection return a date as text if Python cannot represent the date.
 
     Python has no years before 1, PostgreSQL has: `0044-03-15 BC`.
@@ -137,7 +145,7 @@ def _keep_early_dates(connection: DBAPIConnection) -> None:
         extensions.register_type(type_, cast("extensions.connection", connection))
 
 
-def _replace_invalid_text(connection: DBAPIConnection) -> None:
+def _replace_invalid_text(connection: "DBAPIConnection") -> None:
     """Make a connection replace invalid bytes in text.
 
     SQLite does not check the text that it stores. Without replacement, one invalid value would make
@@ -173,7 +181,7 @@ class Databases:
         self._exit_stack.close()
         self._engines.clear()
 
-    def engine(self, relation: Relation) -> Engine:
+    def engine(self, relation: Relation) -> "Engine":
         """Return the SQLAlchemy engine for a table's database.
 
         Args:

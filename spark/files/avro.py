@@ -4,9 +4,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import fastavro
 import pyarrow as pa
-from fastavro.schema import expand_schema
 
 from datahub_hyperjoin.spark.columns import (
     Column,
@@ -39,6 +37,9 @@ def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
     Raises:
         UnreadableTableError: The file is not an Avro file.
     """
+    import fastavro  # noqa: PLC0415 (few lakes have such files)
+    from fastavro.schema import expand_schema  # noqa: PLC0415
+
     with open_in_order(path) as source:
         if not fastavro.is_avro(source):
             raise NotAvroError.at_the_beginning()
@@ -89,6 +90,8 @@ def _non_null(type_: Any) -> Any:  # noqa: ANN401
 def _batches(
     path: DataPath, paths: Sequence[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
+    import fastavro  # noqa: PLC0415 (as above)
+
     batch_rows = max(1, _BATCH_CELLS // max(1, len(paths)))
     rows_read, size = 0, bytes_of(path)
     with open_in_order(path) as source, translate_read_errors(*_READ_ERRORS):

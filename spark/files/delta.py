@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import dataset
 
 from datahub_hyperjoin.spark.columns import (
     Column,
@@ -20,6 +20,9 @@ from datahub_hyperjoin.spark.files.nested import (
     top_level_fields,
     translate_read_errors,
 )
+
+if TYPE_CHECKING:
+    from pyarrow import dataset
 
 
 def read_delta(
@@ -47,6 +50,8 @@ def read_delta(
     """
     _, table = _open(path, version)
     if files is not None:
+        from pyarrow import dataset  # noqa: PLC0415 (it imports pandas)
+
         chosen = [*table.get_fragments()][files.start : files.stop]
         table = dataset.FileSystemDataset(chosen, table.schema, table.format, table.filesystem)
     with translate_read_errors():
@@ -69,7 +74,7 @@ def list_delta_files(path: Path) -> tuple[int, int]:
     return version, sum(1 for _ in files.get_fragments())
 
 
-def _open(path: Path, version: int | None = None) -> tuple[int, dataset.FileSystemDataset]:
+def _open(path: Path, version: int | None = None) -> "tuple[int, dataset.FileSystemDataset]":
     """Return the version of a Delta table, by default the latest one, and its data files."""
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
@@ -82,7 +87,7 @@ def _open(path: Path, version: int | None = None) -> tuple[int, dataset.FileSyst
 
 
 def _batches(
-    files: dataset.Dataset, columns: Collection[Column]
+    files: "dataset.Dataset", columns: Collection[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
     paths = readable_paths(columns)
     fields = top_level_fields(files.schema, paths)

@@ -26,7 +26,6 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
@@ -87,11 +86,14 @@ class ColumnBatch:
         Raises:
             TableError: The table cannot be used. The batch is then as it was before.
         """
-        counted = (
-            count_in_database(table, self._databases, self._config)
-            if counts_itself(table, self._config)
-            else None
-        )
+        counted = None
+        if counts_itself(table, self._config):
+            # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
+            from datahub_hyperjoin.spark.profiles.in_database import (  # noqa: PLC0415
+                count_in_database,
+            )
+
+            counted = count_in_database(table, self._databases, self._config)
         if counted is None:
             columns, rows, notes = self._read(table, None)
         else:

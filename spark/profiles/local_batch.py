@@ -5,10 +5,9 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.described import describe_columns
 from datahub_hyperjoin.errors import HyperJoinError
@@ -21,7 +20,6 @@ from datahub_hyperjoin.spark.errors import (
 )
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
@@ -37,11 +35,14 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import DataType, Table, TableProfile
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 logger = logging.getLogger(__name__)
 
 
 def profile_local_batch(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
@@ -74,6 +75,11 @@ def profile_local_batch(
                 size = sum(tables[index].size for index in indices)
                 results = run_in_processes(worker, len(groups), RESULT_ROW, size=size)
             else:
+                # PySpark takes a tenth of a second to import; small lakes need none.
+                from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+
+                from datahub_hyperjoin.spark.native.jobs import collect_arrow  # noqa: PLC0415
+
                 tasks = session.range(0, len(groups), numPartitions=len(groups))
                 results = collect_arrow(tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)))
             return receive_profiles(results, tables)

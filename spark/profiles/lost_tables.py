@@ -5,9 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from datahub_hyperjoin.spark.native.frames import is_lost_worker
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-
 logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
@@ -39,8 +36,8 @@ def run_in_halves(
         return dict(job(tables)), []
     except BrokenProcessPool:
         pass  # a process of this program ended
-    except SPARK_ERRORS as error:
-        if not is_lost_worker(error):
+    except Exception as error:
+        if not _is_lost_worker(error):
             raise
     finished = salvage()
     results = {table: finished[table] for table in tables if table in finished}
@@ -55,3 +52,11 @@ def run_in_halves(
         results |= found
         lost += lost_of_half
     return results, lost
+
+
+def _is_lost_worker(error: Exception) -> bool:
+    # PySpark takes a tenth of a second to import; processes of this program need none.
+    from datahub_hyperjoin.spark.native.frames import is_lost_worker  # noqa: PLC0415
+    from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415
+
+    return isinstance(error, SPARK_ERRORS) and is_lost_worker(error)

@@ -3,21 +3,21 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.distributed import profile_distributed
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.profiles.result_transfer import ResultFolder, temporary_results
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
-from datahub_hyperjoin.spark.profiles.shipped_files import profile_shipped_files
 from datahub_hyperjoin.tables import Table, TableProfile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def profile_lake(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
@@ -38,6 +38,12 @@ def profile_lake(
     """
     if session is None:
         return profile_local_batch(session, tables, config, result_folder)
+    # PySpark takes a tenth of a second to import; small lakes need none.
+    from datahub_hyperjoin.spark.profiles.distributed import profile_distributed  # noqa: PLC0415
+    from datahub_hyperjoin.spark.profiles.shipped_files import (  # noqa: PLC0415
+        profile_shipped_files,
+    )
+
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import (
@@ -23,6 +23,9 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line may end inside a value."""
@@ -103,7 +106,7 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
 
 def session_for(
     tables: Sequence[Table], session: OptionalSession, config: ProfileConfig
-) -> SparkSession | None:
+) -> "SparkSession | None":
     """Return a Spark session to read tables, or None if local processes read them faster.
 
     Args:

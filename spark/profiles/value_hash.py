@@ -9,13 +9,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
-from datahub_hyperjoin.spark.databases.sql_forms import COMPUTING_DIALECTS, can_compute
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import Table, ValueHash
 
@@ -74,18 +70,27 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
         and isinstance(location, Relation)
         and location.database.compute is Compute.DATABASE
         and table.size >= config.sketch_size * _BYTES_PER_HASH
-        and _backend(location.database) in COMPUTING_DIALECTS
+        and _is_computing(location.database)
     )
 
 
-def _backend(database: Database) -> str:
+def _is_computing(database: Database) -> bool:
+    from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
+    from datahub_hyperjoin.spark.databases.sql_forms import COMPUTING_DIALECTS  # noqa: PLC0415
+
     try:
-        return make_url(database.url.get_secret_value()).get_backend_name()
+        return make_url(database.url.get_secret_value()).get_backend_name() in COMPUTING_DIALECTS
     except ArgumentError:
-        return ""
+        return False
 
 
 def _can_count(relation: Relation) -> bool:
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (as above)
+
+    from datahub_hyperjoin.spark.databases.sql_forms import can_compute  # noqa: PLC0415
+
     engine = None
     try:
         engine = open_engine(relation.connection, relation.database)

@@ -1,12 +1,15 @@
 """Use DuckDB to count the matching values and rows of joins through crosswalks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
+import numpy as np
 import pyarrow as pa
+
+VALUE_ROW = pa.schema({"column": pa.int32(), "hash": pa.int64(), "rows": pa.int64()})
+"""The hash of a value of a column, and the number of rows that have the value."""
 
 _LINK_ROW = pa.schema(
     {name: pa.int32() for name in ("bridge", "left_end", "crosswalk", "right_end")}
@@ -64,6 +67,22 @@ class BridgeCounts:
     """The matches of each join's right column."""
 
 
+def unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Unpack partitions of values into one row for each column and value.
+
+    Args:
+        batches: Rows of `PARTITION_ROW`.
+
+    Yields:
+        Rows of `VALUE_ROW`.
+    """
+    for batch in batches:
+        for row in batch.to_pylist():
+            hashes, rows = (np.frombuffer(row[name], "<i8") for name in ("hashes", "counts"))
+            columns = [np.full(len(rows), row["column"], np.int32), hashes, rows]
+            yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=VALUE_ROW)
+
+
 def count_bridges(
     links: Sequence[tuple[int, int, int, int]],
     values: pa.Table,
@@ -79,6 +98,8 @@ def count_bridges(
     Returns:
         The counts.
     """
+    import duckdb  # noqa: PLC0415 (few lakes have crosswalks)
+
     by_name = zip(_LINK_ROW.names, zip(*links, strict=True), strict=True)
     with duckdb.connect() as connection:
         connection.register("link_rows", pa.Table.from_pydict(dict(by_name), schema=_LINK_ROW))

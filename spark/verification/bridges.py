@@ -7,47 +7,43 @@ multiplies rows costs no more than another.
 
 import logging
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import spark_error_text
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.bridge_counts import (
+    VALUE_ROW,
     BridgeCounts,
     MatchCounts,
     count_bridges,
+    unpack_values,
 )
 from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     ENTRY_ROW,
     RequestedCrosswalks,
     Sides,
     entries_of_table,
-    read_crosswalks,
 )
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
-from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
-from datahub_hyperjoin.spark.verification.verify import NoteUnread, can_count, log_unread
+from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 logger = logging.getLogger(__name__)
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _AS_WRITTEN = ""
-_VALUE_ROW = pa.schema({"column": pa.int32(), "hash": pa.int64(), "rows": pa.int64()})
 _Item = TypeVar("_Item", bound=Hashable)
 _DEFAULT_CONFIG = ProfileConfig()
 _NO_TEXTS: AbstractSet[ColumnId] = frozenset()
@@ -87,7 +83,7 @@ class _Numbers:
 
 
 def verify_bridges(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     bridges: Sequence[Bridge],
     *,
@@ -118,12 +114,20 @@ def verify_bridges(
     if session is None:
         counts = _count_in_process(numbers, columns, crosswalks)
     else:
+        # PySpark takes a tenth of a second to import; small lakes need none.
+        from datahub_hyperjoin.spark.native.frames import spark_error_text  # noqa: PLC0415
+        from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415
+        from datahub_hyperjoin.spark.verification.bridge_jobs import (  # noqa: PLC0415
+            count_bridges_on_spark,
+            find_unreadable,
+        )
+
         try:
-            values = _values(session, columns, config)
-            counts = _count(session, numbers, values, read_crosswalks(session, crosswalks, config))
+            links = numbers.links()
+            counts = count_bridges_on_spark(session, links, columns, crosswalks, config)
         except SPARK_ERRORS as error:
             logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
-            unread = _unreadable(session, columns, crosswalks, config)
+            unread = find_unreadable(session, columns, crosswalks, config)
             # If every table can be read alone, the job failed for another reason, for all of them.
             requested = [each.table.id for each in columns] + [e.table.id for e in crosswalks]
             for table in sorted(unread or {*requested}):
@@ -134,21 +138,6 @@ def verify_bridges(
     for table in _unread(numbers, counts):
         note_unread(table)
     return _evidence(numbers, counts)
-
-
-def _unreadable(
-    session: SparkSession,
-    columns: Sequence[RequestedColumns],
-    crosswalks: Sequence[RequestedCrosswalks],
-    config: ProfileConfig,
-) -> set[TableId]:
-    """After a job with all tables has failed, find the tables that Spark cannot read.
-
-    On the distributed route, one unreadable table fails the job, so each is tried alone.
-    """
-    alone = [(each.table.id, _values(session, [each], config)) for each in columns]
-    alone += [(each.table.id, read_crosswalks(session, [each], config)) for each in crosswalks]
-    return {table for table, rows in alone if not can_count(rows)}
 
 
 def _tables(bridge: Bridge) -> set[TableId]:
@@ -201,45 +190,6 @@ def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -
     return frozenset(path for path in paths if ColumnId(table, path) in texts)
 
 
-def _values(
-    session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
-) -> DataFrame:
-    """For each column and value, count the rows that have the value."""
-    partitions = partition_lake(session, requests, synonyms={}, config=config)
-    rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
-    return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
-
-
-def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for row in batch.to_pylist():
-            hashes, rows = (np.frombuffer(row[name], "<i8") for name in ("hashes", "counts"))
-            columns = [np.full(len(rows), row["column"], np.int32), hashes, rows]
-            yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=_VALUE_ROW)
-
-
-def _count(
-    session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
-) -> BridgeCounts:
-    # Without this, Spark would read all tables again for each count.
-    values, entries = values.persist(), entries.persist()
-    linked = _link(session, numbers, values, entries).persist()
-    try:
-        totals = {
-            row["column"]: (row["values"], row["rows"])
-            for row in values.groupBy("column")
-            .agg(F.count("*").alias("values"), F.sum("rows").alias("rows"))
-            .collect()
-        }
-        read = {row["crosswalk"] for row in entries.select("crosswalk").distinct().collect()}
-        shared = {row["bridge"]: row["count"] for row in linked.groupBy("bridge").count().collect()}
-        left, right = _reached(linked, "x", "left", "right"), _reached(linked, "y", "right", "left")
-    finally:
-        for frame in (linked, entries, values):
-            frame.unpersist()
-    return BridgeCounts(totals=totals, read=read, shared=shared, left=left, right=right)
-
-
 def _count_in_process(
     numbers: _Numbers,
     columns: Sequence[RequestedColumns],
@@ -251,7 +201,7 @@ def _count_in_process(
     # Each column is in one part, so none of its values occurs twice.
     return count_bridges(
         numbers.links(),
-        pa.Table.from_batches(_unpack(iter(parts)), _VALUE_ROW),
+        pa.Table.from_batches(unpack_values(iter(parts)), VALUE_ROW),
         pa.Table.from_batches(entries, ENTRY_ROW),
     )
 
@@ -273,57 +223,6 @@ def _evidence(numbers: _Numbers, counts: BridgeCounts) -> dict[Bridge, Evidence]
         )
         for at, left_end, crosswalk, right_end in numbers.links()
         if left_end in totals and crosswalk in counts.read and right_end in totals
-    }
-
-
-def _link(
-    session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
-) -> DataFrame:
-    """Join the rows of crosswalks with the matching values of left and right columns.
-
-    The rows of a crosswalk with the same two values are one entry.
-    """
-    links = session.createDataFrame(
-        numbers.links(), "bridge int, left_end int, crosswalk int, right_end int"
-    )
-    # The same two values may come from several batches of a crosswalk.
-    distinct = entries.groupBy("crosswalk", "x", "y").agg(F.sum("entries").alias("entries"))
-    left = values.select(
-        F.col("column").alias("left_end"), F.col("hash").alias("x"), F.col("rows").alias("left")
-    )
-    right = values.select(
-        F.col("column").alias("right_end"), F.col("hash").alias("y"), F.col("rows").alias("right")
-    )
-    # The links are few: sent to all workers, they spare a shuffle of the crosswalks.
-    chained = distinct.join(F.broadcast(links), "crosswalk")
-    return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
-
-
-def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, MatchCounts]:
-    """For one end of each join, left or right, count the values and rows that match.
-
-    The ends of a join are its left and its right column. The last three arguments select the end.
-
-    Args:
-        linked: The entries that both ends hold.
-        value: The name of the crosswalk's column on this end: `x` or `y`.
-        own: The column of `linked` with the number of rows of this end that hold a value.
-        other: The same of the other end.
-    """
-    matched = F.sum(F.col("entries") * F.col(other))
-    counted = linked.groupBy("bridge", value).agg(
-        # Every row of the group has the same count of its own value.
-        matched.alias("matched"),
-        F.first(own).alias("own"),
-    )
-    sums = counted.groupBy("bridge").agg(
-        F.count("*").alias("values"),
-        F.max("matched").alias("most"),
-        F.sum(F.col("matched") * F.col("own")).alias("rows"),
-    )
-    return {
-        row["bridge"]: MatchCounts(row["values"], row["most"], row["rows"])
-        for row in sums.collect()
     }
 
 

@@ -11,8 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -20,7 +19,6 @@ from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
-from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import (
     NoteUnread,
@@ -36,9 +34,12 @@ _AT_ONCE = 256
 start of a second job."""
 _NO_COUNTS, _NO_CONFIG = PairCounts(0, 0, 0), ProfileConfig()
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def verify_composites(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     references: Sequence[ColumnPairs],
     *,
@@ -68,6 +69,11 @@ def verify_composites(
         if session is None:
             counts = count_in_process(requests, to_count, synonyms={})
         else:
+            # PySpark takes a tenth of a second to import; small lakes need none.
+            from datahub_hyperjoin.spark.verification.partition_routes import (  # noqa: PLC0415
+                partition_lake,
+            )
+
             partition = partial(partition_lake, session, synonyms={}, config=config)
             counts = count_requests(partition, requests, to_count)
         for table in unread_tables(requests, counts):

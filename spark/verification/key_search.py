@@ -14,21 +14,16 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.composites import KeySearch
 from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
-from datahub_hyperjoin.spark.native.remote import read_binary_files
-from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
@@ -38,6 +33,9 @@ from datahub_hyperjoin.tables import Table, TableId
 
 SAMPLE_ROWS = 1 << 15
 """Number of rows of a table in which keys are searched; verification then reads all rows."""
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _Keys = dict[int, tuple[tuple[str, ...], ...]]
 """Paths of the columns of each key, by the index of the table."""
@@ -59,7 +57,7 @@ class _Searched:
 
 
 def search_keys(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     searches: Sequence[KeySearch],
     config: ProfileConfig,
@@ -133,7 +131,7 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 
 
 def _search(
-    session: SparkSession | None, jobs: Sequence[_Searched], config: ProfileConfig
+    session: "SparkSession | None", jobs: Sequence[_Searched], config: ProfileConfig
 ) -> Iterator[_Keys]:
     """Search each table, in this process or on Spark, and yield the composite keys found."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
@@ -154,12 +152,18 @@ def _search(
         yield _collect(partial(_search_distributed, session, jobs), [index])
 
 
-def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]) -> _Keys:
+def _collect(search: "Callable[[Sequence[int]], DataFrame]", tables: Sequence[int]) -> _Keys:
     """Run a Spark job that searches tables for composite keys.
 
     If a table crashes its worker, several jobs are run. A job that fails for another reason finds
     nothing.
     """
+    # PySpark takes a tenth of a second to import; small lakes need none.
+    from datahub_hyperjoin.spark.native.jobs import (  # noqa: PLC0415
+        SPARK_ERRORS,
+        collect_arrow,
+    )
+
     with suppress(*SPARK_ERRORS):
         found, _ = run_in_halves(
             lambda chosen: _by_table(collect_arrow(search(chosen))), tables, salvage=_Keys
@@ -180,8 +184,10 @@ def _by_table(rows: pa.Table | pa.RecordBatch) -> _Keys:
 
 
 def _search_local_batch(
-    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
-) -> DataFrame:
+    session: "SparkSession", jobs: Sequence[_Searched], indices: Sequence[int]
+) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (as above)
+
     # The worker receives the tables that it searches, and no others of the lake.
     groups = [
         [(indices[at], jobs[indices[at]]) for at in group]
@@ -201,8 +207,16 @@ def _search_local_batch(
 
 
 def _search_shipped_files(
-    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
-) -> DataFrame:
+    session: "SparkSession", jobs: Sequence[_Searched], indices: Sequence[int]
+) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (as above)
+
+    from datahub_hyperjoin.spark.native.remote import read_binary_files  # noqa: PLC0415
+    from datahub_hyperjoin.spark.native.shipping import (  # noqa: PLC0415
+        plan_shipment,
+        receive_files,
+    )
+
     chosen = [jobs[index] for index in indices]
     files = plan_shipment(session, [job.table for job in chosen]).files
     # The first file of a table is a sample of its rows.
@@ -217,8 +231,15 @@ def _search_shipped_files(
 
 
 def _search_distributed(
-    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
-) -> DataFrame:
+    session: "SparkSession", jobs: Sequence[_Searched], indices: Sequence[int]
+) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (as above)
+
+    from datahub_hyperjoin.spark.native.frames import (  # noqa: PLC0415
+        load_frame,
+        select_columns,
+    )
+
     [index] = indices
     job = jobs[index]
     rows = load_frame(session, job.table.location).limit(SAMPLE_ROWS)

@@ -18,28 +18,27 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.joins import Evidence
+from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
-from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import (
     COUNTS_ROW,
     count_in_process,
     count_pairs_of_partition,
 )
-from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ def log_unread(table: TableId) -> None:
 
 
 def verify_joins(
-    session: SparkSession | None,
+    session: "SparkSession | None",
     tables: Sequence[Table],
     pairs: Sequence[Pair],
     *,
@@ -142,6 +141,11 @@ def verify_joins(
     if requests and session is None:
         read = count_in_process(requests, to_count, synonyms=kinds.synonyms)
     elif requests and session:
+        # PySpark takes a tenth of a second to import; small lakes need none.
+        from datahub_hyperjoin.spark.verification.partition_routes import (  # noqa: PLC0415
+            partition_lake,
+        )
+
         partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
         read = count_requests(partition, requests, to_count)
     else:
@@ -167,6 +171,13 @@ def _count_in_databases(
     The result names each column by its number in `numbers`. `texts` has the columns of text.
     """
     pairs = [way.pair for way in compared if not any(way.kinds)]
+    if not any(isinstance(table.location, Relation) for table in tables):
+        return {}
+    # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
+    from datahub_hyperjoin.spark.verification.in_database import (  # noqa: PLC0415
+        count_in_databases,
+    )
+
     counted = count_in_databases(tables, pairs, texts)
     return {
         (numbers[left, _AS_WRITTEN], numbers[right, _AS_WRITTEN]): counts
@@ -188,7 +199,7 @@ def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
 
 
 def count_requests(
-    partition: Callable[[list[RequestedColumns]], DataFrame],
+    partition: "Callable[[list[RequestedColumns]], DataFrame]",
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
@@ -204,6 +215,8 @@ def count_requests(
     Returns:
         Counts by pair of numbers, without columns that cannot be read and pairs that share nothing.
     """
+    from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (as above)
+
     pairs = sorted(set(to_count))
     try:
         return _count_pairs(partition(requests), pairs)
@@ -213,7 +226,7 @@ def count_requests(
 
 
 def _readable(
-    partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
+    partition: "Callable[[list[RequestedColumns]], DataFrame]", requests: list[RequestedColumns]
 ) -> list[RequestedColumns]:
     """After a job with all requests has failed, find the requests whose tables Spark can read.
 
@@ -251,12 +264,14 @@ def _requests(
     ]
 
 
-def can_count(values: DataFrame) -> bool:
+def can_count(values: "DataFrame") -> bool:
     """Try to count the rows of a data frame in Spark, and return whether this succeeds.
 
     Args:
         values: The rows.
     """
+    from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (as above)
+
     try:
         values.count()
     except SPARK_ERRORS:
@@ -265,8 +280,13 @@ def can_count(values: DataFrame) -> bool:
 
 
 def _count_pairs(
-    values: DataFrame, to_count: list[tuple[int, int]]
+    values: "DataFrame", to_count: list[tuple[int, int]]
 ) -> dict[tuple[int, int], PairCounts]:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 (as above)
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+
+    from datahub_hyperjoin.spark.native.jobs import collect_arrow  # noqa: PLC0415
+
     def worker(rows: pa.Table) -> pa.Table:
         return count_pairs_of_partition(rows, to_count)
 

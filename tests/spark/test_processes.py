@@ -144,3 +144,12 @@ def test_ctrl_c_ends_processes_that_start_without_a_word(seconds: float) -> None
     errors = program.communicate(timeout=60)[1]
     assert program.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1  # the program's own
+
+
+def test_a_process_imports_only_what_files_need() -> None:
+    code = """import sys
+import datahub_hyperjoin.spark.profiles.local_batch
+
+print({"datahub", "duckdb", "fastavro", "pyspark", "scipy", "sqlalchemy"} & {*sys.modules})"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

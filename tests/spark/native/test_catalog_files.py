@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.catalog import ConnectionConfig, scan_spark_catalog
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases

@@ -8,7 +8,10 @@ import pytest
 from pydantic import SecretStr
 from servers import Server, serving
 
-from datahub_hyperjoin.catalog import ConnectionConfig, TableSelection, scan_database, scan_folder
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.report import HyperJoinReport

@@ -14,7 +14,7 @@ from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.verification import bridges as bridges_module
+from datahub_hyperjoin.spark.verification import bridge_jobs
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -177,7 +177,7 @@ def test_a_failed_job_leaves_no_evidence_and_a_warning(
 ) -> None:
     tables = {name: make_table(f"{name}.parquet", table) for name, table in LAKE.items()}
     missing = spark.sql("SELECT 1 AS crosswalk")
-    monkeypatch.setattr(bridges_module, "read_crosswalks", lambda *_: missing)
+    monkeypatch.setattr(bridge_jobs, "read_crosswalks", lambda *_: missing)
     wanted = bridge(tables["orders"], tables["items"], tables["prices"])
     with caplog.at_level(logging.WARNING):
         assert verify_bridges(spark, [*tables.values()], [wanted]) == {}

@@ -1,0 +1,147 @@
+"""Count the joins through crosswalks in Spark jobs."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.verification.bridge_counts import (
+    VALUE_ROW,
+    BridgeCounts,
+    MatchCounts,
+    unpack_values,
+)
+from datahub_hyperjoin.spark.verification.crosswalk_jobs import read_crosswalks
+from datahub_hyperjoin.spark.verification.crosswalk_rows import RequestedCrosswalks
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
+from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
+from datahub_hyperjoin.spark.verification.verify import can_count
+from datahub_hyperjoin.tables import TableId
+
+_Links = Sequence[tuple[int, int, int, int]]
+
+
+def count_bridges_on_spark(
+    session: SparkSession,
+    links: _Links,
+    columns: Sequence[RequestedColumns],
+    crosswalks: Sequence[RequestedCrosswalks],
+    config: ProfileConfig,
+) -> BridgeCounts:
+    """Count the values and rows that match through crosswalks.
+
+    Args:
+        session: Runs the Spark jobs.
+        links: The numbers of each join, its left column, its crosswalk and its right column.
+        columns: The left and right columns.
+        crosswalks: The crosswalks.
+        config: Provides the size from which a table is read by many tasks.
+
+    Raises:
+        PySparkException: A table cannot be read on the distributed route.
+    """
+    values = _values(session, columns, config)
+    return _count(session, links, values, read_crosswalks(session, crosswalks, config))
+
+
+def find_unreadable(
+    session: SparkSession,
+    columns: Sequence[RequestedColumns],
+    crosswalks: Sequence[RequestedCrosswalks],
+    config: ProfileConfig,
+) -> set[TableId]:
+    """After a job with all tables has failed, find the tables that Spark cannot read.
+
+    On the distributed route, one unreadable table fails the job, so each is tried alone.
+
+    Args:
+        session: Runs a Spark job for each table.
+        columns: The left and right columns.
+        crosswalks: The crosswalks.
+        config: Provides the size from which a table is read by many tasks.
+    """
+    alone = [(each.table.id, _values(session, [each], config)) for each in columns]
+    alone += [(each.table.id, read_crosswalks(session, [each], config)) for each in crosswalks]
+    return {table for table, rows in alone if not can_count(rows)}
+
+
+def _values(
+    session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
+) -> DataFrame:
+    """For each column and value, count the rows that have the value."""
+    partitions = partition_lake(session, requests, synonyms={}, config=config)
+    rows = partitions.mapInArrow(unpack_values, from_arrow_schema(VALUE_ROW))
+    return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
+
+
+def _count(
+    session: SparkSession, links: _Links, values: DataFrame, entries: DataFrame
+) -> BridgeCounts:
+    # Without this, Spark would read all tables again for each count.
+    values, entries = values.persist(), entries.persist()
+    linked = _link(session, links, values, entries).persist()
+    try:
+        totals = {
+            row["column"]: (row["values"], row["rows"])
+            for row in values.groupBy("column")
+            .agg(F.count("*").alias("values"), F.sum("rows").alias("rows"))
+            .collect()
+        }
+        read = {row["crosswalk"] for row in entries.select("crosswalk").distinct().collect()}
+        shared = {row["bridge"]: row["count"] for row in linked.groupBy("bridge").count().collect()}
+        left, right = _reached(linked, "x", "left", "right"), _reached(linked, "y", "right", "left")
+    finally:
+        for frame in (linked, entries, values):
+            frame.unpersist()
+    return BridgeCounts(totals=totals, read=read, shared=shared, left=left, right=right)
+
+
+def _link(session: SparkSession, links: _Links, values: DataFrame, entries: DataFrame) -> DataFrame:
+    """Join the rows of crosswalks with the matching values of left and right columns.
+
+    The rows of a crosswalk with the same two values are one entry.
+    """
+    linked = session.createDataFrame(
+        [*links], "bridge int, left_end int, crosswalk int, right_end int"
+    )
+    # The same two values may come from several batches of a crosswalk.
+    distinct = entries.groupBy("crosswalk", "x", "y").agg(F.sum("entries").alias("entries"))
+    left = values.select(
+        F.col("column").alias("left_end"), F.col("hash").alias("x"), F.col("rows").alias("left")
+    )
+    right = values.select(
+        F.col("column").alias("right_end"), F.col("hash").alias("y"), F.col("rows").alias("right")
+    )
+    # The links are few: sent to all workers, they spare a shuffle of the crosswalks.
+    chained = distinct.join(F.broadcast(linked), "crosswalk")
+    return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
+
+
+def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, MatchCounts]:
+    """For one end of each join, left or right, count the values and rows that match.
+
+    The ends of a join are its left and its right column. The last three arguments select the end.
+
+    Args:
+        linked: The entries that both ends hold.
+        value: The name of the crosswalk's column on this end: `x` or `y`.
+        own: The column of `linked` with the number of rows of this end that hold a value.
+        other: The same of the other end.
+    """
+    matched = F.sum(F.col("entries") * F.col(other))
+    counted = linked.groupBy("bridge", value).agg(
+        # Every row of the group has the same count of its own value.
+        matched.alias("matched"),
+        F.first(own).alias("own"),
+    )
+    sums = counted.groupBy("bridge").agg(
+        F.count("*").alias("values"),
+        F.max("matched").alias("most"),
+        F.sum(F.col("matched") * F.col("own")).alias("rows"),
+    )
+    return {
+        row["bridge"]: MatchCounts(row["values"], row["most"], row["rows"])
+        for row in sums.collect()
+    }
