@@ -1,15 +1,9 @@
 """The command-line tool `hyperjoin`."""
 
-import signal
-import threading
+from datahub_hyperjoin.cli.interrupt import interrupt_ends_program
 
-# The imports take a second. Ctrl-C ends the program meanwhile, without a traceback.
-_is_program = threading.current_thread() is threading.main_thread()
-_handler = signal.signal(signal.SIGINT, signal.SIG_DFL) if _is_program else None
-
-from datahub_hyperjoin.cli.commands import main  # noqa: E402
-
-if _handler is not None:
-    signal.signal(signal.SIGINT, _handler)
+# The imports take a moment.
+with interrupt_ends_program():
+    from datahub_hyperjoin.cli.commands import main
 
 __all__ = ["main"]

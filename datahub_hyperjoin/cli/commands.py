@@ -1,72 +1,58 @@
 """The subcommands of `hyperjoin`."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
 
 import click
-from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.cli.check import check_recipe_file
-from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.cli.explain import explain_columns
-from datahub_hyperjoin.cli.export import write_joins
-from datahub_hyperjoin.cli.find import find_in_sources
-from datahub_hyperjoin.cli.measure import evaluate_rankings
-from datahub_hyperjoin.cli.page import open_page
-from datahub_hyperjoin.cli.serve_agents import serve_agents
-from datahub_hyperjoin.cli.serve_people import serve_people
-from datahub_hyperjoin.cli.show import (
-    as_json,
-    as_table,
-    decisions_as_json,
-    path_as_json,
-    path_as_table,
+from datahub_hyperjoin.cli.interrupt import interrupt_ends_program
+
+_COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "accept": ("published", "accept_joins"),
+        "check": ("check", "check_recipe_file"),
+        "evaluate": ("measure", "evaluate_rankings"),
+        "explain": ("explain", "explain_columns"),
+        "export": ("export", "write_joins"),
+        "find": ("find", "find_in_sources"),
+        "joins": ("published", "list_joins"),
+        "mcp": ("serve_agents", "serve_agents"),
+        "page": ("page", "open_page"),
+        "path": ("published", "show_path"),
+        "reject": ("published", "reject_joins"),
+        "serve": ("serve_people", "serve_people"),
+        "undo": ("published", "undo_decisions"),
+    }
 )
-from datahub_hyperjoin.graphql import (
-    accept,
-    all_joins,
-    find_dataset,
-    find_join,
-    find_path,
-    joins_of_column,
-    joins_of_dataset,
-    reject,
-    undo,
-)
-from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
-from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.urns import table_id
+"""The module and the function of each subcommand. Only the one that runs is imported: DataHub's
+client alone takes more than half a second, and `find` does without."""
 
 
-def _format(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options `--format` and `--json` to a command."""
-    options = (
-        click.option(
-            "--format",
-            "output_format",
-            type=click.Choice(["table", "json"]),
-            default="table",
-            show_default=True,
-            help="Format of the output.",
-        ),
-        click.option(
-            "--json", "output_format", flag_value="json", help="Shorthand for --format json."
-        ),
-    )
-    # The help lists the option first that is added last.
-    for option in reversed(options):
-        command = option(command)
-    return command
+class _Commands(click.Group):
+    """A group that imports a subcommand on its first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's interface)
+        """Return the names of all subcommands in alphabetical order."""
+        return sorted(_COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 (click's interface)
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import a subcommand; return None if there is none of this name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, function = _COMMANDS[cmd_name]
+        with interrupt_ends_program():  # the imports of some take a second
+            imported = import_module(f"datahub_hyperjoin.cli.{module}")
+        command: click.Command = getattr(imported, function)
+        return command
 
 
-_why = click.option(
-    "--why", default="", help="Reason for the decision, stored as the join's description."
-)
-_decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
     """Find joins between tables, and use, accept or reject the joins in DataHub.
@@ -74,155 +60,3 @@ def main() -> None:
     `find`, `page` and `evaluate` need no server. The other commands use the one that a recipe
     names, or that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
     """
-
-
-main.add_command(check_recipe_file)
-main.add_command(evaluate_rankings)
-main.add_command(explain_columns)
-main.add_command(find_in_sources)
-main.add_command(open_page)
-main.add_command(serve_agents)
-main.add_command(serve_people)
-main.add_command(write_joins)
-
-
-@main.command("joins")
-@click.option("--dataset", required=True, help="URN or name of a dataset.")
-@click.option("--column", help="A column of the dataset; all columns by default.")
-@click.option(
-    "--min-score",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    help="Skip suggestions with a lower joinability. Joins that people accepted, created or "
-    "declared are always listed.",
-)
-@click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
-@_format
-def list_joins(
-    *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
-) -> None:
-    """List the joins of a dataset or column, best first; rejected or hidden ones only with --all.
-
-    Joins that people confirmed come first, then references to keys (→ leads to the key), then
-    one-to-one joins, siblings and joins within a domain.
-    """
-    with connected() as graph:
-        urn = find_dataset(graph, dataset)
-        if column is None:
-            joins = joins_of_dataset(graph, urn, min_score=min_score, hidden=every)
-        else:
-            joins = joins_of_column(graph, urn, column, min_score=min_score, hidden=every)
-    shown = [join for join in joins if every or join.open]
-    if output_format == "json":
-        click.echo(as_json(shown))
-    elif shown:
-        click.echo(as_table(shown))
-    else:
-        click.echo(f"No joins of {'.'.join(filter(None, [dataset, column]))} in the catalog.")
-
-
-@main.command("accept")
-@_decided
-@_why
-@_format
-def accept_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
-    """Accept joins, so that later runs always publish them.
-
-    JOIN is a URN, or a join as `hyperjoin joins` lists it.
-    """
-    decide = partial(accept, why=why)
-    _decide(joins, Verdict.ACCEPTED, decide, as_json=output_format == "json")
-
-
-@main.command("reject")
-@_decided
-@_why
-@_format
-def reject_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
-    """Reject joins, so that later runs never publish them.
-
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides rejected joins.
-    """
-    decide = partial(reject, why=why)
-    _decide(joins, Verdict.REJECTED, decide, as_json=output_format == "json")
-
-
-@main.command("undo")
-@_decided
-@_format
-def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
-    """Undo decisions about joins, so that later runs decide again whether to publish them.
-
-    JOIN is a URN, or a join as `hyperjoin joins --all` lists it. DataHub shows rejected joins
-    again.
-    """
-    _decide(joins, None, undo, as_json=output_format == "json")
-
-
-def _decide(
-    names: tuple[str, ...],
-    verdict: Verdict | None,
-    decide: Callable[[DataHubGraph, str], None],
-    *,
-    as_json: bool,
-) -> None:
-    """Look up the joins that the user named, then decide about each; no `verdict` means undo.
-
-    All names are looked up first, so a wrong name changes nothing.
-    """
-    with connected() as graph:
-        joins = {join.urn: join for join in [find_join(graph, name) for name in names]}
-        for urn, join in joins.items():
-            decide(graph, urn)
-            if not as_json:
-                click.echo(f"{verdict.value.capitalize() if verdict else 'Undone'} {join.name}")
-    if as_json:
-        click.echo(decisions_as_json([*joins.values()], verdict))
-
-
-@main.command("path")
-@click.argument("start", metavar="A")
-@click.argument("end", metavar="B")
-@click.option("--max-hops", type=click.IntRange(min=1), help="Maximum number of joins in the path.")
-@click.option(
-    "--many-to-many",
-    is_flag=True,
-    help="Also use joins that repeat the rows of both tables, if there is no other path.",
-)
-@click.option(
-    "--min-joinability",
-    type=click.FloatRange(0, 1),
-    default=MIN_JOINABILITY,
-    show_default=True,
-    help="Lowest joinability of all joins of the path together.",
-)
-@_format
-def show_path(
-    *,
-    start: str,
-    end: str,
-    max_hops: int | None,
-    many_to_many: bool,
-    min_joinability: float,
-    output_format: str,
-) -> None:
-    """Show the best path of joins from dataset A to dataset B.
-
-    The best path follows references to keys, and has one row for each row of some table on it: its
-    grain. Of several such paths, the best has the fewest joins that multiply rows, then the
-    fewest that nobody accepted, created or declared, then the fewest joins, then the greatest
-    product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
-    a reference whose key has duplicates. A path that is more probably wrong than right is not
-    shown.
-    """
-    with connected() as graph:
-        tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
-        # A path may lead over any table, so all joins are read.
-        path = find_path(
-            all_joins(graph),
-            *tables,
-            most=max_hops,
-            many_to_many=many_to_many,
-            min_joinability=min_joinability,
-        )
-    click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))
