@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.catalog import read_contexts, read_embeds
+from datahub_hyperjoin.catalog.contexts import read_contexts
+from datahub_hyperjoin.catalog.embeds import read_embeds
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,

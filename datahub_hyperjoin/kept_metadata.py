@@ -8,7 +8,8 @@ from dataclasses import replace
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.urn import guess_entity_type
 
-from datahub_hyperjoin.catalog import Catalog, read_column_properties
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.column_properties import read_column_properties
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,

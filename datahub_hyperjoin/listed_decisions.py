@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit.deletions import emit_deletions
 from datahub_hyperjoin.relationship_aspect import columns_urn
 

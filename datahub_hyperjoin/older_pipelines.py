@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.emit.patches import aspect_name

@@ -23,7 +23,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import DataFlowUrn, DataJobUrn
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.entities import reading, scroll
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.emit import WrittenState

@@ -8,13 +8,10 @@ from datahub.emitter.mce_builder import get_sys_time
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.catalog import (
-    Catalog,
-    History,
-    PublishedEntities,
-    read_published_entities,
-    read_upstreams,
-)
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.history import History
+from datahub_hyperjoin.catalog.lineage import read_upstreams
+from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,

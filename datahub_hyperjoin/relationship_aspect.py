@@ -11,11 +11,8 @@ that does not follow from the columns marks an edited relationship, too.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from datahub.metadata.schema_classes import (
-    ERModelRelationshipPropertiesClass,
-    RelationshipFieldMappingClass,
-)
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
@@ -30,6 +27,9 @@ from datahub_hyperjoin.urns import (
     relationship_urn,
     table_id,
 )
+
+if TYPE_CHECKING:
+    from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
 BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 """Lowest joinability of each confidence band."""
@@ -171,6 +171,8 @@ def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvi
     """
     if len(columns) == 1:
         return facts.of(pair_of(*columns[0]))
+    if not facts.composites:
+        return CatalogEvidence()
     return facts.composites.get(columns_urn(columns), CatalogEvidence())
 
 
@@ -220,7 +222,7 @@ def _crosswalk_properties(join: Join) -> dict[str, str]:
     return dict(zip(_CROSSWALK, map(column_urn, columns), strict=True))
 
 
-def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesClass:
+def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesClass":
     """Build the relationship aspect of a join, with its evidence.
 
     Args:
@@ -230,6 +232,11 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
     Returns:
         An aspect without a timestamp, so that runs with equal results write equal aspects.
     """
+    from datahub.metadata.schema_classes import (  # noqa: PLC0415 (a run without DataHub needs none)
+        ERModelRelationshipPropertiesClass,
+        RelationshipFieldMappingClass,
+    )
+
     pairs, evidence = oriented(join)
     source, destination = pairs[0]
     return ERModelRelationshipPropertiesClass(
@@ -245,7 +252,7 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
     )
 
 
-def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
+def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
     """Return whether this package wrote a relationship and nobody has edited it since.
 
     Args:
@@ -260,7 +267,7 @@ def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
         return False
 
 
-def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> tuple[Pair, ...]:
+def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
     """Return the pairs of columns that a relationship joins.
 
     The column paths do not contain the types of DataHub's field paths.
@@ -274,7 +281,7 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> tuple[Pair, ...]:
     return in_order(_mapped(aspect))
 
 
-def _mapped(aspect: ERModelRelationshipPropertiesClass) -> _Pairs:
+def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
     """Return the column pairs of a relationship, each with the source's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
@@ -310,7 +317,7 @@ def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] 
     return source, destination
 
 
-def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
+def from_aspect(aspect: "ERModelRelationshipPropertiesClass") -> Join | None:
     """Convert a relationship to a join; return None if another author wrote or edited it.
 
     The join has no catalog evidence.

@@ -8,14 +8,12 @@ from typing import Any
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.catalog import (
-    ConnectionConfig,
-    scan_database,
-    scan_folder,
-    scan_remote_folder,
-    scan_spark_catalog,
-    scan_stored_folder,
-)
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.remote import scan_remote_folder
+from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError

@@ -7,7 +7,7 @@ aspects. Without a dead band, two decisions would rewrite a whole catalog.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import Publication
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import SCORE_DIGITS, join_urn

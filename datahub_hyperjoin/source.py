@@ -27,13 +27,11 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import (
-    Catalog,
-    build_catalog_without_server,
-    read_catalog,
-    read_database_keys,
-    warn_of_unknown_columns,
-)
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
+from datahub_hyperjoin.catalog.read import read_catalog
+from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.crosswalks import lone_joins

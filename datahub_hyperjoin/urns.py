@@ -1,8 +1,8 @@
 """Build and parse the DataHub URNs of all entities that this package uses."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
-from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
     CorpUserUrn,
     DataPlatformUrn,
@@ -41,6 +41,12 @@ JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
 
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
 """Tags with which people accept and reject a relationship."""
+
+
+def _guid(parts: Mapping[str, str]) -> str:
+    from datahub.emitter.mce_builder import datahub_guid  # noqa: PLC0415 (it imports all aspects)
+
+    return datahub_guid(dict(parts))
 
 
 def _decode(part: str) -> str:
@@ -124,7 +130,7 @@ def relationship_urn(*, source: str, destination: str, name: str) -> str:
         destination: The smaller of the two dataset URNs.
         name: Name of the relationship.
     """
-    guid = datahub_guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
+    guid = _guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
     return ErModelRelationshipUrn(guid).urn()
 
 
@@ -134,7 +140,7 @@ def query_urn(relationship: str) -> str:
     Args:
         relationship: URN of the relationship.
     """
-    return QueryUrn(datahub_guid({"join": relationship})).urn()
+    return QueryUrn(_guid({"join": relationship})).urn()
 
 
 def document_urn(table: TableId) -> str:
@@ -143,7 +149,7 @@ def document_urn(table: TableId) -> str:
     Args:
         table: The table.
     """
-    return DocumentUrn(datahub_guid({"joins of": dataset_urn(table)})).urn()
+    return DocumentUrn(_guid({"joins of": dataset_urn(table)})).urn()
 
 
 def property_urn(namespace: str, name: str) -> str:

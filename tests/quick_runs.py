@@ -8,7 +8,7 @@ from typing import Any
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import all_joins

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from servers import Server, serving
 
-from datahub_hyperjoin.catalog import read_database_keys
+from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
 from datahub_hyperjoin.composite_reader import CompositeReader

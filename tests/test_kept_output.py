@@ -14,7 +14,7 @@ from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from quick_runs import CARRIER, GivenJoins, join_of
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.findings import Findings
 from lake import write_flights
 

@@ -7,7 +7,7 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesClass
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.joins import Join, Role

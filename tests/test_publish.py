@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts

@@ -15,7 +15,7 @@ from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, 
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.catalog import scan_database
+from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.report import HyperJoinReport

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import Publication
 from datahub_hyperjoin.joins import Join

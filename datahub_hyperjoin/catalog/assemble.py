@@ -2,22 +2,25 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.keys import declared_keys
-from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.relationship_aspect import columns_urn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair
 
+if TYPE_CHECKING:
+    from datahub_hyperjoin.catalog.datasets import Dataset
+    from datahub_hyperjoin.catalog.relationships import Relationship
+
 
 def assemble_facts(
     *,
-    datasets: Iterable[Dataset],
-    relationships: Iterable[Relationship] = (),
+    datasets: "Iterable[Dataset]",
+    relationships: "Iterable[Relationship]" = (),
     decisions: Mapping[JoinedColumns, Decision] | None = None,
     deleted: Iterable[str] = (),
     queries: Mapping[Pair, int] | None = None,
@@ -80,7 +83,7 @@ def _composites(
     return composites
 
 
-def related_columns(relationships: Iterable[Relationship]) -> dict[JoinedColumns, str]:
+def related_columns(relationships: "Iterable[Relationship]") -> dict[JoinedColumns, str]:
     """Map joined columns to the URN of a relationship that people or other tools created.
 
     Args:

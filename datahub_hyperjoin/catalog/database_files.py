@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 from datahub.configuration.common import AllowDenyPattern
 from pydantic import SecretStr
-from sqlalchemy import URL
 
 from datahub_hyperjoin.catalog.files import state_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -14,7 +13,6 @@ from datahub_hyperjoin.errors import CatalogError, TableError
 from datahub_hyperjoin.locations import Database, File, FileFormat, ListedFile, Relation
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
-from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables
 from datahub_hyperjoin.tables import Table
 
@@ -119,6 +117,10 @@ def _head(path: Path) -> bytes:
 
 
 def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_Listed]:
+    from sqlalchemy import URL  # noqa: PLC0415 (few lakes have such files)
+
+    from datahub_hyperjoin.spark.databases.listing import list_relations  # noqa: PLC0415
+
     query = {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(file.uri)}", query=query)
     database = Database(url=SecretStr(url.render_as_string(hide_password=False)))

@@ -2,19 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
-from datahub_hyperjoin.spark.databases.keys import (
-    ForeignKeyConstraint,
-    KeyConstraints,
-    RelationName,
-    list_keys,
-)
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.spark.databases.keys import (
+        ForeignKeyConstraint,
+        KeyConstraints,
+        RelationName,
+    )
 
 
 def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
@@ -46,7 +48,7 @@ def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
 
 def _by_database(
     tables: Sequence[Table],
-) -> dict[tuple[Database, str], dict[RelationName, TableId]]:
+) -> "dict[tuple[Database, str], dict[RelationName, TableId]]":
     grouped: dict[tuple[Database, str], dict[RelationName, TableId]] = defaultdict(dict)
     for table in tables:
         if isinstance(table.location, Relation):
@@ -57,8 +59,12 @@ def _by_database(
 
 
 def _list(
-    database: Database, connection: str, names: Mapping[RelationName, TableId]
-) -> dict[RelationName, KeyConstraints]:
+    database: Database, connection: str, names: "Mapping[RelationName, TableId]"
+) -> "dict[RelationName, KeyConstraints]":
+    from datahub_hyperjoin.spark.databases.keys import (  # noqa: PLC0415 (lakes of files need none)
+        list_keys,
+    )
+
     engine = open_engine(connection, database)
     try:
         return list_keys(engine, connection, names.keys())
@@ -67,7 +73,7 @@ def _list(
 
 
 def _keys_of(
-    table: TableId, constraints: KeyConstraints, names: Mapping[RelationName, TableId]
+    table: TableId, constraints: "KeyConstraints", names: "Mapping[RelationName, TableId]"
 ) -> DeclaredKeys:
     unique = [tuple(ColumnId(table, path) for path in key) for key in constraints.unique]
     return DeclaredKeys(
@@ -79,8 +85,8 @@ def _keys_of(
 
 def _foreign_keys(
     table: TableId,
-    constraints: Sequence[ForeignKeyConstraint],
-    names: Mapping[RelationName, TableId],
+    constraints: "Sequence[ForeignKeyConstraint]",
+    names: "Mapping[RelationName, TableId]",
 ) -> Iterator[ForeignKey]:
     """Yield a table's foreign keys that refer to tables of the run."""
     for key in constraints:

@@ -1,9 +1,8 @@
 """Read people's decisions about joins from relationships and structured properties."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -13,6 +12,7 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.deleted_joins import scroll_columns
+from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
@@ -33,21 +33,6 @@ logger = logging.getLogger(__name__)
 
 _TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
 _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A person's decision about a join."""
-
-    verdict: Verdict
-    """Accepted or rejected."""
-
-    by: str = ""
-    """URN of the person; empty if the catalog does not record it."""
-
-
-JoinDecision = tuple[JoinedColumns, Decision]
-"""The columns of a join and one decision about it; decisions may contradict each other."""
 
 
 def read_decisions(
@@ -116,40 +101,6 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
         decisions = [decision for decision in decisions if decision.verdict is Verdict.REJECTED]
     if relationship.pairs:
         yield from ((relationship.pairs, decision) for decision in decisions)
-
-
-def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[JoinedColumns, Decision]:
-    """Merge the decisions about each join into one decision.
-
-    The result does not depend on the order of the decisions: a rejection overrides acceptances, and
-    of several people with the same verdict, the greatest URN is named.
-
-    Args:
-        decisions: Decisions from all sources.
-        warn: Receives each contradiction.
-
-    Returns:
-        One decision for each join.
-    """
-    # Sets, since a person may state one decision in several places.
-    by_join: defaultdict[JoinedColumns, set[Decision]] = defaultdict(set)
-    for columns, decision in decisions:
-        by_join[columns].add(decision)
-    merged = {}
-    for columns, made in by_join.items():
-        verdicts = {decision.verdict for decision in made}
-        if len(verdicts) > 1:
-            warn(
-                "Join accepted and rejected",
-                "The rejection takes precedence. Remove the tag, the property value or the line of "
-                "`decisions` that is wrong",
-                " and ".join(f"{left} = {right}" for left, right in columns),
-            )
-        verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
-        # The empty URN is the smallest, so a recorded person precedes an unrecorded one.
-        by = max(decision.by for decision in made if decision.verdict is verdict)
-        merged[columns] = Decision(verdict, by)
-    return merged
 
 
 def copy_to_new_names(

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.decisions import Decision, JoinDecision
+from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import TableId, TableProfile

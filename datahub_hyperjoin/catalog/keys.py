@@ -1,13 +1,16 @@
 """Collect the primary keys and foreign keys that datasets declare."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog_facts import DeclaredKeys
 from datahub_hyperjoin.tables import ColumnId
 
+if TYPE_CHECKING:
+    from datahub_hyperjoin.catalog.datasets import Dataset
 
-def declared_keys(datasets: Iterable[Dataset]) -> DeclaredKeys:
+
+def declared_keys(datasets: "Iterable[Dataset]") -> DeclaredKeys:
     """Return the primary keys and foreign keys of datasets.
 
     A key with a column outside the catalog is ignored.
@@ -15,6 +18,7 @@ def declared_keys(datasets: Iterable[Dataset]) -> DeclaredKeys:
     Args:
         datasets: The datasets of the catalog.
 
+    >>> from datahub_hyperjoin.catalog.datasets import Dataset
     >>> from datahub_hyperjoin.tables import TableId
     >>> columns = (("order", "order"), ("line", "line"))
     >>> def orders(*key: str) -> Dataset:

@@ -5,7 +5,7 @@ The catalog is read before any table is opened.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -13,12 +13,9 @@ from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.catalog.absent_tables import find_absent
 from datahub_hyperjoin.catalog.assemble import assemble_facts
-from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
-from datahub_hyperjoin.catalog.decisions import (
-    Decision,
-    deleted_composites,
-    read_decisions,
-)
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.datasets import read_datasets
+from datahub_hyperjoin.catalog.decisions import deleted_composites, read_decisions
 from datahub_hyperjoin.catalog.deleted_joins import (
     by_urn,
     infer_deleted,
@@ -30,6 +27,7 @@ from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, join
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import find_datasets, select_known
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
+from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
     expect_absent,
@@ -41,67 +39,17 @@ from datahub_hyperjoin.catalog.renamed_tables import follow_renamed
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
-from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
-from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.tables import ColumnId, Pair, Table
 from datahub_hyperjoin.urns import REJECTED, property_urn
 
 logger = logging.getLogger(__name__)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Catalog:
-    """The tables of a run, with their metadata from DataHub."""
-
-    tables: Sequence[Table]
-    """The tables that the run reads."""
-
-    facts: CatalogFacts = field(default_factory=CatalogFacts)
-    """What the catalog says about the tables."""
-
-    datasets: Mapping[TableId, Dataset] = field(default_factory=dict)
-    """The dataset of each table that has one."""
-
-    relationships: Mapping[str, Relationship] = field(default_factory=dict)
-    """All relationships of the catalog, by URN."""
-
-    rejected: Mapping[str, Pair] = field(default_factory=dict)
-    """Relationships of earlier runs that people deleted, hid or rejected, by URN. They are recorded
-    because DataHub hard-deletes hidden entities after some time."""
-
-    listed: Sequence[tuple[ColumnId, ColumnId]] = ()
-    """The rejected pairs that columns list, each with the column first that lists it."""
-
-    deleted: Sequence[Pair] = ()
-    """Pairs whose relationships earlier runs wrote, and people hard-deleted since the last run."""
-
-    absent: frozenset[TableId] = frozenset()
-    """Tables of earlier runs that this run does not read, although nobody removed them."""
-
-    matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """Maps the table of a file to its dataset, for each file whose dataset has another name."""
-
-    filed: Sequence[FiledDecision] = ()
-    """The decisions of the recipe's file."""
-
-    def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column with its plain path replaced by the field path that DataHub uses.
-
-        Args:
-            column: A column with its plain path.
-
-        Returns:
-            The column unchanged if the catalog does not know it.
-        """
-        dataset = self.datasets.get(column.table)
-        paths = dict(dataset.columns) if dataset else {}
-        return ColumnId(column.table, paths.get(column.path, column.path))
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from datahub.metadata.urns import DataPlatformInstanceUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
-from datahub_hyperjoin.catalog.decisions import Decision, copy_to_new_names
+from datahub_hyperjoin.catalog.decisions import copy_to_new_names
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
+from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog_facts import ColumnStatistics

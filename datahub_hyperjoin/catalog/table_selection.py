@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from datahub.configuration.common import AllowDenyPattern
-from sqlalchemy import make_url
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.catalog.connector_names import ConnectorNames, connector_names
@@ -156,4 +155,6 @@ def has_lower_case_names(source: TableSource) -> bool:
 
 
 def _connector_names(database: Database) -> ConnectorNames:
+    from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
+
     return connector_names(make_url(database.url.get_secret_value()))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from datahub_hyperjoin.catalog.assemble import assemble_facts
-from datahub_hyperjoin.catalog.decisions import merge_decisions
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, joins_decided
-from datahub_hyperjoin.catalog.read import Catalog
+from datahub_hyperjoin.catalog.merged_decisions import merge_decisions
 from datahub_hyperjoin.decision_file import WrittenDecision
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import Table

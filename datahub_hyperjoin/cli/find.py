@@ -66,7 +66,7 @@ def find_in_sources(
     """
     _check_options(out, page, page_values=page_values)
     from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
-    from datahub_hyperjoin.spark.processes import start_first_process  # noqa: PLC0415
+    from datahub_hyperjoin.spark.processes import end_processes, start_first_process  # noqa: PLC0415
 
     start_first_process()
     # They take seconds to import, which the other commands should not wait for.
@@ -96,6 +96,7 @@ def find_in_sources(
         raise click.ClickException(message) from error
     click.echo(_format(found, output_format), nl=output_format == "table")
     _tell_what_is_missing(found)
+    end_processes()
 
 
 def _check_options(out: Path | None, page: Path | None, *, page_values: bool) -> None:

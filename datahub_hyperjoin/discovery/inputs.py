@@ -7,11 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from datahub_hyperjoin.catalog.database_files import is_duckdb, is_sqlite
-from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.stored import scan_stored_folder
@@ -23,6 +20,8 @@ from datahub_hyperjoin.object_stores import ObjectStore, check_store_uri, is_in_
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL
+
     from datahub_hyperjoin.discovery.progress import RunProgress
 
 Source = str | Path | Mapping[str, object]
@@ -135,6 +134,8 @@ def _open_path(path: Path, copies: Path, progress: "RunProgress") -> _Listing:
     if not path.is_file():
         raise UnusableSourceError.missing(str(path))
     if is_sqlite(path):
+        from sqlalchemy import URL  # noqa: PLC0415 (lakes of files need no database)
+
         return _open_database(URL.create("sqlite", database=str(path.resolve())), str(path))
     if is_duckdb(path):
         return _Listing(
@@ -173,6 +174,9 @@ def _open_store(uri: str, progress: "RunProgress") -> _Listing:
 
 
 def _open_url(text: str) -> _Listing:
+    from sqlalchemy import make_url  # noqa: PLC0415 (as above)
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
     scheme, _, rest = text.partition("://")
     system = scheme.partition("+")[0]
     try:
@@ -186,7 +190,9 @@ def _open_url(text: str) -> _Listing:
     return _open_database(url, url.render_as_string(hide_password=True))
 
 
-def _open_database(url: URL, label: str) -> _Listing:
+def _open_database(url: "URL", label: str) -> _Listing:
+    from datahub_hyperjoin.catalog.databases import scan_database  # noqa: PLC0415 (as above)
+
     database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
     is_sqlite = url.get_backend_name() == "sqlite"
     # The only schema of SQLite, and the one that a MySQL URL names, say nothing.

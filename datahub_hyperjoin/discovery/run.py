@@ -21,7 +21,6 @@ from datahub_hyperjoin.profiling import open_store
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
@@ -139,6 +138,8 @@ def _with_sql(
     session: Session,
     progress: RunProgress,
 ) -> Findings:
+    from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (a table needs none)
+
     statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
         LakeInSql.of(tables, findings.profiles),

@@ -23,12 +23,10 @@ from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_profile import write_lake
-from datahub_hyperjoin.catalog import (
-    ConnectionConfig,
-    TableSelection,
-    scan_folder,
-    scan_spark_catalog,
-)
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake

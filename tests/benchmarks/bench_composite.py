@@ -19,7 +19,8 @@ from tabulate import tabulate
 
 from benchmarks.composite.schema import Declared
 from benchmarks.composite.schemas import SCHEMAS
-from datahub_hyperjoin.catalog import TableSelection, scan_folder
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins
 from datahub_hyperjoin.composite_reader import CompositeReader

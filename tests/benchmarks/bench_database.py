@@ -32,12 +32,10 @@ from tabulate import tabulate
 
 from benchmarks.bench_catalog import cpu_seconds
 from benchmarks.bench_profile import write_lake
-from datahub_hyperjoin.catalog import (
-    ConnectionConfig,
-    TableSelection,
-    scan_database,
-    scan_folder,
-)
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport

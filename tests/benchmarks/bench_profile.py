@@ -26,7 +26,8 @@ import pyarrow.csv
 from pyspark.sql import SparkSession
 from tabulate import tabulate
 
-from datahub_hyperjoin.catalog import TableSelection, scan_folder
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake

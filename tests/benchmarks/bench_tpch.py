@@ -24,7 +24,8 @@ from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_profile import MIB, peaks_below
-from datahub_hyperjoin.catalog import TableSelection, scan_folder
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.evaluate.cost import measured
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake

@@ -8,7 +8,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.assemble import assemble_facts, related_columns
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.decisions import Decision
+from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict

@@ -7,7 +7,9 @@ import duckdb
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import TableSelection, read_database_keys, scan_folder
+from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import File, FileFormat, Relation
 from datahub_hyperjoin.tables import Table
 

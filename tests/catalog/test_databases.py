@@ -8,7 +8,8 @@ from datahub.configuration.common import AllowDenyPattern
 from pyspark.sql import SparkSession
 from servers import KINDS, Server, serving, settle
 
-from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
+from datahub_hyperjoin.catalog.config import ConnectionConfig
+from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.profiling import read_profiles

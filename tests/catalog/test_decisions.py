@@ -15,15 +15,14 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.decisions import (
-    Decision,
     copy_to_new_names,
     decisions_of_column,
     decisions_on,
     deleted_composites,
-    merge_decisions,
     read_decisions,
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.catalog.merged_decisions import Decision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.relationship_aspect import columns_urn

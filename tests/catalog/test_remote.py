@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.catalog import ConnectionConfig, scan_remote_folder
+from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
+from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     Dialect,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import TableSelection, scan_folder
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import File, FileFormat
 
 ROWS = b"stop_id,stop_name\n1,Halle\n2,Jena\n"

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import TableSelection, scan_folder
 from datahub_hyperjoin.catalog.errors import NoTablesError
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 
 
 def scan(folder: Path, *names: str, deny: str = "^$") -> tuple[list[str], dict[str, float]]:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import TableSelection, scan_folder, workbooks
+from datahub_hyperjoin.catalog import workbooks
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import WorkbookSheet
 from datahub_hyperjoin.tables import Table
 from workbooks import Rows, write_workbook

@@ -7,7 +7,7 @@ import pytest
 from datahub.metadata import schema_classes
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
-from datahub_hyperjoin.catalog import read_contexts
+from datahub_hyperjoin.catalog.contexts import read_contexts
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import AI_CONTEXT, column_urn
 from gms import Gms

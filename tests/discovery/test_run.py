@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import datahub_hyperjoin
 from datahub_hyperjoin import FoundJoins, find_joins
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.discovery.errors import (
     ForbiddenValuesError,
     NoSqlError,

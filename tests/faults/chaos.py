@@ -14,7 +14,7 @@ from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from quick_runs import GivenJoins, join_of
 
-from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import read_back
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.spark.session import Session

@@ -23,12 +23,13 @@ from quick_runs import ALL, CARRIER, Runs, urn_of
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
-from datahub_hyperjoin.catalog import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
+from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.lineage import read_upstreams
 from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.catalog.read import read_catalog
+from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import (
     accept,
