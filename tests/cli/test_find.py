@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import stat
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -152,3 +154,26 @@ def test_decisions_are_kept_to_and_stand_on_the_page(lake: Path, tmp_path: Path)
     refused = run(*arguments)
     assert refused.exit_code == 1
     assert "line 2, column `decision`: 'no' is no decision. Write `accepted`" in refused.output
+
+
+SERVERS = {"datahub.ingestion.graph.client", "pyspark", "requests", "sqlalchemy"}
+"""Libraries that a folder of files does without. Each takes tenths of a second to import."""
+
+
+@pytest.mark.parametrize(
+    ("output_format", "libraries"),
+    [
+        ("table", SERVERS | {"duckdb", "fastavro", "rich", "sklearn", "sqlglot", "torch"}),
+        ("json", SERVERS | {"rich", "sklearn", "torch"}),
+    ],
+)
+def test_a_folder_of_files_waits_for_no_other_library(
+    lake: Path, output_format: str, libraries: set[str]
+) -> None:
+    code = f"""import sys
+from datahub_hyperjoin.cli import main
+
+main(["find", {str(lake)!r}, "--format", {output_format!r}], standalone_mode=False)
+print(*sorted({libraries!r}.intersection(sys.modules)), "loaded")"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded"
