@@ -228,7 +228,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether converting values from a notation to its value form yields a new value.
+    """Return whether conversion to a notation's value form yields a value that is not in `values`.
 
     Truth words count only if there are exactly two values, one true and one false.
     """

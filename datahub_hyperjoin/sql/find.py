@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notation of each of two columns, such as decimal comma; None if it has none.
+        """Return each column's notation, such as decimal comma, or None for a column without one.
 
         Args:
             left: A column.

@@ -61,7 +61,7 @@ class CompositeReference:
 
 
 def bits_against_chance(evidence: CompositeEvidence) -> float:
-    """Compute the evidence, in bits, that the tuples do not match by chance.
+    """Compute the evidence, in bits, that a reference's matches are not due to chance.
 
     It is the logarithm of the likelihood ratio of the measured share of matches and of the share
     after one column was shuffled, for the column that matters least.

@@ -159,7 +159,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark a pair if the pairs between the same two tables contain two or more left columns."""
+    """Mark each pair whose left table has two or more columns paired with the same right table."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(number_pairs(left, lake.table_of[right], count))

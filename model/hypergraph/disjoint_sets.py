@@ -2,7 +2,7 @@
 
 
 class DisjointSets:
-    """The components that edges have connected so far: disjoint sets (Tarjan, 1975).
+    """Disjoint sets that hold the connected components of a growing graph (Tarjan, 1975).
 
     SciPy's `DisjointSet` gives the same roots. It is several times as slow, and its import takes
     longer than the join graph of a small lake.

@@ -32,7 +32,7 @@ class Attended:
 
 
 def _align(rows: Float[Tensor, "1 head row size"]) -> Float[Tensor, "1 head row length"]:
-    """Append zeros to each vector, which change no inner product."""
+    """Pad vectors with zeros to a length that GPU kernels accept; inner products stay the same."""
     return pad(rows, (0, -rows.shape[3] % _ALIGNMENT))
 
 

@@ -105,7 +105,7 @@ class _Groups:
     def of(
         cls, items: _Items, weight: Float32[np.ndarray, "item 1"], group: Int[np.ndarray, " item"]
     ) -> "_Groups":
-        """Return the groups that have any of the items."""
+        """Aggregate items by group; groups without items are left out."""
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         items, weight = items[order], weight[order]
@@ -114,7 +114,7 @@ class _Groups:
         return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
 
     def add(self, part: "_Groups") -> None:
-        """Add further items to these groups, which must be numbered from 0 without gaps."""
+        """Merge the groups of `part` into these groups, whose numbers must be 0, 1, 2 and so on."""
         at = part.groups
         self.maximum[at] = np.maximum(self.maximum[at], part.maximum)
         self.total[at] += part.total
@@ -163,7 +163,7 @@ class _Round:
     def _weigh(
         self, states: Float32[np.ndarray, "item width"], part: CandidatePairs
     ) -> tuple[Float32[np.ndarray, "item width"], Float32[np.ndarray, "item 1"]]:
-        """Return the normalised states of a part's pairs, and their weights in means."""
+        """Return the normalised states of a part's pairs, and each pair's weight for averaging."""
         items = _normalised(states, self._weights, f"{self._name}.norm")
         odds = _linear(items, self._weights, f"{self._name}.weight") + part.log_odds[:, None]
         return items, 1 / (1 + np.exp(-odds))

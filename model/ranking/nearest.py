@@ -51,7 +51,7 @@ class _Distinct:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the `count` nearest columns, those of a group ascending."""
+        """For each query, return the `count` nearest columns, in index order for equal vectors."""
         most = min(count, len(self.vectors))
         _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
         sizes = self._sizes[near]
@@ -129,7 +129,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
-        """For each query, find the nearest columns of other tables; `asked` is its vector."""
+        """For each query, `vectors[asked]`, find the nearest columns of other tables."""
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
         pending, total = np.argsort(asked, kind="stable"), len(self._tables)
         width = count
@@ -149,7 +149,7 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """Select the first `count` columns of other tables; mark queries with at least `count`."""
+        """Keep each query's first `count` columns of other tables; mark queries that have enough."""
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Compare pairs of columns by the features of each pair, not by those of its single columns.
+"""Compare pairs of columns by features of the pairs, not by features of the single columns.
 
 Signals that mislead the score for one pair, such as a shared range of numbers, mislead it for many
 pairs of the same lake. A decision is therefore evidence about all pairs with similar features.

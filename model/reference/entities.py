@@ -168,9 +168,9 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether both columns have values of the same recognised form.
+        """For each pair, return whether both columns have the same form, such as two-letter codes.
 
-        A form is, for example, the two-letter codes of countries.
+        It is false if the form of a column was not recognised.
 
         Args:
             left: Column indices.

@@ -76,17 +76,17 @@ class NameClues:
 
     @property
     def column_explained(self) -> Clue:
-        """Share of the referring column's name that the names on both sides explain.
+        """Share of the referring column's name that occurs in the names of the key and its table.
 
-        If it continues the name of its table to that of the key's table, that is all of it.
+        1 if the name of the key's table consists of the names of the referring table and column.
         """
         return np.maximum(self.column_in_key, self.continues_table)
 
     @property
     def table_explained(self) -> Clue:
-        """Share of the name of the key's table that the names of the referring side explain.
+        """Share of the name of the key's table that occurs in the name of the referring column.
 
-        The name of the referring table counts only if that of the column continues it.
+        1 if the name of the key's table consists of the names of the referring table and column.
         """
         return np.maximum(self.table_in_column, self.continues_table)
 
@@ -121,7 +121,7 @@ def column_stems(lake: Lake) -> list[Words]:
 
 
 def _split_glued(word: str, tables: AbstractSet[str]) -> Words:
-    """Split a word that ends with the name of a table and an identifier word.
+    """Split a word that ends with a table's name and an identifier word, such as `customerid`.
 
     What comes before them, as in `homefacilityid`, becomes a word, too.
     """

@@ -63,7 +63,7 @@ def _draw_projection() -> dict[str, np.ndarray]:
 
 
 def _rarity(blocks: Sequence[sparse.csr_array], columns: int) -> Float32[np.ndarray, " trigram"]:
-    """Return the smoothed IDF of each trigram: 1 is added to both counts and to the logarithm."""
+    """Return the smoothed IDF of each trigram, as scikit-learn defines it."""
     holders = sum(np.bincount(counts.indices, minlength=_TRIGRAMS) for counts in blocks)
     rarity: Float32[np.ndarray, " trigram"] = np.log(
         np.float32(columns + 1) / (np.asarray(holders).astype(np.float32) + 1)

@@ -197,7 +197,7 @@ def _narrow(
 
 
 def _concatenate(parts: list[_Part]) -> _Measured:
-    """Concatenate pairs, and empty the list.
+    """Concatenate the arrays of all parts, and empty the list of parts.
 
     Only one of the four arrays is in memory twice at a time.
     """
@@ -211,7 +211,7 @@ def _concatenate(parts: list[_Part]) -> _Measured:
 
 
 def _add_pairs(parts: list[_Part], added: _Part, columns: int) -> None:
-    """Merge further pairs into the parts, which are sorted and have different left columns.
+    """Merge further pairs into sorted parts, no two of which share a left column.
 
     One part after another takes much less memory than sorting all pairs. Of a pair in both, the
     added one remains.

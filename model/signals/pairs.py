@@ -125,7 +125,7 @@ class SparsePairs:
         return reverse
 
     def reverse_at(self, positions: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
-        """Return the positions of the same pairs in the other order.
+        """For the pair at each position, return the position of the same pair in the other order.
 
         All pairs must be stored in both orders. Once for all, this takes 4 bytes a pair, and much
         less time than a search.
