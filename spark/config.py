@@ -108,7 +108,7 @@ class Md5ProfileConfig(ProfileConfig):
 
     @classmethod
     def of(cls, config: ProfileConfig) -> Self:
-        """Return the same settings for such a run.
+        """Copy a recipe's settings for a run that hashes values with MD5.
 
         Args:
             config: The settings of the recipe.

@@ -119,7 +119,7 @@ def form_sketches(
     size: int,
     value_hash: ValueHash = ValueHash.SIPHASH,
 ) -> list[dict[Notation, Hashes]]:
-    """For each of several concatenated columns, compute a sketch in each notation that fits it.
+    """For each of several concatenated columns, compute one sketch per notation that may fit.
 
     A sketch holds hashes of the canonical forms.
 

@@ -1,4 +1,4 @@
-"""Let a database count the values of a table's columns, and return a summary of each.
+"""Let a database count the values of a table's columns, and return a summary of each column.
 
 Each column is grouped once by its normal form. What leaves the database is small, however long the
 column is: counts, the smallest hashes of the values, and the texts of a sample.
@@ -77,7 +77,7 @@ class SqlCounts:
 
 @dataclass(frozen=True, slots=True)
 class SketchSizes:
-    """How much of each column leaves the database."""
+    """Limits on how many of a column's hashes and texts leave the database."""
 
     hashes: int
     """Number of hashes."""
@@ -94,7 +94,7 @@ def count_values(
     sample: RowSample | None,
     key: str,
 ) -> dict[str, SqlCounts]:
-    """Count the values of columns, with one statement for every eight.
+    """Count the values of columns, with one SQL statement for every eight columns.
 
     Args:
         connection: A connection to the table's database.
@@ -122,7 +122,7 @@ def count_values(
 
 
 class _Statement:
-    """Writes the SQL statement that summarises columns of a table, with one row for each."""
+    """A writer of the SQL statement that returns one row of counts for each column."""
 
     def __init__(self, engine: Engine, relation: Relation, sizes: SketchSizes) -> None:
         self._quote = engine.dialect.identifier_preparer.quote_identifier
@@ -148,7 +148,7 @@ class _Statement:
         return f"WITH {', '.join(parts)} {' UNION ALL '.join(rows)} ORDER BY 1"
 
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
-        """Write the query for the rows that a reader would read of a large table."""
+        """Write the query for the sample of rows that would otherwise be read from the table."""
         parts = []
         for first, end in sample.ranges:
             limits = [] if first is None else [f"{self._quote(key)} >= {first}"]
@@ -189,7 +189,7 @@ class _Statement:
         return f'SELECT * FROM ({values}) AS d ORDER BY h COLLATE "C" LIMIT {self._sizes.hashes}'
 
     def _summary(self, at: int, form: SqlForm) -> str:
-        """Write the query for the row of a column, as `read_counts` reads it."""
+        """Write the query that summarises a column in one row, which `read_counts` can read."""
         totals = (
             "SELECT coalesce(sum(n), 0)::bigint AS rows, "
             "coalesce(sum(n) FILTER (WHERE NOT x AND coalesce(f, '') = ''), 0)::bigint AS nulls, "
@@ -228,7 +228,7 @@ class _Statement:
 
 
 def _type_case(form: SqlForm) -> str:
-    """Write the SQL expression of the type of a normal form, as a bit."""
+    """Write the SQL expression that encodes the type of a normal form as a bit."""
     patterns = ((type_, f"f ~ {quote_text(one)}") for type_, one in TYPE_PATTERNS.items())
     conditions = [*form.types] or [(DataType.TEXT, _IS_TEXT), *patterns]
     cases = " ".join(

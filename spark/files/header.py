@@ -176,7 +176,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return an empty name for each blank field by which most rows are longer than the header."""
+    """Return an empty name for each blank field that most rows have beyond the header's end."""
     lengths = Counter(map(len, rows))
     usual, times = next(iter(lengths.most_common(1)), (0, 0))
     ends = [field for row in rows for field in row[len(names) :]]
@@ -202,7 +202,7 @@ def note_names(
 
 
 def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the header looks like one of the rows: a number above each column of numbers.
+    """Return whether the header looks like values: it has a number above each column of numbers.
 
     Years may name columns, and so may numbers at equal distances, such as the days of a month.
     """

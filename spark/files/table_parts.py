@@ -1,4 +1,4 @@
-"""Divide large tables into parts, so that one Spark task reads each.
+"""Divide large tables into parts, each of which one Spark task reads.
 
 Parquet files of object stores are divided between row groups. Delta and Iceberg tables, and folders
 of Parquet or ORC files in object stores, are divided between files. Text is divided elsewhere.
@@ -135,7 +135,7 @@ def _divide_file(file: File, path: StoredFile) -> Iterator[FilePart]:
 
 
 def _divide_evenly(files: int, parts: int) -> Iterator[range]:
-    """Divide files by their number, which needs no request for their sizes."""
+    """Divide files into parts with similar file counts, without requesting any file sizes."""
     count = min(parts, files)
     bounds = [at * files // count for at in range(count + 1) if count]
     yield from itertools.starmap(range, itertools.pairwise(bounds))

@@ -50,7 +50,7 @@ class _ReadTable:
 
 
 class _ReadRows(NamedTuple):
-    """What reading a table has shown besides its values."""
+    """The columns, the row count and the notes of a table whose values were read."""
 
     columns: tuple[Column, ...]
     rows: int

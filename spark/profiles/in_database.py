@@ -1,4 +1,4 @@
-"""Let a database count the columns of a large table, instead of reading its rows.
+"""Let a database count the values of a large table's columns, instead of reading the rows.
 
 The profiles equal those of reading, with MD5 as the hash of values, but for two things. If several
 texts have one normal form, the sample shows the smallest, not that of the first row. Of the values
@@ -64,7 +64,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedTable:
-    """A table whose database has counted the values of columns."""
+    """A table with the columns whose values its database has counted."""
 
     columns: tuple[Column, ...]
     """All columns of the table."""
@@ -132,7 +132,7 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
 def _choose_rows(
     table: Table, relation: Relation, inspector: Inspector, engine: Engine, config: ProfileConfig
 ) -> tuple[str, RowSample | None]:
-    """Return the rows to count, with the key to which their ranges belong; None for all rows."""
+    """Return the key and the sample of rows to count; the sample is None to count all rows."""
     if table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
         return "", None
     rows = count_rows(relation, engine)
@@ -163,7 +163,7 @@ def _countable(
 
 
 def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | None:
-    """Build the aggregate that reading the column would give; None if it must be read."""
+    """Build a column's aggregate from a database's counts; None if the column must be read."""
     if counts.others is None or not _is_confirmed(counts, config):
         return None
     size = config.sketch_size + 1
@@ -193,7 +193,7 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
 
 
 def _is_confirmed(counts: SqlCounts, config: ProfileConfig) -> bool:
-    """Return whether the hashes of the sample are those of its texts, computed here."""
+    """Return whether the database has hashed the texts of the sample as this package does."""
     known = [*counts.sample]
     hashes = hash_values(normal_forms(pa.array(known, pa.string())), config.value_hash)
     # Long texts were cut, as readers cut them.

@@ -130,7 +130,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts from all parts of a table: either the values of one column, or the rows.
+    """Merge one column's counts from all parts of a table; an empty path stands for row counts.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

@@ -1,4 +1,4 @@
-"""Choose the hash of a run's sketches, and the tables whose database computes their profiles.
+"""Choose the hash of a run's sketches, and decide which tables are profiled by their database.
 
 Sketches can be compared only if all values of a run have the same hash. SipHash is the fastest, but
 no database computes it; all compute MD5, which takes several times as long here. So a run uses MD5
@@ -54,7 +54,7 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
 
 
 def counts_itself(table: Table, config: ProfileConfig) -> bool:
-    """Return whether a table's database is asked to count its values, so that no row is read.
+    """Return whether the database of a table counts the table's values, so that no row is read.
 
     Args:
         table: The table.

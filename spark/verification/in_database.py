@@ -216,7 +216,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for a column's normal forms (`v`), row counts (`n`) and inexact forms (`x`).
+    """Write the query for a column's normal forms (`v`), with row counts (`n`) and marks (`x`).
 
     `x` is true if the normal form that SQL computes may be wrong.
 

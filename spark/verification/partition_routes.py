@@ -255,7 +255,6 @@ def _divide(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Combine many data frames into one."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

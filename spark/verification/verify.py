@@ -326,7 +326,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose each pair's evidence: values as written, unless another comparison matches far more.
+    """Choose a pair's evidence from values as written unless another comparison matches far more.
 
     The other comparisons are of entities or of another form of the values. In `compared`, a pair as
     written comes before the same pair compared in other ways. `numbers` are the numbers under which
