@@ -1,4 +1,4 @@
-"""Test that answers list safe joins first, and give the reasons why others are not safe."""
+"""Test that answers begin with the joins that agents may use, and say why others are unsafe."""
 
 from chains import N_N, domain, join
 

@@ -1,4 +1,4 @@
-"""Measure how many answers of each kind a ranking finds, and how many have evidence in the lake.
+"""Measure which kinds of true joins a ranking finds, and how many have evidence in the lake.
 
 Run it from a checkout, on a labelled lake with a file `labels.csv` and the predictions that
 `make bench-rankings ... ARGS="--out DIR"` wrote:
