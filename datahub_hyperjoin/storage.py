@@ -68,7 +68,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
-    """For a `with` block, lock folders against other runs, and delete what killed runs left there.
+    """For a `with` block, lock folders against other runs, and delete leftovers of killed runs.
 
     Args:
         folders: The folders by recipe key; None for a key that is not set. Missing folders are

@@ -95,7 +95,7 @@ class ProfileConfig:
 
     @property
     def value_hash(self) -> ValueHash:
-        """The hash of values in sketches. It is no setting: each run chooses it."""
+        """The hash of values in sketches, which each run chooses: recipes cannot set it."""
         return ValueHash.SIPHASH
 
 

@@ -216,5 +216,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether name variants are used: the method uses them, and the model reads names."""
+        """Whether the method uses name variants and the model reads names."""
         return self.setting.name_variants and self.features.names

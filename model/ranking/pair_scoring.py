@@ -29,7 +29,7 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs: each left column with every right column in the same row.
+        """For each query, score every left column with every right column.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
 
@@ -108,7 +108,7 @@ class NoisyOrScorer(PairScorer):
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """Measure the signals of pairs: each left column with every right column in the same row.
+        """For each query, measure the signals of every left column with every right column.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
         """

@@ -46,7 +46,7 @@ class _Conditions:
         return cls(tuple(pairs), np.ascontiguousarray(number.reshape(feature.shape).T))
 
     def check(self, rows: Float32[np.ndarray, "row feature"]) -> UInt8[np.ndarray, "condition _"]:
-        """For each condition, return one bit for each row."""
+        """For each condition and row, return a bit: whether the row meets the condition."""
         columns = np.ascontiguousarray(rows.T)
         parts = [
             np.packbits(columns[feature] > thresholds, axis=1)

@@ -1,4 +1,4 @@
-"""Test that the error about a wrong configuration names the key and says how to mend it."""
+"""Test that errors about the action's configuration name the wrong key and say what to do."""
 
 import logging
 from pathlib import Path
