@@ -38,7 +38,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_abandoned_folders() -> None:
-    """Remove the temporary folders left behind by this user's runs that were killed."""
+    """Remove temporary folders left behind by killed runs of this user."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
