@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.confidence_bands import NOT_VERIFIED, UNVERIFIED, band_of
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, Pair, in_order, pair_of
 from datahub_hyperjoin.urns import (
@@ -30,18 +31,6 @@ from datahub_hyperjoin.urns import (
 
 if TYPE_CHECKING:
     from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
-
-BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
-"""Lowest joinability of each confidence band."""
-
-UNVERIFIED = "unverified"
-"""The confidence band of joins whose tables were not read, whatever the joinability."""
-
-NOT_VERIFIED = "not verified on data"
-"""Words that mark a join that was not verified on the data."""
-
-BAND_NAMES = (*BANDS, UNVERIFIED)
-"""All confidence bands."""
 
 MODEL_VERSION = "model_version"
 """The custom property that marks the relationships and queries that this package wrote. It names
@@ -61,25 +50,6 @@ _BAND, _COMPARED, _ROLE = "band", "compared_as", "role"
 _CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
 
 _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
-
-
-def band(joinability: float) -> str:
-    """Return the confidence band of a joinability, such as `high`.
-
-    >>> band(0.93), band(0.7), band(0.5)
-    ('high', 'medium', 'low')
-    """
-    # The bands are listed from the highest to the lowest.
-    return next(name for name, lowest in BANDS.items() if joinability >= lowest)
-
-
-def band_of(join: Join) -> str:
-    """Return the confidence band of a join.
-
-    Args:
-        join: The join.
-    """
-    return UNVERIFIED if join.evidence is None else band(join.joinability)
 
 
 def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:

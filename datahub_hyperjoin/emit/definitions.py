@@ -13,8 +13,8 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import StructuredPropertyUrn, TagUrn
 
+from datahub_hyperjoin.confidence_bands import BANDS, UNVERIFIED
 from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.relationship_aspect import BANDS, UNVERIFIED
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     BEST_JOIN_SCORE,

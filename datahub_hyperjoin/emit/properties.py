@@ -10,9 +10,9 @@ from urllib.parse import quote
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
+from datahub_hyperjoin.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.emit.patches import set_properties
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,

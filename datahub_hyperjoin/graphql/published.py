@@ -1,8 +1,9 @@
 """Convert the joins of a run to `CatalogJoin` objects."""
 
+from datahub_hyperjoin.confidence_bands import band_of
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Cardinality, Join
-from datahub_hyperjoin.relationship_aspect import band_of, join_urn, oriented, to_aspect
+from datahub_hyperjoin.relationship_aspect import join_urn, oriented, to_aspect
 from datahub_hyperjoin.role_context import RoleContext
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import plain_path
