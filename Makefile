@@ -149,11 +149,13 @@ prerequisites:
 	@.ci/prerequisites
 
 # $(call install,EXTRA): a stamp is newer than the files it was made from, so `make` installs once.
+# The pip that comes with an older Python takes over twice as much processor time as this one.
 # pip would compile 20,000 modules on one core; compileall uses all, which saves a minute of three.
 # Nearly a third of their text is tests of libraries and models that nothing here loads.
 define install
 	@echo 'Installing into $(VENV); the first time takes minutes.'
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq -c constraints.txt pip
 	@$(BIN)/python -m pip install -qq --no-compile -c constraints.txt -e '.[$(1)]'
 	@PYTHONWARNINGS=ignore $(BIN)/python -m compileall -qq -j 0 \
 		-x '/tests?/|/transformers/models/' $(VENV)/lib || true
