@@ -62,7 +62,7 @@ _TABLE = """
 
 @dataclass(frozen=True)
 class _Measures:
-    """What profiling all tables took, in one way."""
+    """The cost of profiling all tables, and the profiles, for one setting of `compute`."""
 
     sent: int
     """Bytes that the server sent."""
@@ -154,7 +154,7 @@ def _scan(server: Server, url: str, compute: Compute) -> list[Table]:
 
 
 def _postmaster(server: Server) -> psutil.Process | None:
-    """Return the server's first process, whose children are those of connections."""
+    """Return PostgreSQL's main process, or None if it runs on another machine."""
     with server.engine.connect() as connection:
         pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     try:
@@ -173,7 +173,7 @@ def _server_seconds(postmaster: psutil.Process | None) -> float:
 
 
 def _measure(server: Server, compute: Compute) -> _Measures:
-    """Profile all tables, in processes of this program."""
+    """Profile all tables without Spark, and measure the cost."""
     postmaster = _postmaster(server)
     with _proxy(server) as (proxy, url):
         tables = _scan(server, url, compute)
@@ -187,7 +187,7 @@ def _measure(server: Server, compute: Compute) -> _Measures:
 
 
 def _compare(read: _Measures, counted: _Measures) -> str:
-    """Describe how profiles differ from those of reading."""
+    """Describe how the profiles counted in the database differ from those made from read rows."""
     pairs = [
         pair
         for tables in zip(read.profiles, counted.profiles, strict=True)
@@ -208,7 +208,7 @@ def _exact(column: ColumnProfile) -> tuple[object, ...]:
 
 
 def _cost_of_md5() -> float:
-    """Return the CPU time of profiling files with MD5, in terms of that with SipHash."""
+    """Return the CPU time of profiling files with MD5 as a multiple of the time with SipHash."""
     took: dict[ProfileConfig, list[float]] = {
         config: [] for config in (ProfileConfig(), Md5ProfileConfig())
     }

@@ -62,7 +62,7 @@ class EncodedPairs:
 
 
 def describe_columns(lake: Lake) -> dict[str, list[str]]:
-    """Return two texts of each column: its table's title with its name, and its values."""
+    """Return, for each column, a text of its table's title and its name, and a text of its values."""
     names = [
         f"{' '.join(tokens(lake.titles[table]))}: {' '.join(tokens(profile.id.path))}"
         for table, profile in zip(lake.table_of, lake.profiles, strict=True)
@@ -116,7 +116,7 @@ def _join_candidates(
     own: Int[np.ndarray, "query candidate"],
     vectors: Mapping[str, Vectors],
 ) -> Int[np.ndarray, "query candidate"]:
-    """Add the columns with the most similar texts to the candidates of each query column."""
+    """Extend the candidates of each query column by the columns with the most similar texts."""
     table_of, joined = lake.table_of, own
     for of in vectors.values():
         near = ColumnIndex(of, table_of).search(of[queries], table_of[queries], _NEAREST)
@@ -126,7 +126,7 @@ def _join_candidates(
 
 
 def compare(pairs: EncodedPairs) -> Iterator[list[str]]:
-    """Yield a row for each text, weight and set of candidates.
+    """Yield a row for each combination of text kind, weight and candidate set.
 
     Each row has the mean average precision without the encoder, and the gain by it in percentage
     points.

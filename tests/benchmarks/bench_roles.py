@@ -90,7 +90,7 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
 
 
 def describe_paths(lake: DirectedLake, findings: Findings, tables: Path) -> list[tuple[str, str]]:
-    """Return lines of a report on how many suggested paths return the rows of a declared reference.
+    """Count the suggested paths that return the rows of a declared reference, for the report.
 
     Args:
         lake: The declared references.

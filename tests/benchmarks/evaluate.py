@@ -103,7 +103,7 @@ def evaluate_parts(
     settings: RecipeSettings,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Measure methods on parts of each lake, in each size; the tables are drawn anew for each seed.
+    """Measure methods on random subsets of each lake's tables, drawn for each size and seed.
 
     Args:
         options: The parsed command line.

@@ -89,7 +89,7 @@ def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: 
 
 
 def _references_between(lake: DirectedLake) -> Mapping[tuple[str, str], Sequence[Condition]]:
-    """Map each two tables with a declared reference to all references between them.
+    """Group references by their two tables; keep the groups that contain a declared reference.
 
     The tables are in the order of the first declared reference. References that the ground truth
     implies follow the declared ones.

@@ -108,7 +108,7 @@ def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
 
 
 def _common_neighbours(graph: PairGraph) -> tuple[_Values, _Values]:
-    """For each pair, return the dot product and cosine of its columns' neighbour probabilities."""
+    """For each pair, return the dot product and cosine of its columns' scores with all columns."""
     count = len(graph.table_of)
     directed = sparse.csr_array((graph.by_evidence, (graph.left, graph.right)), (count, count))
     both = sparse.csr_array(directed.maximum(directed.T))

@@ -98,7 +98,7 @@ class LabelledPairs:
 
 
 class _NoisyOrOfNames(NoisyOrScorer):
-    """The noisy-or of names and references that the package uses where it reads no values."""
+    """The package's noisy-or for runs without values, which combines names and references."""
 
     def __init__(self, index: LakeIndex) -> None:
         super().__init__(index, None, STRENGTHS)
@@ -151,7 +151,7 @@ def _graph(index: LakeIndex, config: ModelConfig) -> PairGraph:
 def read_pairs(
     folders: Sequence[Path], cache: Path, guises: Collection[Guise], progress: EvaluationProgress
 ) -> Iterator[LabelledPairs]:
-    """Yield the candidate pairs of each lake in each guise, except guises that change nothing.
+    """Yield the candidate pairs of each lake, in each guise that differs from the others.
 
     Args:
         folders: Labelled lakes.

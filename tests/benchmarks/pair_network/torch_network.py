@@ -26,7 +26,7 @@ _CHUNK = 1 << 17
 
 @dataclass(frozen=True)
 class PairTensors:
-    """Candidate pairs as tensors; each attribute is that of `CandidatePairs`."""
+    """The arrays of `CandidatePairs`, as tensors."""
 
     rows: Float[Tensor, "pair feature"]
     log_odds: Float[Tensor, " pair"]

@@ -29,7 +29,7 @@ _SAMPLE = 2000
 
 
 def _loss(network: Trainable, lake: LabelledPairs) -> Tensor:
-    """Compute the softmax loss of each query, and the cross entropy of each pair."""
+    """Compute the mean softmax loss of the queries plus a multiple of the pairs' cross entropy."""
     taught = torch.from_numpy(lake.taught)
     odds = (lake.batch.log_odds + network(lake.batch))[taught]
     joins = torch.from_numpy(lake.joins.astype(np.float32))[taught]

@@ -60,7 +60,7 @@ def draw_proxies(width: int, random: np.random.Generator) -> Proxies:
 def compare(
     holds: sparse.csr_array, near: Float32[np.ndarray, "cell set"], queries: Queries
 ) -> ColumnScores:
-    """Compare columns by the summed proximities of their cells.
+    """Compare columns by the summed proximities of their cells to each set of proxies.
 
     Args:
         holds: Incidence matrix of columns and cells.

@@ -1,4 +1,4 @@
-"""Test which joins count as named in an answer, and which questions are drawn."""
+"""Test which joins are found in the answers that agents get, and which questions are drawn."""
 
 from pathlib import Path
 

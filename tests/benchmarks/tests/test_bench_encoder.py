@@ -13,7 +13,7 @@ JOINS = np.array([False, False, True])
 
 
 def pairs(cosines: Mapping[str, Sequence[float]]) -> EncodedPairs:
-    """Return three pairs of one query; the true pair has the lowest score and the last cosine."""
+    """Return three pairs of one query, of which only the last joins; it has the lowest score."""
     scores = np.array([0.9, 0.8, 0.7])
     examples = Examples(
         rows=np.zeros((3, 0), np.float32),

@@ -39,7 +39,7 @@ def join(column: str, key: str = "name") -> CatalogJoin:
 
 
 def outcome(lake: DirectedLake, *joins: CatalogJoin, **counts: int) -> tuple[PathRows, PathRows]:
-    """Return what is found, and what is expected: each count that is not named is 0."""
+    """Return the actual and the expected counts; an expected count that is not given is 0."""
     every = dict.fromkeys(("equal", "named", "refused", "alone", "alone_equal"), 0) | counts
     found = compare_path_rows(lake, joins, lake.labelled.folder)
     return found, PathRows(**every, different=found.different)
