@@ -1,4 +1,4 @@
-"""Turn pairs of small lakes into joins, with evidence that is computed in plain Python."""
+"""Decide which columns of a small lake join, with evidence that is computed in plain Python."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -113,7 +113,7 @@ class Endpoint:
         return behave
 
     def answer(self, request: Request, head: dict[str, str]) -> Answer | None:
-        """Record a request, and answer it with the next behaviour."""
+        """Record a request, and answer it by the script's next behaviour, or by the usual one."""
         with self._lock:
             self.requests.append(request)
             self.heads.append(head)

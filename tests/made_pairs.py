@@ -1,4 +1,4 @@
-"""Make labelled candidate pairs whose labels only other pairs of the same tables reveal."""
+"""Make candidate pairs whose labels can be learnt only from other pairs of the same tables."""
 
 import numpy as np
 

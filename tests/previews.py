@@ -1,4 +1,4 @@
-"""Run the web service for a browser, and a page of DataHub that shows it in a frame."""
+"""Run the web service, and a page that shows it in a frame as DataHub does."""
 
 import html
 import socket
@@ -58,7 +58,7 @@ def preview_tab(
 
 @contextmanager
 def serving(service: Starlette, port: int) -> Iterator[None]:
-    """Serve the joins to the browser."""
+    """Run the web service on a port until the `with` block ends."""
     server = uvicorn.Server(uvicorn.Config(service, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -1,4 +1,4 @@
-"""Test that scores which have hardly changed are written as before."""
+"""Test that a join keeps its published score if the new score hardly differs."""
 
 from dataclasses import replace
 

@@ -62,7 +62,7 @@ class EncodedPairs:
 
 
 def describe_columns(lake: Lake) -> dict[str, list[str]]:
-    """Return, for each column, a text of its table's title and its name, and a text of its values."""
+    """Return, for each column, a text of table title and column name, and a text of values."""
     names = [
         f"{' '.join(tokens(lake.titles[table]))}: {' '.join(tokens(profile.id.path))}"
         for table, profile in zip(lake.table_of, lake.profiles, strict=True)

@@ -142,5 +142,5 @@ def ingest(gms: Gms, run: Callable[..., str]) -> Ingest:
 
 @pytest.fixture
 def quick(gms: Gms, lake: Path) -> Runs:
-    """Return runs that take given joins instead of finding them."""
+    """Return a series of runs that publish given joins, and search for none."""
     return Runs(gms, lake)

@@ -36,7 +36,7 @@ def lossy(gms: Gms, quick: Runs) -> Runs:
 
 
 def traces(gms: Gms) -> list[str]:
-    """List the places where a person still sees the join with planes."""
+    """List the kinds of metadata in which a person still sees the join of flights and planes."""
     lineage = gms.get(FLIGHTS, UpstreamLineageClass)
     flows = str(lineage) if lineage else ""
     described = [column_urn(column("planes.csv.tailnum")), PLANES]

@@ -1,4 +1,4 @@
-"""Test that the page's signals are those that `hyperjoin explain` lists."""
+"""Test that the HTML page shows the same signals as `hyperjoin explain`."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Test that exported foreign keys are valid SQL, and that only safe ones have `RELY`."""
+"""Test that exported foreign keys are valid SQL, with `RELY` only if all values have a match."""
 
 from collections.abc import Callable
 from dataclasses import replace

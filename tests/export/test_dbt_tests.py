@@ -1,4 +1,4 @@
-"""Test that exported dbt tests warn if some values have no match, and fail otherwise."""
+"""Test that exported dbt tests have severity `warn` if some values lack a match, else `error`."""
 
 from dataclasses import replace
 from typing import Any

@@ -195,7 +195,7 @@ def _storms(kind: Fault, seed: str) -> Callable[[str], Weather]:
 
 @cache
 def _undisturbed(roles: Roles) -> dict[str, dict[str, object]]:
-    """Return what people see after each step without faults."""
+    """Return what people see after each step of a history that runs without faults."""
     with _history(roles) as calm:
         calm.play(lambda _: FAIR)
     assert not calm.broken, calm.broken

@@ -1,4 +1,4 @@
-"""Test that the search finds the cheapest chain.
+"""Test that the search between two tables finds the cheapest chain of joins.
 
 `test_paths` compares it with all chains.
 """

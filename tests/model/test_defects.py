@@ -219,7 +219,7 @@ def test_inference_sees_the_hyperedges_that_training_saw(lake: Lake, batches: li
 
 
 def test_the_tree_grows_from_the_query() -> None:
-    """Check that the tree may attach a second candidate directly to the query."""
+    """Check that a second candidate may be chosen because it joins with the query column itself."""
     relevance = np.array([[0.9, 0.5, 0.3]])
     among = np.zeros((1, 3, 3))
     among[0, 0, 2] = among[0, 2, 0] = 0.6

@@ -75,7 +75,7 @@ def tensor_bytes(value: object) -> int:
 
 
 def step_peak(pairs: PairBatch, tables: int) -> int:
-    """Return the peak memory of a training step in bytes.
+    """Return the peak memory, in bytes, during a training step.
 
     Weights and optimizer moments do not count.
     """
@@ -115,7 +115,7 @@ def test_the_views_of_a_step_are_as_large_in_a_larger_lake(make_data: MakeData) 
 
 
 def drawing_peak(data: ViewSource) -> float:
-    """Return the peak memory of drawing a batch in bytes.
+    """Return the peak memory, in bytes, while a batch is drawn.
 
     It is the median of several batches, since a peak also counts what other threads allocate.
     """

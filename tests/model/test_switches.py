@@ -55,7 +55,7 @@ def renamed(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def revalued(make_lake: MakeLake, airline_tables: Tables) -> Lake:
-    """Make the same tables, but replace each text by another with the same statistics.
+    """Make the airline tables, but replace each text by another with the same statistics.
 
     Numbers stay, because their range and their lengths are statistics.
     """

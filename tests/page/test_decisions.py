@@ -131,7 +131,7 @@ addEventListener("load", () => {
 
 
 def browse(page: str, path: Path, steps: str, stored: str = "{}") -> dict[str, Any]:
-    """Run `steps` on a page in a browser with `stored` decisions, and return what they recorded."""
+    """Open a page with `stored` decisions, run the script `steps`, and return what it recorded."""
     assert CHROMIUM
     keep = f"localStorage.setItem(`hyperjoin decisions ${{location.pathname}}`, {stored!r});"
     driven = page.replace("<body>", f"<body><script>{keep}</script>")

@@ -1,4 +1,4 @@
-"""`hyperjoin check`, run as users run it, on faulty recipes and on good ones."""
+"""Test `hyperjoin check`, run as users run it, on faulty recipes and on good recipes."""
 
 import socket
 import sqlite3

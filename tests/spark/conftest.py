@@ -58,7 +58,7 @@ class _DeadlyFile(File):
 
 @pytest.fixture(scope="session")
 def deadly() -> Callable[[Table], Table]:
-    """Return a function that changes a table so that it ends every worker that reads it."""
+    """Return a function that changes a table so that reading it ends the worker."""
 
     def end_worker(table: Table) -> Table:
         assert isinstance(table.location, File)

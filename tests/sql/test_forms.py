@@ -66,7 +66,7 @@ def notation(request: pytest.FixtureRequest) -> Notation:
 
 @pytest.fixture
 def check(make_join: MakeJoin, make_profile: MakeProfile) -> Callable[..., None]:
-    """Return a function that checks a system's row count against Python's."""
+    """Return a function that checks the row count of an SQL engine against Python's."""
 
     def run(engine: SqlEngine, tables: Sequence[Table], notation: Notation) -> None:
         ends = [ColumnId(table.id, "x") for table in tables]

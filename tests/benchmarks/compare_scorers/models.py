@@ -179,7 +179,7 @@ def _correct_by_trees(
 
 
 def _choose_share(correct: Correct, lakes: Sequence[LabelledPairs]) -> tuple[float, float]:
-    """Choose the share of each correction to add; return it and its mean average precision."""
+    """Choose which share of a correction to add; return it with the mean average precision."""
     corrected = [(lake, lake.ranked, correct(lake)) for lake in lakes]
     precision = {
         share: float(

@@ -197,7 +197,7 @@ def _tables(
 def _fill(
     system: _System, held: list[str], things: "np.ndarray", random: Random
 ) -> tuple[pd.DataFrame, dict[str, dict[int, str]]]:
-    """Make a table with codes and names of given entities, and with up to five other columns."""
+    """Make a table with codes and names of the given things, and with up to five other columns."""
     cells = {form: system.forms[form][1].iloc[things].tolist() for form in held}
     written = {form: dict(zip(things.tolist(), cells[form], strict=True)) for form in held}
     frame = pd.DataFrame(cells, dtype=str)

@@ -1,4 +1,4 @@
-"""Tests of the damage that the attacks do to their inputs."""
+"""Tests of `faults.damage`, which damages the inputs of attacks at random."""
 
 import random
 

@@ -92,7 +92,7 @@ def test_a_moment_to_wait_for_is_understood() -> None:
 
 
 def strict(place: int) -> Behaviour:
-    """Reject requests in the forms that precede a position in `FORMS`, and answer all others."""
+    """Answer requests in the form `FORMS[place]` or a later form, and reject all others."""
 
     def behave(request: dict[str, Any]) -> Answer | None:
         allowed = {str(form.response_format) + form.limit for form in FORMS[place:]}

@@ -263,7 +263,7 @@ def test_names_matter_to_a_method_that_reads_them() -> None:
 
 
 def test_tables_of_one_system_refer_to_each_other() -> None:
-    """Use two copies of a shop, in each of which the orders refer to its own customers."""
+    """Use two copies of a shop; the orders of each copy refer to the customers of the same copy."""
     tables: Tables = {
         f"{table}{copy}": columns
         for copy in (1, 2)

@@ -29,7 +29,7 @@ def numbers(*values: int, width: int = 0) -> list[str]:
 
 
 def in_forms(make_lake: MakeLake, columns: Sequence[Sequence[str]]) -> Lake:
-    """Make a lake of one-column tables whose profiles also have a notation and a form sketch."""
+    """Make one-column tables, and fill in the `notation` and `form_sketch` of their profiles."""
     lake = make_lake({f"t{at}": {"code": cells} for at, cells in enumerate(columns)})
     profiles = zip(lake.profiles, columns, strict=True)
     return replace(

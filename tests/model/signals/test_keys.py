@@ -36,7 +36,7 @@ def test_keys_are_complete_identifiers(
 
 
 def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
-    """Use a column that has seven rows and four values, of which three are distinct."""
+    """Use a column of seven rows: three are empty, and the others hold three distinct values."""
     lake = make_lake({"orders": {"note": ["AA", "UA", "DL", "", "", "", "DL"]}})
     priors = CatalogPriors.from_facts(lake, CatalogFacts())
 

@@ -1,4 +1,4 @@
-"""Test that stored pairs are found just as in plain Python collections."""
+"""Test that pairs are found in `SparsePairs` just as in a set of pairs."""
 
 import numpy as np
 from hypothesis import given

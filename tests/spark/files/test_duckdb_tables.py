@@ -1,4 +1,4 @@
-"""Test that tables of DuckDB files are read, and that their views cannot read other files."""
+"""Test that tables and views in DuckDB files are read, and that no view can read another file."""
 
 from pathlib import Path
 

@@ -258,7 +258,7 @@ def test_a_change_of_the_table_changes_its_state(spark: SparkSession) -> None:
 
 
 def test_the_rows_of_requested_columns_are_counted(spark: SparkSession, schema: str) -> None:
-    """Read a column that an older file lacks, and no other."""
+    """Read only one column, which an older file of the table lacks."""
     spark.sql(f"CREATE TABLE {schema}.late USING parquet AS SELECT id FROM range(5)")
     spark.sql(f"ALTER TABLE {schema}.late ADD COLUMN name STRING")
     spark.sql(f"INSERT INTO {schema}.late SELECT id, 'n' FROM range(2)")

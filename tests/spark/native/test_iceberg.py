@@ -50,7 +50,7 @@ class Lake:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
-    """Create tables whose metadata and listing name the same files by different URIs."""
+    """Create tables whose metadata and folder listing have different URIs for the same files."""
     catalog = SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake"
     )

@@ -1,4 +1,4 @@
-"""Test that a database's own counts give the profiles that reading its rows gives."""
+"""Test that profiles counted in a database equal profiles made by reading the rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -94,7 +94,7 @@ def located(table: Table, **settings: object) -> Table:
 
 
 def by_reading(table: Table, config: ProfileConfig) -> TableProfile:
-    """Return the profile from all rows, as if of the same table."""
+    """Profile a table by reading its rows, even if the database could count them."""
     return replace(profiled(located(table, compute=Compute.SPARK), config), table=table)
 
 
@@ -111,7 +111,7 @@ def unread(table: Table, config: ProfileConfig) -> list[str]:
 
 
 def in_normal_form(column: ColumnProfile) -> ColumnProfile:
-    """Return a profile without what depends on which spelling of a value is kept."""
+    """Return a profile without what differs between spellings of the same value."""
     sample = tuple(map(normal_form, column.sample))
     lengths = replace(column.lengths, mean=0.0)
     return replace(column, sample=sample, lengths=lengths, patterns=())

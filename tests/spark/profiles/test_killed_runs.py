@@ -47,7 +47,7 @@ def tables(tmp_path: Path) -> list[Table]:
 
 
 def count_profiles(folder: Path) -> int:
-    """Count the stored profiles; `rglob` fails while folders appear and disappear."""
+    """Count the stored profiles, with `os.walk` because `rglob` fails if a folder disappears."""
     files = (name for _, _, names in os.walk(folder) for name in names)
     return sum(name.endswith(".profiles") for name in files)
 

@@ -1,4 +1,4 @@
-"""Test that stored profiles and evidence are used exactly while they are valid."""
+"""Test that stored profiles and evidence are used if, and only if, they are still valid."""
 
 import logging
 import pickle

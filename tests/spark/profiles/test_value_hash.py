@@ -1,4 +1,4 @@
-"""Test when a run hashes values in the way that databases can, and what follows from that."""
+"""Test when a run hashes values with MD5, which databases can compute, and what that changes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
