@@ -79,7 +79,6 @@ class Tab:
         return dict(json.loads(message))
 
     def open(self, url: str) -> None:
-        """Load a page."""
         self.send("Page.navigate", url=url)
 
     def run(self, script: str, *, framed: bool = False) -> Any:  # noqa: ANN401 - JSON

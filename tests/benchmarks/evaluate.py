@@ -30,7 +30,6 @@ from datahub_hyperjoin.evaluate import (
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="benchmarks.evaluate", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="a labelled lake")
     which = parser.add_argument_group("methods")

@@ -99,7 +99,6 @@ class Gms:
 
     @property
     def url(self) -> str:
-        """Address of the server."""
         return self._server.url
 
     @property

@@ -11,7 +11,6 @@ class Instead(Exception):  # noqa: N818 - an answer, though a wrong one
     """Raised to answer a request with a fixed body instead of carrying it out."""
 
     def __init__(self, body: str) -> None:
-        """Store the body."""
         super().__init__(body)
         self.body = body
 
@@ -28,7 +27,6 @@ class Faults:
     """The failures and wrong answers that the next requests get."""
 
     def __init__(self) -> None:
-        """Start without any faults."""
         self._lock = threading.Lock()
         self._due: list[_Fault] = []
 

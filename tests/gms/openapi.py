@@ -19,7 +19,6 @@ class OpenApi:
     """The OpenAPI endpoints that DataHub's client uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Create the interface to a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes, *, relationships: bool) -> None:

@@ -5,7 +5,6 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer of the server, 
     """An error response of the server."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Store the status and the message."""
         super().__init__(message)
         self.status = status
         self.message = message

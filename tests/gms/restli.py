@@ -18,7 +18,6 @@ class Restli:
     """The Rest.li endpoints that DataHub's client still uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Create the interface to a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes) -> None:

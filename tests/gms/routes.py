@@ -32,7 +32,6 @@ class Routes:
     """The routes of the server, with their handlers."""
 
     def __init__(self) -> None:
-        """Start without any routes."""
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = []
 
     def add(self, method: str, pattern: str, answer: Answer) -> None:

@@ -45,11 +45,9 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Address of the server."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def start(self) -> None:
-        """Start serving requests."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -30,7 +30,6 @@ class Store:
     """
 
     def __init__(self) -> None:
-        """Start with an empty store."""
         self.lock = threading.RLock()
         self._entities: dict[str, dict[str, Stored]] = {}
         self._series: dict[str, dict[str, list[Stored]]] = defaultdict(dict)
@@ -94,7 +93,6 @@ class Store:
             return len(aspects), sum(len(values) for values in series.values())
 
     def delete_aspect(self, urn: str, aspect: str) -> None:
-        """Delete one aspect."""
         with self.lock:
             self._entities.get(urn, {}).pop(aspect, None)
 

@@ -45,13 +45,11 @@ class LabelledPairs:
     """Number of true joins of each query column, found or not."""
 
     def save(self, path: Path) -> None:
-        """Write the pairs to a file."""
         truth = {"joins": self.joins, "queries": self.queries, "answers": self.answers}
         np.savez(path, allow_pickle=False, **vars(self.graph), **truth)
 
     @classmethod
     def load(cls, path: Path) -> "LabelledPairs":
-        """Read the pairs from a file."""
         with np.load(path) as arrays:
             graph = PairGraph(**{field.name: arrays[field.name] for field in fields(PairGraph)})
             truth = (arrays[name] for name in ("joins", "queries", "answers"))

@@ -66,7 +66,6 @@ def hide_values(lake: SchoolLake, random: Random) -> SchoolLake:
 
 
 def shuffle_columns(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Shuffle the columns of each table."""
     tables = {
         name: frame.iloc[:, random.permutation(frame.shape[1])]
         for name, frame in lake.tables.items()

@@ -50,12 +50,10 @@ class Examples:
     """Number of true joins of each query, found or not."""
 
     def save(self, path: Path) -> None:
-        """Write the examples to a file."""
         np.savez_compressed(path, **vars(self))
 
     @classmethod
     def load(cls, path: Path) -> "Examples":
-        """Read examples from a file."""
         with np.load(path) as arrays:
             return cls(**arrays)
 
