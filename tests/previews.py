@@ -1,4 +1,4 @@
-"""Run the web service, and a page that shows it in a frame as DataHub does."""
+"""Run the web service, and a page that shows the service in a frame as DataHub does."""
 
 import html
 import socket

@@ -78,7 +78,7 @@ class Cost:
 
     @property
     def estimated_part(self) -> float:
-        """Processor seconds of all stages after profiling: those that the run's estimate covers."""
+        """Processor seconds of the stages that a run's estimate covers: all after profiling."""
         stages = list(self.seconds)
         return sum(self.seconds[name] for name in stages[stages.index("Profiling tables") + 1 :])
 

@@ -187,7 +187,7 @@ def _measure(server: Server, compute: Compute) -> _Measures:
 
 
 def _compare(read: _Measures, counted: _Measures) -> str:
-    """Describe how the profiles counted in the database differ from those made from read rows."""
+    """Describe how the profiles counted in the database differ from those made by reading rows."""
     pairs = [
         pair
         for tables in zip(read.profiles, counted.profiles, strict=True)

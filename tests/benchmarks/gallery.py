@@ -95,7 +95,7 @@ def known_within(publishers: tuple[str, ...]) -> set[tuple[str, ...]]:
 
 
 def row(lake: GalleryLake, found: FoundJoins) -> list[object]:
-    """Return the row of a lake in the table, and print the known joins that were missed."""
+    """Return a lake's row of the printed table, and print the known joins that were missed."""
     roles = Counter(join.role for join in found)
     known = known_within(lake.publishers)
     missed = known - {*suggested(found, lake.publishers)}

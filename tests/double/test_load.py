@@ -1,4 +1,4 @@
-"""Test that the test double is fast, and consistent with many clients."""
+"""Test that the test double is fast, and stays consistent while many clients use it."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -96,7 +96,7 @@ class LabelledPairs:
 
 
 class _NoisyOrOfNames(NoisyOrScorer):
-    """The package's noisy-or for runs without values, which combines names and references."""
+    """The package's noisy-or of names and references, for runs that read no values."""
 
     def __init__(self, index: LakeIndex) -> None:
         super().__init__(index, None, STRENGTHS)

@@ -86,7 +86,7 @@ class SchoolLake:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Add numbers to names that repeat, without regard to case.
+    """Add numbers to repeated names; names that differ only in case count as repeated.
 
     >>> distinct(["id", "ID", "name"])
     ['id', 'ID2', 'name']

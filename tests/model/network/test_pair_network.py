@@ -1,4 +1,4 @@
-"""Test the pair network against the network in torch that was trained."""
+"""Test that the package's pair network agrees with the torch network that is trained."""
 
 from dataclasses import replace
 
