@@ -100,7 +100,10 @@ def ingest(
     pipeline = Pipeline.create(
         {
             "source": {"type": "hyperjoin", "config": source},
-            "sink": {"type": "file", "config": {"filename": str(folder / "joins.json")}},
+            "sink": {
+                "type": "benchmarks.streaming_sink.StreamingFileSink",
+                "config": {"filename": str(folder / "joins.json")},
+            },
         }
     )
     with mock.patch.object(HyperJoinReport, "stage", stage):

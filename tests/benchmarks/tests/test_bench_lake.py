@@ -1,14 +1,21 @@
 """Test the lakes of `bench_lake`, and that each stage of a whole run is measured."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.common import PipelineContext, RecordEnvelope
+from datahub.ingestion.api.sink import NoopWriteCallback
+from datahub.ingestion.sink.file import FileSink
+from datahub.metadata.schema_classes import TagPropertiesClass
 from pyarrow import parquet
 
 from benchmarks.area_lake import AREA, write_areas
 from benchmarks.area_references import written_references
 from benchmarks.bench_lake import exponent, measure
+from benchmarks.streaming_sink import StreamingFileSink
 
 _STAGES = {
     "Reading the catalog",
@@ -82,6 +89,23 @@ def test_every_stage_of_a_run_is_measured(tmp_path: Path) -> None:
         sum(seconds for stage, seconds in cost.seconds.items() if stage != "all")
     )
     assert cost.driver["all"] == max(cost.driver.values()) > 50
+
+
+def test_the_sink_writes_the_file_of_datahub_s_sink(tmp_path: Path) -> None:
+    def write(sink: type[FileSink], records: int) -> str:
+        file = tmp_path / sink.__name__
+        context = PipelineContext(run_id="one")
+        with sink.create({"filename": str(file)}, context) as opened:
+            for number in range(records):
+                record = MetadataChangeProposalWrapper(
+                    entityUrn=f"urn:li:tag:t{number}", aspect=TagPropertiesClass(name="é")
+                )
+                envelope = RecordEnvelope[Any](record, {})
+                opened.write_record_async(envelope, NoopWriteCallback())
+        return file.read_text("utf-8")
+
+    for records in (1, 3):
+        assert write(StreamingFileSink, records) == write(FileSink, records)
 
 
 def test_the_exponent_of_a_noisy_power_is_its_slope() -> None:
