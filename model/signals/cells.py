@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float32, Int, Int16
 from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
@@ -55,7 +55,7 @@ def _draw_projection() -> dict[str, np.ndarray]:
     # Transposed once here, since a product would transpose it for each block of columns.
     matrix = drawn.components_.T.tocsr()
     return {
-        "signs": np.sign(matrix.data).astype(np.int8),
+        "signs": np.sign(matrix.data).astype(np.int16),
         "size": np.abs(matrix.data[:1]),
         "indices": matrix.indices.astype(np.int32),
         "indptr": matrix.indptr.astype(np.int32),
@@ -85,6 +85,22 @@ def _project(
     return projected
 
 
+def _round(vectors: Float32[np.ndarray, "column width"]) -> Int16[np.ndarray, "column width"]:
+    """Round each vector to integers from -32,767 to 32,767, in proportion to its greatest number.
+
+    They take half of the memory of single precision and change cosines by less than 0.00001, where
+    the projection changes them by 0.03. Processors convert them faster than half precision.
+    """
+    greatest = np.abs(vectors).max(axis=1, keepdims=True)
+    return np.rint(vectors * (32_767 / np.where(greatest > 0, greatest, 1))).astype(np.int16)
+
+
+def _inverse_lengths(codes: Int16[np.ndarray, "column width"]) -> Float32[np.ndarray, " column"]:
+    """Return 1 / length of each vector; 0 for a vector of zeros."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float64))
+    return (1 / np.where(lengths > 0, lengths, np.inf)).astype(np.float32)
+
+
 class CellSimilarity:
     """The similarity of columns, measured by the trigrams of their cells.
 
@@ -101,16 +117,21 @@ class CellSimilarity:
         texts = [*map(" ".join, samples)]
         blocks = [*count_trigrams(texts, _TRIGRAMS)]
         rarity = _rarity(blocks, len(texts))
-        vectors = np.empty((len(texts), _PROJECTION["n_components"]), dtype=np.float32)
+        codes = np.empty((len(texts), _PROJECTION["n_components"]), dtype=np.int16)
         filled = 0
         # The sparse products of all columns at once would take three times the memory of the
         # vectors.
         for counts in blocks:
             rows = counts.shape[0]
-            vectors[filled : filled + rows] = _project(counts, rarity)
+            codes[filled : filled + rows] = _round(_project(counts, rarity))
             filled += rows
-        self.vectors: Float32[np.ndarray, "column width"] = vectors
+        self._codes = codes
+        self._scale = _inverse_lengths(codes)
+
+    @property
+    def vectors(self) -> Float32[np.ndarray, "column width"]:
         """Unit vectors; zeros for a column without cells."""
+        return self._codes * self._scale[:, None]
 
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
@@ -128,8 +149,12 @@ class CellSimilarity:
         """
         step = max(_AT_ONCE // max(right.shape[1], 1), 1)
         cosines = [
-            self.vectors[left[start : start + step]]
-            @ self.vectors[right[start : start + step]].swapaxes(1, 2)
+            self._of(left[start : start + step])
+            @ self._of(right[start : start + step]).swapaxes(1, 2)
             for start in range(0, max(len(left), 1), step)
         ]
-        return np.clip(np.concatenate(cosines), 0.0, 1.0)
+        scale = self._scale[left][:, :, None] * self._scale[right][:, None, :]
+        return np.clip(np.concatenate(cosines) * scale, 0.0, 1.0)
+
+    def _of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape width"]:
+        return self._codes[columns].astype(np.float32)

@@ -105,7 +105,7 @@ def test_sampled_cells_are_read_as_written(make_lake: Callable[..., Lake]) -> No
     assert CellSimilarity(samples).between(both, both)[0, 0, 1] > 0.5
 
 
-def test_vectors_are_those_of_scikit_learn_to_the_last_bit() -> None:
+def test_vectors_are_those_of_scikit_learn_but_for_rounding() -> None:
     random = np.random.default_rng(0)
     columns = [
         ["".join(random.choice([*"aeiouklmnst -É"], 8)) for _ in range(size)]
@@ -115,7 +115,10 @@ def test_vectors_are_those_of_scikit_learn_to_the_last_bit() -> None:
     weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
     drawn = SparseRandomProjection(**PROJECTION).fit(np.zeros((1, 2**16), dtype=np.float32))
     projected = (weighted @ drawn.components_.astype(np.float32).T).toarray()
-    assert np.array_equal(CellSimilarity(columns).vectors, np.asarray(normalize(projected)))
+    expected = np.asarray(normalize(projected))
+    # Half a step of the greatest of the integers to which numbers are rounded.
+    most = expected.max() / 32_767
+    np.testing.assert_allclose(CellSimilarity(columns).vectors, expected, rtol=0, atol=most)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 1024])
