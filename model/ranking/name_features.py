@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup, log_odds
-from datahub_hyperjoin.model.roles.name_clues import NameClues, compare_names
+from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
@@ -101,7 +101,8 @@ class NameFeatures:
         first, second = self._columns[left], self._columns[right]
         sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
         length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
-        ways = (compare_names(lake, left, right), compare_names(lake, right, left))
+        compared = NameComparison(lake)
+        ways = (compared.of(left, right), compared.of(right, left))
         same = self._schemas.same_name(left, right)
         measured = [
             log_odds(score),

@@ -89,15 +89,14 @@ class ReferenceLookup:
             index: The columns with their references.
         """
         found, count = index.references, len(index.lake)
-        order = np.lexsort((found.referenced, found.referring))
         by_probability = np.argsort(found.probability, kind="stable")
         key = np.arange(count)
         # The last assignment of a repeated index is kept, so the most probable key wins.
         key[found.referring[by_probability]] = found.referenced[by_probability]
-        pairs = SparsePairs(count, found.referring[order], found.referenced[order])
+        pairs = SparsePairs(count, found.referring, found.referenced)
         refers = np.zeros(count)
         np.maximum.at(refers, found.referring, found.probability)
-        return cls(pairs, found.probability[order], key, refers)
+        return cls(pairs, found.probability, key, refers)
 
     def between(self, left: _Columns, right: _Columns) -> _Measured:
         """Return the probability that the left column of each pair refers to the right column.

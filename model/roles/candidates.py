@@ -49,6 +49,20 @@ class ReferenceCandidates:
     """Share of the keys of the same kind that hold the referring column's values at least as well.
     """
 
+    def part(self, at: slice) -> "ReferenceCandidates":
+        """Return some of the pairs.
+
+        Args:
+            at: Their positions.
+        """
+        return ReferenceCandidates(
+            self.referring[at],
+            self.referenced[at],
+            self.containment[at],
+            self.is_key,
+            self.chance[at],
+        )
+
 
 def may_refer(profile: ColumnProfile) -> bool:
     """Return whether a column's type and values allow it to refer to a key.

@@ -188,39 +188,48 @@ class _Trigrams:
         return shares / np.maximum(total[left], 1e-9) * (total[left] > 0)
 
 
-def compare_names(
-    lake: Lake, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
-) -> NameClues:
-    """Compare the name of each column with the name of the key it may refer to.
+class NameComparison:
+    """Compares the names of columns with the names of the keys that they may refer to.
 
     Args:
         lake: The columns with the titles of their tables.
-        referring: Columns that may refer to a key.
-        referenced: The keys.
-
-    Returns:
-        The clues of each pair.
     """
-    tables = [stems(title) for title in lake.titles]
-    columns = column_stems(lake)
-    meanings = [meaningful_words(words) for words in columns]
-    weigher = _Trigrams(tables, meanings)
-    of_tables, of_columns = weigher.incidence(tables), weigher.incidence(meanings)
-    of_both = (of_columns + of_tables[lake.table_of]).sign().tocsr()
-    spellings = _Spellings(lake, tables, columns)
-    return NameClues(
-        column_in_key=weigher.explained(of_columns, of_both, referring, referenced),
-        key_in_column=weigher.explained(of_both, of_both, referenced, referring),
-        table_in_column=weigher.explained(
-            of_tables, of_columns, lake.table_of[referenced], referring
-        ),
-        names_table=spellings.names_table(referring, referenced),
-        continues_table=spellings.continues_table(referring, referenced),
-        names_parent=names_parent(columns).astype(np.float64)[referring],
-        same_name=spellings.same_name(referring, referenced),
-        other_word=spellings.other_word(referring, referenced),
-        unmarked=spellings.unmarked(referring, referenced),
-    )
+
+    def __init__(self, lake: Lake) -> None:
+        tables = [stems(title) for title in lake.titles]
+        columns = column_stems(lake)
+        meanings = [meaningful_words(words) for words in columns]
+        self._table_of = lake.table_of
+        self._weigher = _Trigrams(tables, meanings)
+        self._of_tables = self._weigher.incidence(tables)
+        self._of_columns = self._weigher.incidence(meanings)
+        of_both = self._of_columns + self._of_tables[lake.table_of]
+        self._of_both = of_both.sign().tocsr()
+        self._spellings = _Spellings(lake, tables, columns)
+        self._names_parent = names_parent(columns).astype(np.float64)
+
+    def of(
+        self, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
+    ) -> NameClues:
+        """Return the clues of each pair.
+
+        Args:
+            referring: Columns that may refer to a key.
+            referenced: The keys, as many.
+        """
+        explained, spellings = self._weigher.explained, self._spellings
+        table = self._table_of[referenced]
+        return NameClues(
+            column_in_key=explained(self._of_columns, self._of_both, referring, referenced),
+            key_in_column=explained(self._of_both, self._of_both, referenced, referring),
+            table_in_column=explained(self._of_tables, self._of_columns, table, referring),
+            names_table=spellings.names_table(referring, referenced),
+            continues_table=spellings.continues_table(referring, referenced),
+            names_parent=self._names_parent[referring],
+            same_name=spellings.same_name(referring, referenced),
+            other_word=spellings.other_word(referring, referenced),
+            unmarked=spellings.unmarked(referring, referenced),
+        )
 
 
 def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:

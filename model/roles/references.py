@@ -17,7 +17,7 @@ from functools import cached_property
 
 import networkx as nx
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import (
@@ -25,8 +25,8 @@ from datahub_hyperjoin.model.roles.candidates import (
     ReferenceCandidates,
     find_reference_candidates,
 )
-from datahub_hyperjoin.model.roles.key_clues import find_key_clues
-from datahub_hyperjoin.model.roles.name_clues import compare_names
+from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
+from datahub_hyperjoin.model.roles.name_clues import NameComparison
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
 from datahub_hyperjoin.model.roles.value_clues import (
     compare_sizes,
@@ -50,6 +50,8 @@ _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5
 """Probability from which a key is taken to refer to another key."""
+_PAIRS = 1 << 19
+"""Number of pairs whose clues are collected at once, which takes some 100 MB."""
 _MAX_SCORE = 30.0
 """Greatest score, which keeps exponentials finite."""
 
@@ -62,7 +64,7 @@ class References:
     """The column of each pair, which may refer to the key; ascending."""
 
     referenced: Int[np.ndarray, " pair"]
-    """The key to which each of these columns may refer."""
+    """The key to which each of these columns may refer; ascending for each column."""
 
     probability: Float[np.ndarray, " pair"]
     """Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
@@ -168,7 +170,12 @@ def weigh_candidates(
     """
     column, key = lake.table_of[candidates.referring], lake.table_of[candidates.referenced]
     tables = compare_tables(lake, column, key)
-    scores = _score(lake, priors, candidates, tables, weights) + further
+    parts = [np.zeros(0)]
+    scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
+    for start in range(0, len(column), _PAIRS):
+        some = slice(start, start + _PAIRS)
+        parts.append(scorer.score(candidates.part(some), tables.part(some)))
+    scores = np.concatenate(parts) + further
     groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
     probability = _normalise(candidates.referring, scores)
@@ -181,54 +188,71 @@ def _without_names(lake: Lake) -> Lake:
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
 
 
-def _score(
-    lake: Lake,
-    priors: CatalogPriors,
-    candidates: ReferenceCandidates,
-    tables: TableClues,
-    weights: ReferenceWeights,
-) -> Float[np.ndarray, " pair"]:
-    """Score each possible reference by a weighted sum of clues."""
-    column, key = candidates.referring, candidates.referenced
-    names = compare_names(lake, column, key)
-    uniqueness = priors.uniqueness
-    keys = find_key_clues(lake, uniqueness, candidates.is_key)
-    distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
-    # A few values are in many keys by chance, whatever those keys hold.
-    trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
-    within = lake.table_of[column] == lake.table_of[key]
-    extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
-    lone = keys.has_rival[key] & ~keys.own_name[key]
-    return (
-        weights.prior
-        + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
-        - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
-        + weights.words * words_in_common(lake, candidates, distinct)
-        + weights.column_in_key * names.column_explained
-        + weights.key_in_column * names.key_in_column
-        + weights.table_in_column * names.table_explained
-        + weights.names_table * names.names_table
-        + weights.continues_table * names.continues_table
-        + weights.same_name * names.same_name
-        + weights.other_word * names.other_word
-        + weights.unmarked * find_measures(lake, candidates, names, distinct)
-        + weights.leading_column * (keys.leads[column] & ~extends)
-        + weights.own_key * (keys.leads & keys.own_name)[column]
-        + weights.uniqueness * uniqueness[column]
-        + weights.density * lake.density[column]
-        + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
-        + weights.leading_key * keys.leads[key]
-        + weights.other_key * (lone & (names.names_table == 0))
-        + weights.other_table * (keys.names_other[column] & ~names.agree)
-        + weights.style * tables.style
-        + weights.own_table * within
-        + weights.parent_in_table * within * names.names_parent
-        + weights.elsewhere * tables.elsewhere
-        + weights.same_number * tables.same_number
-        + weights.same_prefix * tables.same_prefix
-        + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
-        + weights.catalog * priors.connected.holds(column, key)
-    )
+@dataclass(frozen=True)
+class _Scorer:
+    """An object that scores possible references by a weighted sum of clues."""
+
+    lake: Lake
+    priors: CatalogPriors
+    weights: ReferenceWeights
+    names: NameComparison
+    keys: KeyClues
+    distinct: Float[np.ndarray, " column"]
+    """Number of distinct values of each column."""
+
+    @classmethod
+    def of(
+        cls,
+        lake: Lake,
+        priors: CatalogPriors,
+        is_key: Bool[np.ndarray, " column"],
+        weights: ReferenceWeights,
+    ) -> "_Scorer":
+        keys = find_key_clues(lake, priors.uniqueness, is_key)
+        distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
+        return cls(lake, priors, weights, NameComparison(lake), keys, distinct)
+
+    def score(
+        self, candidates: ReferenceCandidates, tables: TableClues
+    ) -> Float[np.ndarray, " pair"]:
+        lake, priors, weights, keys = self.lake, self.priors, self.weights, self.keys
+        column, key, distinct = candidates.referring, candidates.referenced, self.distinct
+        names, uniqueness = self.names.of(column, key), priors.uniqueness
+        # A few values are in many keys by chance, whatever those keys hold.
+        trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+        within = lake.table_of[column] == lake.table_of[key]
+        extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
+        lone = keys.has_rival[key] & ~keys.own_name[key]
+        return (
+            weights.prior
+            + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
+            - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
+            + weights.words * words_in_common(lake, candidates, distinct)
+            + weights.column_in_key * names.column_explained
+            + weights.key_in_column * names.key_in_column
+            + weights.table_in_column * names.table_explained
+            + weights.names_table * names.names_table
+            + weights.continues_table * names.continues_table
+            + weights.same_name * names.same_name
+            + weights.other_word * names.other_word
+            + weights.unmarked * find_measures(lake, candidates, names, distinct)
+            + weights.leading_column * (keys.leads[column] & ~extends)
+            + weights.own_key * (keys.leads & keys.own_name)[column]
+            + weights.uniqueness * uniqueness[column]
+            + weights.density * lake.density[column]
+            + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
+            + weights.leading_key * keys.leads[key]
+            + weights.other_key * (lone & (names.names_table == 0))
+            + weights.other_table * (keys.names_other[column] & ~names.agree)
+            + weights.style * tables.style
+            + weights.own_table * within
+            + weights.parent_in_table * within * names.names_parent
+            + weights.elsewhere * tables.elsewhere
+            + weights.same_number * tables.same_number
+            + weights.same_prefix * tables.same_prefix
+            + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
+            + weights.catalog * priors.connected.holds(column, key)
+        )
 
 
 def _normalise(

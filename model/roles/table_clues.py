@@ -43,6 +43,20 @@ class TableClues:
     vocabulary: Clue
     """Cosine of the sets of column names, weighted by their rarity, in [0, 1]."""
 
+    def part(self, at: slice) -> "TableClues":
+        """Return the clues of some of the pairs.
+
+        Args:
+            at: Their positions.
+        """
+        return TableClues(
+            self.style[at],
+            self.elsewhere[at],
+            self.same_number[at],
+            self.same_prefix[at],
+            self.vocabulary[at],
+        )
+
 
 def _style(title: str) -> tuple[bool, ...]:
     return title.isupper(), title.islower(), "_" in title, " " in title

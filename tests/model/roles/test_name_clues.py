@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.roles.name_clues import NameClues, column_stems, compare_names
+from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison, column_stems
 from datahub_hyperjoin.model.signals import row_products
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
 from datahub_hyperjoin.model.signals.stems import noun_stem
@@ -29,7 +29,7 @@ def compare(names: Sequence[Names], pairs: Sequence[tuple[int, int]]) -> NameClu
     lake = lake_of(tables)
     position = [lake.ids.index(column(f"{table}.{name}")) for table, name in names]
     ends = np.array([[position[one], position[other]] for one, other in pairs], dtype=np.int64)
-    return compare_names(lake, *ends.reshape(-1, 2).T)
+    return NameComparison(lake).of(*ends.reshape(-1, 2).T)
 
 
 def clue(what: str, referring: Names, referenced: Names, others: Sequence[Names] = ()) -> float:

@@ -12,6 +12,7 @@ from referring import find, name, probability, references_of
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles import references
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.tables import DataType
 from handmade import Tables, draw, facts_of, lake_of, numbers, things
@@ -260,6 +261,16 @@ def test_names_matter_to_a_method_that_reads_them() -> None:
     pair = ("orders.customer_id", "customers.id")
     unread = probability(tables, pair, weights=DEFAULT_WEIGHTS.without_names())
     assert unread < 0.5 < probability(tables, pair)
+
+
+def test_references_do_not_depend_on_how_many_are_weighed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lake = lake_of({**CUSTOMERS, **USERS, **things(9)})
+    whole = name(lake, references_of(lake))
+    monkeypatch.setattr(references, "_PAIRS", 3)
+    assert name(lake, references_of(lake)) == whole
+    assert len(whole) > 9
 
 
 def test_tables_of_one_system_refer_to_each_other() -> None:
