@@ -128,7 +128,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
     left, right = overlap.left, overlap.right
     distinct = np.array([profile.distinct for profile in lake.profiles])
     # Rounded, because a share of 4/5 of 5 values lacks a little more than one.
-    missing = np.round((1 - overlap.containment) * distinct[left], 6)
+    missing = np.round((1 - overlap.containment) * distinct[left], 4)
     fits: Bool[np.ndarray, " pair"] = (
         (missing <= np.maximum(_MAX_MISSING * distinct[left], 1.0))
         & (overlap.shared > 1)

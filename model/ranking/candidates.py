@@ -30,7 +30,7 @@ def _best_partners(
     for start in range(0, len(keys), _KEYS):
         some = keys[start : start + _KEYS]
         # Pairs are sorted by their left column, so those of ascending keys are one slice of them.
-        at = slice(*np.searchsorted(pairs.left, [some[0], some[-1] + 1]))
+        at = slice(pairs.starts[some[0]], pairs.starts[some[-1] + 1])
         found.append(_best_of(pairs.left[at], pairs.right[at], values[at], some, count))
     return np.concatenate(found)
 

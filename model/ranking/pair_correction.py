@@ -24,7 +24,8 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
         graph: The candidate pairs, or a part of them that has all pairs between two tables; sorted
             by key column, then candidate.
     """
-    left, right, count = graph.left, graph.right, len(graph.table_of)
+    count = len(graph.table_of)
+    left, right = graph.left.astype(np.int32), graph.right.astype(np.int32)
     between = number_table_pairs(graph.table_of, left, right)
     towards = number_pairs(left, graph.table_of[right], count)
     return CandidatePairs(
@@ -32,10 +33,10 @@ def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
         log_odds=log_odds(graph.by_evidence).astype(np.float32),
         left=left,
         right=right,
-        reverse=SparsePairs(count, left, right).locate(right, left),
+        reverse=SparsePairs(count, left, right).locate(right, left).astype(np.int32),
         table_of=graph.table_of,
-        tables=np.unique(between, return_inverse=True)[1],
-        towards=np.unique(towards, return_inverse=True)[1],
+        tables=np.unique(between, return_inverse=True)[1].astype(np.int32),
+        towards=np.unique(towards, return_inverse=True)[1].astype(np.int32),
     )
 
 
@@ -58,12 +59,13 @@ def correct_pairs(
     Returns:
         The pairs, sorted by key column, then candidate, and their corrections.
     """
-    ends = [np.zeros((2, 0), dtype=np.int64)]
+    ends = [np.zeros((2, 0), dtype=np.int32)]
 
     def parts() -> Iterator[CandidatePairs]:
         for graph in graphs:
-            ends.append(np.stack([graph.left, graph.right]))
-            yield to_candidate_pairs(graph)
+            pairs = to_candidate_pairs(graph)
+            ends.append(np.stack([pairs.left, pairs.right]))
+            yield pairs
 
     corrections = np.concatenate([np.zeros(0), *network.correct_parts(parts())])
     left, right = np.concatenate(ends, axis=1)

@@ -121,7 +121,11 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
     """
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
-    kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0
+    if not gains.any():
+        return overlap
+    replaced = overlap.locate(in_form.left[gains], in_form.right[gains])
+    kept = np.ones(len(overlap.left), dtype=bool)
+    kept[replaced[replaced >= 0]] = False
     left = np.concatenate([overlap.left[kept], in_form.left[gains]])
     right = np.concatenate([overlap.right[kept], in_form.right[gains]])
     # Pairs are looked up by binary search.
@@ -136,8 +140,8 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
         left[order].astype(np.int32),
         right[order].astype(np.int32),
         shared=merge("shared").astype(np.int32),
-        containment=merge("containment"),
-        beyond_chance=merge("beyond_chance"),
+        containment=merge("containment").astype(np.float32),
+        beyond_chance=merge("beyond_chance").astype(np.float32),
         least_chance=overlap.least_chance,
         cut=overlap.cut,
     )

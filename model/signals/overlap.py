@@ -43,7 +43,8 @@ class ValueOverlap(SparsePairs):
     take most of the memory."""
 
     containment: Float[np.ndarray, " pair"]
-    """Estimated share of the left column's values that the right one holds, in [0, 1]."""
+    """Estimated share of the left column's values that the right one holds, in [0, 1]; of single
+    precision, which is more than an estimate needs."""
 
     beyond_chance: Float[np.ndarray, " pair"]
     """Containment minus the left column's mean containment in all columns of its kind, in [0, 1].
@@ -75,7 +76,7 @@ class ValueOverlap(SparsePairs):
     @property
     def either_way(self) -> Float[np.ndarray, " pair"]:
         """For each pair, the greater of its two containments, corrected for chance."""
-        return np.maximum(self.beyond_chance, self.of_reverse(self.beyond_chance))
+        return np.maximum(self.beyond_chance, self.beyond_chance[self.reverse])
 
     def either_way_at(
         self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
@@ -148,11 +149,14 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         columns = np.flatnonzero(postings.is_partial)
         expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
     del postings
-    measured = _concatenate(parts)
     if is_cut.any():
-        measured = _in_both_orders(arrays, measured, is_cut)
-    left, right, shared, containment = measured
-    beyond_chance = np.maximum(containment - expected[left], 0.0)
+        left, right, shared, containment = _in_both_orders(arrays, parts, is_cut)
+    else:
+        left, right, shared, containment = _concatenate(parts)
+    # In place, since pairs take most of the memory.
+    beyond_chance = containment.copy()
+    beyond_chance -= expected.astype(np.float32)[left]
+    np.maximum(beyond_chance, 0.0, out=beyond_chance)
     return ValueOverlap(
         len(lake),
         left,
@@ -183,7 +187,7 @@ _Part = tuple[
 
 def _no_pairs() -> _Measured:
     none = np.zeros(0, dtype=np.int32)
-    return none, none, none, np.zeros(0)
+    return none, none, none, np.zeros(0, dtype=np.float32)
 
 
 def _narrow(
@@ -193,7 +197,7 @@ def _narrow(
     containment: Float[np.ndarray, " pair"],
 ) -> _Measured:
     ends = left.astype(np.int32), right.astype(np.int32)
-    return *ends, shared.astype(np.int32), containment
+    return *ends, shared.astype(np.int32), containment.astype(np.float32)
 
 
 def _concatenate(parts: list[_Part]) -> _Measured:
@@ -284,21 +288,20 @@ def _kept(
 
 
 def _in_both_orders(
-    arrays: SketchArrays, pairs: _Measured, is_cut: Bool[np.ndarray, " column"]
+    arrays: SketchArrays, parts: list[_Part], is_cut: Bool[np.ndarray, " column"]
 ) -> tuple[
     Int[np.ndarray, " both"],
     Int[np.ndarray, " both"],
     Int[np.ndarray, " both"],
     Float[np.ndarray, " both"],
 ]:
-    """Add the reverse of each pair that is stored in only one order.
+    """Concatenate pairs, add the reverse of each that is stored in only one order, empty the list.
 
-    `is_cut` marks the columns that have left out partners. The result consists of the same four
-    arrays as `pairs`.
+    `is_cut` marks the columns that have left out partners.
     """
-    columns = len(arrays.bounds) - 1
+    columns, pairs = len(arrays.bounds) - 1, _concatenate(parts)
     stored = number_pairs(pairs[0], pairs[1], columns)  # ascending
-    parts = [_no_pairs()]
+    reverses: list[_Part] = [_no_pairs()]
     for start in range(0, len(stored), _PAIRS_AT_ONCE):
         left, right, shared, _ = _slice(pairs, start, start + _PAIRS_AT_ONCE)
         # Only a column that has left out partners can have left out the reverse of a pair.
@@ -310,13 +313,13 @@ def _in_both_orders(
         at = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
         alone = alone[stored[at] != reverse]
         added = right[alone], left[alone], shared[alone]
-        parts.append(_narrow(*added, arrays.containment(*added)))
-    added_pairs = _without_repeats(_concatenate(parts), columns)
+        reverses.append(_narrow(*added, arrays.containment(*added)))
+    added_pairs = _without_repeats(_concatenate(reverses), columns)
     at = np.searchsorted(stored, number_pairs(added_pairs[0], added_pairs[1], columns))
-    del stored
-    left, right, shared, containment = (
-        np.insert(of, at, more) for of, more in zip(pairs, added_pairs, strict=True)
-    )
+    waiting = [*pairs]
+    del stored, pairs
+    # Only one of the four arrays is in memory twice at a time.
+    left, right, shared, containment = (np.insert(waiting.pop(0), at, more) for more in added_pairs)
     return left, right, shared, containment
 
 

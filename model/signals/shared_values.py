@@ -20,7 +20,7 @@ MAX_POSTINGS = 1024
 """Maximum number of distinct sketches that hold a value. More frequent values are ignored: they
 distinguish nothing, and the cost of a value grows with the square of that number."""
 
-BLOCK_PAIRS = 1 << 23
+BLOCK_PAIRS = 1 << 21
 """Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
 
 Pairs = tuple[

@@ -114,11 +114,11 @@ def test_blocks_of_any_size_find_the_same_pairs(
     for name in ("left", "right", "shared", "containment"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name
     # Summed over other blocks, the expectation may differ in the last bits.
-    assert np.allclose(found.beyond_chance, whole.beyond_chance, atol=1e-12)
+    assert np.allclose(found.beyond_chance, whole.beyond_chance, atol=1e-7)
 
 
-def test_a_pair_takes_28_bytes(make_lake: MakeLake) -> None:
+def test_a_pair_takes_20_bytes(make_lake: MakeLake) -> None:
     overlap = measure_overlap(make_lake({f"t{i}": {"word": words(i, 30)} for i in range(5)}))
     arrays = (overlap.left, overlap.right, overlap.shared)
     measured = (overlap.containment, overlap.beyond_chance)
-    assert sum(array.itemsize for array in (*arrays, *measured)) == 28
+    assert sum(array.itemsize for array in (*arrays, *measured)) == 20

@@ -39,19 +39,12 @@ def test_values_of_missing_pairs_are_zero(pairs: set[tuple[int, int]]) -> None:
 
 
 @given(stored)
-def test_a_pair_knows_the_value_of_its_reverse(pairs: set[tuple[int, int]]) -> None:
-    both = pairs | {(b, a) for a, b in pairs}
-    of_pair = {pair: float(number) for number, pair in enumerate(sorted(both))}
-    reverse = store(both).of_reverse(np.array([*of_pair.values()]))
-    assert reverse.tolist() == [of_pair[b, a] for a, b in of_pair]
-
-
-@given(stored)
 def test_a_pair_knows_the_position_of_its_reverse(pairs: set[tuple[int, int]]) -> None:
     both = store(pairs | {(b, a) for a, b in pairs})
     left, right = np.indices((COLUMNS, COLUMNS))
     found = both.reverse_at(both.locate(left, right))
     assert found.tolist() == both.locate(right, left).tolist()
+    assert both.reverse.tolist() == both.locate(both.right, both.left).tolist()
 
 
 def test_columns_of_32_bits_are_found_in_lakes_whose_pairs_need_more() -> None:
