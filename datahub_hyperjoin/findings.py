@@ -1,7 +1,7 @@
 """The results of a run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
@@ -54,6 +54,10 @@ class Findings:
 
     unverified: frozenset[TableId] = frozenset()
     """Tables that could be profiled, but no longer be read when joins were verified."""
+
+    def without_columns(self) -> "Findings":
+        """Return the findings without the profiles of columns, which take most of the memory."""
+        return replace(self, profiles=tuple(replace(each, columns=()) for each in self.profiles))
 
     @cached_property
     def unread(self) -> frozenset[TableId]:

@@ -16,6 +16,9 @@ from datahub.entrypoints import datahub
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.emit import Publication
+from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.publish import build_publication
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.storage import locking
@@ -222,6 +225,23 @@ def test_a_page_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     assert [entry.title for entry in report.warnings] == ["Page not written"]
     assert report.page == ""
     assert "flights.csv.carrier = airlines.csv.carrier" in relationships(tmp_path / "out.json")
+
+
+def test_profiles_of_columns_stay_in_memory_only_for_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_good_tables(tmp_path / "lake")
+    written: list[Findings] = []
+
+    def build(findings: Findings, *others: Any) -> Publication:  # noqa: ANN401 - passed on
+        written.append(findings)
+        return build_publication(findings, *others)
+
+    monkeypatch.setattr("datahub_hyperjoin.source.build_publication", build)
+    run(tmp_path / "lake", tmp_path / "one.json")
+    run(tmp_path / "lake", tmp_path / "two.json", page=str(tmp_path / "joins.html"))
+    assert [len(each.types) for each in written] == [0, 4]
+    assert relationships(tmp_path / "one.json") == relationships(tmp_path / "two.json") != set()
 
 
 def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:

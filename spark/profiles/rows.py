@@ -164,6 +164,11 @@ def _to_list(array: pa.Array) -> list[Any]:
         names = [field.name for field in array.type]
         fields = zip(*map(_to_list, array.flatten()), strict=True)
         return [dict(zip(names, values, strict=True)) for values in fields]
+    if pa.types.is_string(array.type):
+        # Columns that share values have the same ones in their samples: one object serves all.
+        distinct = array.dictionary_encode(null_encoding="encode")
+        texts = distinct.dictionary.to_pylist()
+        return [texts[number] for number in distinct.indices.to_pylist()]
     return array.to_pylist()
 
 

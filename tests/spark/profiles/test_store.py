@@ -53,6 +53,15 @@ def profiled(table: Table) -> TableProfile:
     return profile_table(table, ProfileConfig(), Databases())
 
 
+def test_columns_that_share_values_share_the_texts(config: ProfileConfig, cities: Table) -> None:
+    other = replace(cities, id=replace(cities.id, name="others"), state="other")
+    Store(config).keep_profiles([profiled(cities), profiled(other)])
+    one, two = Store(config).profiles([cities, other]).values()
+    texts = [{id(text) for text in each.columns[1].sample} for each in (one, two)]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == 3
+
+
 def test_a_profile_is_kept_unchanged(config: ProfileConfig, cities: Table) -> None:
     found = profiled(cities)
     Store(config).keep_profiles([found])
