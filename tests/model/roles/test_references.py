@@ -266,7 +266,8 @@ def test_names_matter_to_a_method_that_reads_them() -> None:
 def test_references_do_not_depend_on_how_many_are_weighed_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lake = lake_of({**CUSTOMERS, **USERS, **things(9)})
+    orders = {"ID": numbers(1, 201), "CUSTOMER_ID": draw(numbers(1001, 1061), 200)}
+    lake = lake_of({**CUSTOMERS, **USERS, "ORDERS": orders, **things(9)})
     whole = name(lake, references_of(lake))
     monkeypatch.setattr(references, "_PAIRS", 3)
     assert name(lake, references_of(lake)) == whole
