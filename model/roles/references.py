@@ -27,6 +27,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 )
 from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import NameComparison
+from datahub_hyperjoin.model.roles.namesakes import follow_namesakes
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
 from datahub_hyperjoin.model.roles.value_clues import (
     compare_sizes,
@@ -178,6 +179,8 @@ def weigh_candidates(
     scores = np.concatenate(parts) + further
     groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
+    connected = priors.connected.holds(candidates.referring, candidates.referenced)
+    scores += weights.namesake * follow_namesakes(lake, candidates, connected, scores, groups)
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability)
 

@@ -67,7 +67,15 @@ def _prefix(title: str) -> str:
     return words[0] if words[1:] else ""
 
 
-def _suffix(title: str) -> str:
+def title_number(title: str) -> str:
+    """Return the number at the end of a table's title, which tells copies of a database apart.
+
+    Args:
+        title: The title.
+
+    Returns:
+        The digits; empty if the title ends in none.
+    """
     number = _SUFFIX.search(title)
     return number.group() if number else ""
 
@@ -105,7 +113,7 @@ def compare_tables(lake: Lake, left: Tables, right: Tables) -> TableClues:
     distinct, inverse = np.unique(left * count + right, return_inverse=True)
     first, second = distinct // count, distinct % count
     style = np.array([_style(title) for title in lake.titles], dtype=bool).reshape(count, _STYLES)
-    suffix = _numbered([_suffix(title) for title in lake.titles])
+    suffix = _numbered([title_number(title) for title in lake.titles])
     prefixes = [_prefix(title) for title in lake.titles]
     prefix, has_prefix = _numbered(prefixes), np.array([bool(p) for p in prefixes], dtype=bool)
     same_prefix = (prefix[first] == prefix[second]) & has_prefix[first]

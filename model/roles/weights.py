@@ -81,6 +81,10 @@ class ReferenceWeights:
     catalog: float = 16.0
     """Weight if the catalog or a person connects the pair."""
 
+    namesake: float = 3.0
+    """Weight if the catalog or a person connects all columns of the same name in this group of
+    tables, as far as their references are known, with this key."""
+
     reads_names: bool = True
     """Whether names of tables and columns count."""
 

@@ -55,6 +55,20 @@ def _share(part: Float[np.ndarray, " table"], whole: Float[np.ndarray, " table"]
     return Bootstrap(int(some.sum())).interval(part[some], whole[some])
 
 
+def judge_references(lake: DirectedLake, predicted: Iterable[Directed]) -> set[Directed]:
+    """Return the predicted references, in the declared direction, that the ground truth judges.
+
+    Args:
+        lake: The declared references.
+        predicted: Referring and referenced columns.
+    """
+    return {
+        lake.as_declared(pair)
+        for pair in predicted
+        if lake.is_judged(pair) and pair[0][0] != pair[1][0]
+    }
+
+
 def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> ReferenceCounts:
     """Compare predicted references with declared ones.
 
@@ -64,11 +78,7 @@ def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> Refer
         lake: The declared references.
         predicted: Referring and referenced columns.
     """
-    judged = {
-        lake.as_declared(pair)
-        for pair in predicted
-        if lake.is_judged(pair) and pair[0][0] != pair[1][0]
-    }
+    judged = judge_references(lake, predicted)
     right = judged & lake.directions.keys()
     counts = [
         Counter(ends[0].table for ends in pairs) for pairs in (right, judged, lake.directions)

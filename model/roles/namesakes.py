@@ -1,0 +1,80 @@
+"""Learn from known references which key the other columns of the same name refer to.
+
+If the catalog or a person connects `orders.created_by` with `users.id`, other columns of this
+database that are called `created_by` probably refer to the same key.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.name_clues import Clue, column_stems
+from datahub_hyperjoin.model.roles.table_clues import title_number
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words
+
+
+def follow_namesakes(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    connected: Bool[np.ndarray, " pair"],
+    scores: Float[np.ndarray, " pair"],
+    groups: Int[np.ndarray, " table"],
+) -> Clue:
+    """For each pair, measure how many namesakes of the column are known to refer to the key.
+
+    Namesakes are columns of the same name whose tables are in the same group and in the same folder
+    or schema, and end in the same number: both tell copies of a database apart, and each copy
+    refers to its own keys. Names such as `id`, which all tables share, have no namesakes.
+
+    Args:
+        lake: The columns with the titles of their tables.
+        candidates: The possible references.
+        connected: The pairs that the catalog or a person connects, in both directions.
+        scores: Log-odds of each pair. If both directions of a connected pair are possible, the one
+            with the greater score is the reference.
+        groups: The group of each table.
+
+    Returns:
+        The share of the namesakes with a known reference that refer to this key, in [0, 1].
+    """
+    column, key = candidates.referring, candidates.referenced
+    count = len(lake)
+    known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
+    known = known[_is_forward(column[known], key[known], scores[known], count)]
+    kinds = _number_names(lake, groups)
+    known = known[kinds[column[known]] > 0]
+    referring, target = kinds[column[known]], key[known]
+    of_kind = np.bincount(referring, minlength=count + 1)
+    flat, times = np.unique(referring * count + target, return_counts=True)
+    wanted = kinds[column] * count + key
+    place = np.searchsorted(flat, wanted).clip(max=max(len(flat) - 1, 0))
+    agree = np.where(flat[place] == wanted, times[place], 0) if len(flat) else np.zeros(len(column))
+    return agree / np.maximum(of_kind[kinds[column]], 1)
+
+
+def _is_forward(
+    column: Int[np.ndarray, " pair"],
+    key: Int[np.ndarray, " pair"],
+    scores: Float[np.ndarray, " pair"],
+    count: int,
+) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs whose reverse is missing or has a lower score."""
+    pairs = zip(column.tolist(), key.tolist(), scores.tolist(), strict=True)
+    score = {(left, right): value for left, right, value in pairs}
+    forward = [value >= score.get((right, left), -np.inf) for (left, right), value in score.items()]
+    return np.array(forward, dtype=bool)
+
+
+def _number_names(lake: Lake, groups: Int[np.ndarray, " table"]) -> Int[np.ndarray, " column"]:
+    """Give namesakes the same number, from 1; columns without namesakes get 0."""
+    places = [table.parent if table else "" for table in lake.tables]
+    copies = [(title_number(title), place) for title, place in zip(lake.titles, places, strict=True)]
+    numbers: dict[tuple[Words, int, tuple[str, str]], int] = {}
+    kinds = np.zeros(len(lake), dtype=np.int64)
+    names = zip(column_stems(lake), lake.table_of.tolist(), strict=True)
+    for position, (words, table) in enumerate(names):
+        if meaningful_words(words):
+            name = words, int(groups[table]), copies[table]
+            kinds[position] = numbers.setdefault(name, len(numbers) + 1)
+    return kinds

@@ -1,0 +1,97 @@
+"""Test what known references tell about the other columns of the same name."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from referring import name, references_of
+
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from handmade import Tables, draw, facts_of, lake_of, numbers
+
+UNTAUGHT = replace(DEFAULT_WEIGHTS, namesake=0.0)
+DECLARED = CatalogEvidence(declared="fk")
+Facts = Mapping[tuple[str, str], CatalogEvidence]
+
+
+def lake_with(column: str = "maker", bills: str = "bills", trips: str = "trips") -> Tables:
+    """Return tables whose `column` may refer to either of two keys that hold the same numbers."""
+    keys: Tables = {table: {"id": numbers(1, 61)} for table in ("people", "robots")}
+    rows = {
+        table: {
+            "code": numbers(1000 * place, 1000 * place + 200),
+            column: draw(numbers(1, 61), 200, place),
+        }
+        for place, table in enumerate(("orders", bills, trips), start=7)
+    }
+    return {**keys, **rows}
+
+
+def gain(tables: Tables, known: Facts, pair: tuple[str, str]) -> float:
+    """Return the factor by which known references raise the odds between two keys of a column."""
+    lake = lake_of(tables)
+    rival = pair[0], "people.id" if pair[1] == "robots.id" else "robots.id"
+
+    def odds(*, taught: bool) -> float:
+        weights = DEFAULT_WEIGHTS if taught else UNTAUGHT
+        found = name(lake, references_of(lake, facts_of(known), weights=weights))
+        return found[pair] / found[rival]
+
+    return odds(taught=True) / odds(taught=False)
+
+
+def test_a_namesake_probably_refers_to_the_known_key() -> None:
+    known = {("orders.maker", "robots.id"): DECLARED}
+    assert gain(lake_with(), known, ("bills.maker", "robots.id")) == pytest.approx(20.0855, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "said", [CatalogEvidence(related="r"), CatalogEvidence(verdict=Verdict.ACCEPTED)]
+)
+def test_people_teach_like_declarations(said: CatalogEvidence) -> None:
+    assert gain(lake_with(), {("orders.maker", "robots.id"): said}, ("bills.maker", "robots.id")) > 20
+
+
+def test_a_rejected_pair_teaches_nothing() -> None:
+    known = {("orders.maker", "robots.id"): CatalogEvidence(verdict=Verdict.REJECTED)}
+    assert gain(lake_with(), known, ("bills.maker", "robots.id")) == pytest.approx(1)
+
+
+def test_namesakes_that_disagree_cancel_out() -> None:
+    known = {("orders.maker", "robots.id"): DECLARED, ("trips.maker", "people.id"): DECLARED}
+    assert gain(lake_with(), known, ("bills.maker", "robots.id")) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("bills", ["bills2", "elsewhere/bills"])
+def test_each_copy_of_a_database_refers_to_its_own_keys(bills: str) -> None:
+    known = {("orders.maker", "robots.id"): DECLARED}
+    tables = lake_with(bills=bills)
+    assert gain(tables, known, (f"{bills}.maker", "robots.id")) == pytest.approx(1)
+    assert gain(tables, known, ("trips.maker", "robots.id")) > 20
+
+
+def test_names_that_all_tables_share_have_no_namesakes() -> None:
+    known = {("orders.fk", "robots.id"): DECLARED}
+    assert gain(lake_with("fk"), known, ("bills.fk", "robots.id")) == pytest.approx(1)
+
+
+def test_without_known_references_nothing_changes() -> None:
+    lake = lake_of(lake_with())
+    plain, untaught = (references_of(lake, weights=w) for w in (DEFAULT_WEIGHTS, UNTAUGHT))
+    assert plain.probability.tolist() == untaught.probability.tolist()
+
+
+def test_a_self_reference_teaches_nothing() -> None:
+    tables = lake_with()
+    own = {**tables["robots"], "maker": draw(numbers(1, 31), 60)}
+    known = {("robots.maker", "robots.id"): DECLARED}
+    assert gain({**tables, "robots": own}, known, ("bills.maker", "robots.id")) == pytest.approx(1)
+
+
+def test_a_method_that_reads_no_names_has_no_namesakes() -> None:
+    lake, known = lake_of(lake_with()), {("orders.maker", "robots.id"): DECLARED}
+    weights = DEFAULT_WEIGHTS.without_names()
+    without = replace(weights, namesake=0.0)
+    found = [references_of(lake, facts_of(known), weights=w) for w in (weights, without)]
+    assert found[0].probability.tolist() == found[1].probability.tolist()
