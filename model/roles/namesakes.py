@@ -41,7 +41,7 @@ def follow_namesakes(
     column, key = candidates.referring, candidates.referenced
     count = len(lake)
     known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
-    known = known[_is_forward(column[known], key[known], scores[known], count)]
+    known = known[_is_forward(column[known], key[known], scores[known])]
     kinds = _number_names(lake, groups)
     known = known[kinds[column[known]] > 0]
     referring, target = kinds[column[known]], key[known]
@@ -57,7 +57,6 @@ def _is_forward(
     column: Int[np.ndarray, " pair"],
     key: Int[np.ndarray, " pair"],
     scores: Float[np.ndarray, " pair"],
-    count: int,
 ) -> Bool[np.ndarray, " pair"]:
     """Mark the pairs whose reverse is missing or has a lower score."""
     pairs = zip(column.tolist(), key.tolist(), scores.tolist(), strict=True)
@@ -69,7 +68,9 @@ def _is_forward(
 def _number_names(lake: Lake, groups: Int[np.ndarray, " table"]) -> Int[np.ndarray, " column"]:
     """Give namesakes the same number, from 1; columns without namesakes get 0."""
     places = [table.parent if table else "" for table in lake.tables]
-    copies = [(title_number(title), place) for title, place in zip(lake.titles, places, strict=True)]
+    copies = [
+        (title_number(title), place) for title, place in zip(lake.titles, places, strict=True)
+    ]
     numbers: dict[tuple[Words, int, tuple[str, str]], int] = {}
     kinds = np.zeros(len(lake), dtype=np.int64)
     names = zip(column_stems(lake), lake.table_of.tolist(), strict=True)

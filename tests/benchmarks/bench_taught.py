@@ -94,7 +94,9 @@ def tally(
     )
     kept = {pair: way for pair, way in lake.directions.items() if pair[0] not in told}
     judged = {pair for pair in judge_references(lake, predicted) if pair[0] not in told}
-    counts = [Counter(pair[0].table for pair in pairs) for pairs in (judged & {*kept}, judged, kept)]
+    counts = [
+        Counter(pair[0].table for pair in pairs) for pairs in (judged & {*kept}, judged, kept)
+    ]
     tables = set().union(*counts)
     return {
         table: np.array([count[table] for count in counts], dtype=np.float64) for table in tables
