@@ -22,6 +22,10 @@ states are normalised."""
 _PRIOR = np.float32(0.5)
 """Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
 
+_SOURCES = 10
+"""Number of vectors that update the state of a pair: its own, that of its reverse, those of its
+columns and tables, those of the groups it belongs to, and its lead."""
+
 _Weights = Mapping[str, np.ndarray]
 _Items = Float32[np.ndarray, "item width"]
 _Inputs = Float32[np.ndarray, "item input"]
@@ -66,10 +70,9 @@ def _linear(items: _Inputs, weights: _Weights, layer: str) -> _Outputs:
     return items @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"]
 
 
-def _activated(items: _Inputs, weights: _Weights, layer: str) -> _Outputs:
-    """Apply a linear layer and GELU (Hendrycks and Gimpel, 2016)."""
-    linear = _linear(items, weights, layer)
-    return linear * (0.5 * (1 + erf(linear * np.float32(0.5**0.5))))
+def _gelu(items: _Outputs) -> _Outputs:
+    """Apply GELU (Hendrycks and Gimpel, 2016)."""
+    return items * (0.5 * (1 + erf(items * np.float32(0.5**0.5))))
 
 
 def _normalised(items: _Items, weights: _Weights, layer: str) -> _Items:
@@ -150,15 +153,20 @@ class _Round:
             out.add(_Groups.of(items, certainty, part.left))
             back.add(_Groups.of(items, certainty, part.right))
         received = np.concatenate([out.maximum, out.mean, back.maximum, back.mean], axis=1)
-        self._leading = out.maximum
-        self._column = _activated(received, weights, f"{name}.column.0")
-        inside = _Groups.of(self._column, np.ones((len(table_of), 1), np.float32), table_of)
-        self._table = np.zeros((int(table_of.max()) + 1, width), np.float32)
-        self._table[inside.groups] = _activated(
-            np.concatenate([inside.total / inside.weight, inside.maximum], axis=1),
-            weights,
-            f"{name}.table.0",
-        )
+        column = _gelu(_linear(received, weights, f"{name}.column.0"))
+        inside = _Groups.of(column, np.ones((len(table_of), 1), np.float32), table_of)
+        received = np.concatenate([inside.total / inside.weight, inside.maximum], axis=1)
+        table = np.zeros((int(table_of.max()) + 1, width), np.float32)
+        table[inside.groups] = _gelu(_linear(received, weights, f"{name}.table.0"))
+        # The first layer of the update is linear, so each column's share of it is computed once
+        # instead of once for each of its pairs.
+        by_source = np.split(weights[f"{name}.update.0.weight"].T, _SOURCES)
+        (own, self._reverse, left, left_table, right, right_table) = by_source[:6]
+        (self._mean_between, self._maximum_between, self._towards, lead) = by_source[6:]
+        # The lead is the pair's state minus the maximum of its left column.
+        self._own = own + lead
+        self._left = column @ left + (table @ left_table)[table_of] - out.maximum @ lead
+        self._right = column @ right + (table @ right_table)[table_of]
 
     def _weigh(
         self, states: Float32[np.ndarray, "item width"], part: CandidatePairs
@@ -173,22 +181,16 @@ class _Round:
         items, certainty = self._weigh(states, part)
         between = _Groups.of(items, certainty, part.tables)
         towards = _Groups.of(items, certainty, part.towards).maximum
-        is_mutual = part.reverse[:, None] >= 0
-        received = [
-            items,
-            np.where(is_mutual, items[part.reverse], np.float32(0)),
-            self._column[part.left],
-            self._table[part.table_of[part.left]],
-            self._column[part.right],
-            self._table[part.table_of[part.right]],
-            between.mean[part.tables],
-            between.maximum[part.tables],
-            towards[part.towards],
-            items - self._leading[part.left],
-        ]
         weights, layer = self._weights, f"{self._name}.update"
-        hidden = _activated(np.concatenate(received, axis=1), weights, f"{layer}.0")
-        return _linear(hidden, weights, f"{layer}.2")
+        hidden = items @ self._own + weights[f"{layer}.0.bias"]
+        mutual = np.flatnonzero(part.reverse >= 0)
+        hidden[mutual] += items[part.reverse[mutual]] @ self._reverse
+        hidden += self._left[part.left]
+        hidden += self._right[part.right]
+        of_tables = between.mean @ self._mean_between + between.maximum @ self._maximum_between
+        hidden += of_tables[part.tables]
+        hidden += (towards @ self._towards)[part.towards]
+        return _linear(_gelu(hidden), weights, f"{layer}.2")
 
 
 class PairNetwork:
@@ -217,7 +219,8 @@ class PairNetwork:
         pairs = list[CandidatePairs]()
         for part in parts:
             scaled = np.clip((part.rows - weights["mean"]) / weights["scale"], -5, 5)
-            states.append(_linear(_activated(scaled, weights, "start.0"), weights, "start.2"))
+            started = _gelu(_linear(scaled, weights, "start.0"))
+            states.append(_linear(started, weights, "start.2"))
             pairs.append(part.without_rows())
         for name in self._rounds if states else ():
             messages = _Round(weights, name, states, pairs)

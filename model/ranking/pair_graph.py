@@ -25,7 +25,7 @@ _KEYS = 1024
 _CHUNK = 16_384
 """Number of pairs whose features are computed at once."""
 _PART = 1 << 14
-"""Number of pairs that the pair network updates at once, which takes some 50 MB. All pairs of two
+"""Number of pairs that the pair network updates at once, which takes some 25 MB. All pairs of two
 tables are updated together, even if they are more."""
 
 

@@ -4,7 +4,6 @@ The package computes the same network without gradients (`model/network/pair_net
 explains it).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -21,7 +20,7 @@ _EMPTY = -5.0
 _PRIOR = 0.5
 """Weight of a prior mean of 0, so that a group of improbable pairs has a mean near 0."""
 _CHUNK = 1 << 17
-"""Number of pairs whose states are updated at once, which bounds a step's memory to some 200 MB."""
+"""Number of pairs whose features are scaled at once, which bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,39 @@ class MessageRound(nn.Module):
         if not messages:
             empty = torch.zeros_like(pairs).repeat(1, 9)
             return self.update(torch.cat([pairs, empty], dim=1))
-        groups = self._groups(pairs, batch)
-        chunks = torch.arange(len(pairs), device=pairs.device).split(_CHUNK)
-        return torch.cat(
-            [self.update(torch.cat([*_gather(groups, pairs, batch, at)], dim=1)) for at in chunks]
+        first, activation, second = self.update
+        changes: Tensor = second(activation(self._receive(first, pairs, batch)))
+        return changes
+
+    def _receive(
+        self, first: nn.Module, pairs: Float[Tensor, "pair width"], batch: PairTensors
+    ) -> Float[Tensor, "pair hidden"]:
+        """Apply the first layer of the update to what each pair receives.
+
+        A pair receives its own state, that of its reverse, those of its columns and tables, those
+        of the groups that it belongs to, and its lead: the difference of its state to the maximum
+        of its left column. The layer is linear, so it is applied to columns, tables and groups
+        before their pairs read them, which takes half of the time.
+        """
+        groups, (weights, bias) = self._groups(pairs, batch), first.parameters()
+        own, back, left, left_table, right, right_table, mean, maximum, towards, lead = (
+            each.T for each in weights.split(pairs.shape[1], dim=1)
+        )
+        column, table = groups["column"], groups["table"]
+        of_left = column @ left + (table @ left_table)[batch.table_of] - groups["leading"] @ lead
+        of_right = column @ right + (table @ right_table)[batch.table_of]
+        of_tables = groups["mean between"] @ mean + groups["maximum between"] @ maximum
+        of_towards = groups["towards"] @ towards
+        reverse = (pairs @ back).index_select(0, batch.reverse.clamp(min=0))
+        # The gradient of `index_select` is much faster than that of indexing.
+        return (
+            pairs @ (own + lead)
+            + bias
+            + torch.where(batch.reverse[:, None] >= 0, reverse, 0.0)
+            + of_left.index_select(0, batch.left)
+            + of_right.index_select(0, batch.right)
+            + of_tables.index_select(0, batch.tables)
+            + of_towards.index_select(0, batch.towards)
         )
 
     def _groups(
@@ -131,30 +159,6 @@ class MessageRound(nn.Module):
             "maximum between": _maximum(pairs, batch.tables, _count(batch.tables)),
             "towards": _maximum(pairs, batch.towards, _count(batch.towards)),
         }
-
-
-def _gather(
-    groups: dict[str, Float[Tensor, "group width"]],
-    pairs: Float[Tensor, "pair width"],
-    batch: PairTensors,
-    at: Int[Tensor, " chunk"],
-) -> Iterable[Float[Tensor, "chunk width"]]:
-    """Yield the states that are used to update the pairs at positions `at`.
-
-    Each item has one row for each of these pairs. The items are the states of the pair, of its
-    reverse, of its columns and tables, and of the groups of pairs that it belongs to. The last item
-    is the difference of the pair's state to the maximum of its left column.
-    """
-    left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
-    yield pairs[at]
-    yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)
-    for column in (left, right):
-        yield groups["column"][column]
-        yield groups["table"][batch.table_of[column]]
-    yield groups["mean between"][batch.tables[at]]
-    yield groups["maximum between"][batch.tables[at]]
-    yield groups["towards"][batch.towards[at]]
-    yield pairs[at] - groups["leading"][left]
 
 
 class TorchPairNetwork(nn.Module):
