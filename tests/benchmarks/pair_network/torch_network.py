@@ -39,7 +39,14 @@ class PairTensors:
     @classmethod
     def of(cls, pairs: CandidatePairs) -> "PairTensors":
         """Convert the candidate pairs of a lake."""
-        return cls(**{name: torch.from_numpy(array) for name, array in vars(pairs).items()})
+        tensors = {name: torch.from_numpy(array) for name, array in vars(pairs).items()}
+        # torch scatters by integers of 64 bits alone.
+        return cls(
+            **{
+                name: each if each.is_floating_point() else each.long()
+                for name, each in tensors.items()
+            }
+        )
 
 
 def _maximum(
