@@ -252,7 +252,7 @@ def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
 
 
 def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
-    """Return the column pairs of a relationship, each with the source's column first."""
+    """Return the column pairs of a relationship, each with the column of its source table first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
         (

@@ -149,7 +149,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Report the catalog's datasets, declared joins and decisions, and deleted suggestions.
+        """Report the catalog's datasets and declared joins, and people's decisions and deletions.
 
         Args:
             datasets: The tables that have a dataset in the catalog.

@@ -62,7 +62,7 @@ class PlatformInstance:
     """Name of the platform instance; None for the whole platform."""
 
     def contains(self, table: TableId) -> bool:
-        """Return whether a table belongs to this platform instance, judging by its name.
+        """Return whether a table belongs to this platform instance, judging by the table's name.
 
         Args:
             table: The table.

@@ -1,4 +1,4 @@
-"""Find rejected suggestions in the catalog, even if their relationships were deleted.
+"""Find rejected suggestions, including suggestions whose relationships people deleted.
 
 A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
 in its search index only. So every run lists deleted suggestions in a structured property of one of

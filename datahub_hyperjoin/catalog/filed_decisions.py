@@ -119,7 +119,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert decisions from the file of decisions to the type of decisions read from DataHub.
+    """Convert decisions from the file of decisions to `JoinDecision` tuples.
 
     Args:
         filed: The decisions; those about unknown tables are left out.

@@ -229,7 +229,7 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """For each removed table, choose its only possible new name if no other table claims it.
+    """Map each removed table to its only possible new name, unless another table may have it too.
 
     The names in `taken` are claimed already. Warn about each table whose new name is ambiguous.
     """

@@ -48,7 +48,7 @@ class SqlQuery:
 def count_joins(
     graph: DataHubGraph, datasets: Iterable[Dataset], *, most: int, warn: Warn
 ) -> dict[Pair, int]:
-    """For each pair of columns, count how many of the newest SQL queries in the catalog join it.
+    """Count how many of the newest SQL queries in the catalog join each pair of columns.
 
     Parsing a statement takes some milliseconds, a large one seconds.
 
