@@ -51,7 +51,7 @@ _Of = TypeVar("_Of", bound=_Aspect)
 
 @dataclass(frozen=True, slots=True)
 class CatalogChange:
-    """A change to the catalog, to be read by the next run."""
+    """A change to the catalog that the next run will read."""
 
     urn: str
     """URN of the entity that changed."""
@@ -157,7 +157,7 @@ class ChangeDetector:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the first property from which entries were removed, and the URNs of their columns.
+        """Return the first property that lost entries, and the URNs of the columns in these entries.
 
         `before` and `after` hold the entries of each property. No URN is returned if no property
         lost an entry. A person who edits an entry or adds one has removed nothing.
@@ -185,7 +185,7 @@ def _by_person(event: MetadataChangeLogClass) -> bool:
 
 
 def _decides(event: MetadataChangeLogClass, aspect: str | None) -> bool:
-    """Return whether an event makes or undoes a decision about the join of a relationship."""
+    """Return whether a change to a relationship makes or undoes a decision about the join."""
     if aspect == _KEY:
         return event.changeType == ChangeTypeClass.DELETE
     if aspect == StatusClass.ASPECT_NAME:
