@@ -18,7 +18,7 @@ _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write a join as a relationship, with tags for its role and its confidence, such as `high`.
+    """Write a join as a relationship with two tags: the join's role and its confidence band.
 
     Args:
         join: The join.

@@ -134,7 +134,7 @@ def find_terms(
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name each term after its group's key; without a key, after the most frequent column name.
+    """Name each term after the key column of its group, or else the most frequent column name.
 
     Args:
         groups: The groups by the URN of their term.
