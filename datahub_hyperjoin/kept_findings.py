@@ -53,14 +53,14 @@ class NotedProgress:
         self.shown.say(line)
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that does not stop the run, and record that the run had one."""
+        """Report a problem that does not stop the run, and record that there was a warning."""
         self.warned = True
         self.shown.warn(title, message, context)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Record:
-    """The stored findings of a comparison, without profiles, which are stored separately."""
+    """The stored findings of a run, except the profiles, which are stored separately."""
 
     keys: tuple[ColumnId, ...]
     suggestions: tuple[Suggestion, ...]
@@ -153,7 +153,7 @@ class KeptFindings:
         return record.findings(profiles)
 
     def keep(self, findings: Findings, noted: NotedProgress) -> None:
-        """Keep the findings of this run for later ones.
+        """Keep the findings of this run for later runs.
 
         Findings of a run with warnings are not kept, so that the next run gives them again.
 

@@ -123,7 +123,7 @@ def hash_values(normal: pa.Array, value_hash: ValueHash = ValueHash.SIPHASH) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """A mapping from the hashes of values to the hashes of their meanings.
+    """A mapping from the hashes of synonymous values to the hash of their common meaning.
 
     Synonyms such as `US` and `USA` have the same meaning.
     """

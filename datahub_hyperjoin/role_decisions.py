@@ -83,7 +83,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 def decide_with_repeated(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[Relations, Relations]:
-    """Decide like `decide_relations`, and also find the keys that are dropped for repeated values.
+    """Decide like `decide_relations`, and also return the keys dropped because values repeat.
 
     Returns:
         The keys, and those that columns would refer to if these keys did not repeat.
@@ -100,7 +100,7 @@ def decide_with_repeated(
 def _measure_references(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[References, set[tuple[int, int]]]:
-    """Weigh all references by measured evidence, and mark those whose key has repeated values."""
+    """Weigh all references by measured evidence; also return those whose key repeats values."""
     number = index.lake.index_of
     measured: dict[tuple[int, int], float] = {}
     refuted: set[tuple[int, int]] = set()

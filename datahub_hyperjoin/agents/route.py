@@ -115,7 +115,7 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List the unsafe references that could replace one join of a path, or the whole path.
+    """List unsafe references that join the same two tables as one join of a path or as the path.
 
     The user may mean one of these references instead.
     """

@@ -93,7 +93,7 @@ def _facts(pair: PairExplanation) -> Iterator[str]:
 
 
 def _repetitions(pair: PairExplanation) -> Iterator[str]:
-    """For each reference that is dropped, say that its key repeats, and what a join would do."""
+    """Explain each reference that was dropped because its key has repeated values."""
     if pair.evidence is None:
         return
     for reference in pair.repeated:

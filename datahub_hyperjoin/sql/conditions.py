@@ -46,7 +46,7 @@ class Comparison:
 def comparisons(
     dialect: SqlDialect, notations: Sequence[Notations], form: ValueForm | None
 ) -> Iterator[Comparison]:
-    """Yield the ways to compare the columns of a join in a value form, simplest first.
+    """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first.
 
     Args:
         dialect: The dialect of the system that runs the SQL.
@@ -76,7 +76,7 @@ def comparisons(
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
-    """Return a SQL template that converts a column's values to a value form.
+    """Return a SQL template that converts a column's values to a `ValueForm`.
 
     If the column's notation belongs to another form, the values are read as if they were in normal
     form.
