@@ -9,7 +9,7 @@ _EARLY = 0.05
 
 
 class TimeLeftColumn(ProgressColumn):
-    """A progress column that shows the estimated time left, and counts it down during a stage.
+    """A part of the progress bar that shows the estimated time left, counting down in a stage.
 
     rich's own column divides by the speed of the last steps; the stages of a run are few and
     unequal, so this one compares the shares of a usual run with the elapsed time. The field

@@ -1,4 +1,4 @@
-"""Errors of the page's own server."""
+"""Errors of the server of a local page."""
 
 from typing_extensions import Self
 
@@ -23,7 +23,7 @@ class NoPageError(HyperJoinError, ValueError):
 
 
 class PortInUseError(HyperJoinError, OSError):
-    """Another program listens to the port."""
+    """The server of a local page cannot use its port, for example because it is in use."""
 
     @classmethod
     def numbered(cls, port: int, reason: str) -> Self:

@@ -36,7 +36,7 @@ _CLOSED = "open the address that `hyperjoin page --serve` has printed"
 
 
 class LocalServer(ThreadingHTTPServer):
-    """The server of one page.
+    """A web server that shows one page of joins, on this machine only.
 
     Args:
         page: The page.
@@ -106,7 +106,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     @property
     def _is_own_host(self) -> bool:
-        """Whether the `Host` header names this server, not a site that resolves to its address."""
+        """Whether the `Host` header names this server, not a foreign domain that points to it."""
         own = {f"{name}:{self._owner.server_port}" for name in host_names(_HOST)}
         return self.headers.get("Host", "") in own
 

@@ -165,7 +165,7 @@ def _is_nested(node: exp.Expr) -> bool:
 
 
 def _has_place(node: exp.Expr) -> bool:
-    """Return whether a node is a literal with `{`, which would look like a name's placeholder."""
+    """Return whether a node is a literal that contains `{`, which also starts a placeholder."""
     return isinstance(node, exp.Literal) and "{" in node.name
 
 

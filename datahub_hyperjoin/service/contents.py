@@ -30,7 +30,7 @@ def list_catalog_contents(
     statements: Mapping[str, Statement],
     about: TableId | None = None,
 ) -> Contents:
-    """Collect the contents of the page: the joins, their columns and tables, and the table `about`.
+    """Collect the contents of the page: joins, columns and tables, including the table `about`.
 
     Args:
         joins: The joins, best first.
@@ -73,7 +73,7 @@ def list_catalog_contents(
 
 
 def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[TableId, int]:
-    """Map each table of the shown joins, and the table `about`, to its index on the page.
+    """Map each table of the shown joins, and also `about`, to its index on the page.
 
     Args:
         joins: The joins, best first.
