@@ -53,7 +53,7 @@ def relative_links(wheel: Path) -> list[str]:
 
 
 def main(folder: Path) -> None:
-    """Exit with an error message if an archive or the description is wrong."""
+    """Exit with an error message if the wheel, its description or the source archive is wrong."""
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     package = {path for path in files_below(PACKAGE) if not path.endswith(".md")}
     packed = files_of_the_wheel(wheel)

@@ -132,7 +132,7 @@ def _about_others(faults: Iterable[str], keys: Collection[str]) -> list[str]:
 def _servers_of(
     recipe: WrittenRecipe, settings: Settings, check: RecipeCheck
 ) -> Iterator[tuple[str, DatahubClientConfig]]:
-    """Yield each server of a recipe with its key, unless the server's settings are faulty."""
+    """Yield the recipe key and settings of each server, except servers with faulty settings."""
     api = recipe.resolved.get(_API)
     if isinstance(api, Mapping) and recipe.has_values_of(_API):
         with suppress(ValidationError):

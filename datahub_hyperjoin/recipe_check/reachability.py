@@ -34,7 +34,7 @@ _PORTS: Mapping[str, int] = MappingProxyType(
 
 
 def owner_of_token(config: DatahubClientConfig, key: str) -> str:
-    """Ask a DataHub server who the owner of the token is.
+    """Ask a DataHub server who owns the token in `config`.
 
     Args:
         config: Address and token.
