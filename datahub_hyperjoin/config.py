@@ -211,7 +211,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_keep_values(self) -> Self:
-        """Refuse a recipe that forbids saving values but would save some in a model or HTML page."""
+        """Refuse a recipe that forbids saving values but saves some in a model or an HTML page."""
         if not self.profile.keep_values and self.page and self.page_values:
             message = (
                 "`page_values` would keep values on the page, which `profile.keep_values` forbids. "

@@ -65,7 +65,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision from the file of decisions, with the tables of this run that it names."""
+    """A decision from the file of decisions, and the tables of this run that the decision names."""
 
     written: WrittenDecision
     """The decision in the words of the file."""

@@ -115,7 +115,7 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List unsafe references that join the same two tables as one join of a path or as the path.
+    """List unsafe references between the tables of a path's joins, or between the path's ends.
 
     The user may mean one of these references instead.
     """

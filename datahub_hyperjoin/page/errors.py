@@ -23,7 +23,7 @@ class NoPageError(HyperJoinError, ValueError):
 
 
 class PortInUseError(HyperJoinError, OSError):
-    """The server of a local page cannot use its port, for example because it is in use."""
+    """The port for the server of a local page is in use or forbidden."""
 
     @classmethod
     def numbered(cls, port: int, reason: str) -> Self:
