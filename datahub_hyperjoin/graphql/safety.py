@@ -80,7 +80,7 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
-    """Yield a reason to doubt a join if rows of both its tables may repeat in the result."""
+    """Yield a reason to doubt a join that repeats rows of both tables, or some of its grain."""
     path = single_join_path(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"
