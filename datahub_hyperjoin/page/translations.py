@@ -70,13 +70,15 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the SQL of joins into every dialect of the page, except joins in `differing`.
+    """Translate the SQL of joins into every dialect of the page.
+
+    Joins in `differing`, whose tables write values differently, are left out.
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
         steps: Statements of both steps of joins through a crosswalk.
-        differing: Joins whose tables write values differently. They are not translated: a plain `=`
-            may have sufficed only because the system has read both as dates, for example.
+        differing: Their SQL is not translated, because a plain `=` may have sufficed only since the
+            system has read both columns as dates, for example.
     """
     shapes: dict[exp.Expr, int] = {}
     names: dict[str, int] = {}

@@ -118,7 +118,7 @@ async def _ask(
 
 
 def describe_outcomes(outcomes: Sequence[Outcome]) -> str:
-    """Return a table that summarises the outcomes by route.
+    """Return a table with one row for each way of looking for a join, with its share of answers.
 
     Args:
         outcomes: All outcomes.
