@@ -78,6 +78,19 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             assert_never(table.location)
 
 
+def whole_route_of(table: Table, config: ProfileConfig) -> Route:
+    """Choose the route for a table of which a task may need whole columns.
+
+    Databases are always read in local batches, which limit their connections.
+
+    Args:
+        table: The table.
+        config: Provides the size from which a table is read by many tasks.
+    """
+    in_database = database_of(table.location) is not None
+    return Route.LOCAL_BATCH if in_database else route_of(table, config)
+
+
 def _route_of_files(location: File | Folder, *, is_large: bool) -> Route:
     # Spark's own readers may lack the jars for the store, and Arrow reads it in any process.
     if location.store:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -18,7 +17,7 @@ from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     ENTRY_ROW,
     RequestedCrosswalks,
@@ -43,10 +42,7 @@ def read_crosswalks(
     """
     routes: dict[Route, list[RequestedCrosswalks]] = defaultdict(list)
     for request in requests:
-        # Databases are always read in local batches, which limit their connections.
-        in_database = database_of(request.table.location) is not None
-        route = Route.LOCAL_BATCH if in_database else route_of(request.table, config)
-        routes[route].append(request)
+        routes[whole_route_of(request.table, config)].append(request)
     frame = session.createDataFrame([], from_arrow_schema(ENTRY_ROW))
     if batch := routes[Route.LOCAL_BATCH]:
         frame = frame.union(_read_local_batch(session, batch))

@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows, hash_tuples
 from datahub_hyperjoin.tables import Table, TableId
@@ -136,8 +136,7 @@ def _search(
     """Search each table, in this process or on Spark, and yield the composite keys found."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
     for index, job in enumerate(jobs):
-        in_database = database_of(job.table.location) is not None
-        routes[Route.LOCAL_BATCH if in_database else route_of(job.table, config)].append(index)
+        routes[whole_route_of(job.table, config)].append(index)
     batch = routes[Route.LOCAL_BATCH]
     if session is None:
         with Databases() as databases:

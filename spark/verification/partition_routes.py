@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.columns import TableStream, readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -28,7 +27,7 @@ from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_part, read_range
 from datahub_hyperjoin.spark.verification.hash_partition import (
     PARTITION_ROW,
@@ -71,10 +70,7 @@ def partition_lake(
     )
     routes: dict[Route, list[RequestedColumns]] = defaultdict(list)
     for request in requests:
-        # Databases are always read in local batches, which limit their connections.
-        in_database = database_of(request.table.location) is not None
-        route = Route.LOCAL_BATCH if in_database else route_of(request.table, config)
-        routes[route].append(request)
+        routes[whole_route_of(request.table, config)].append(request)
     frames = []
     whole, parts = _divide(session, routes[Route.LOCAL_BATCH], config)
     if whole:
