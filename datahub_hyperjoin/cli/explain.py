@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.output_format import with_format
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
@@ -41,15 +42,7 @@ _SOURCE, _REST = "hyperjoin", "datahub-rest"
     help="Folder or database to compare instead of a recipe's tables, as `hyperjoin find` takes "
     "it; may be repeated.",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
-)
-@click.option("--json", "output_format", flag_value="json", help="Shorthand for --format json.")
+@with_format("text")
 def explain_columns(
     *,
     column: str,

@@ -7,6 +7,7 @@ import click
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.output_format import with_format
 from datahub_hyperjoin.cli.show import (
     as_json,
     as_table,
@@ -29,28 +30,7 @@ from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import table_id
 
-
-def _format(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options `--format` and `--json` to a command."""
-    options = (
-        click.option(
-            "--format",
-            "output_format",
-            type=click.Choice(["table", "json"]),
-            default="table",
-            show_default=True,
-            help="Format of the output.",
-        ),
-        click.option(
-            "--json", "output_format", flag_value="json", help="Shorthand for --format json."
-        ),
-    )
-    # The help lists the option first that is added last.
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
+_format = with_format("table")
 _why = click.option(
     "--why", default="", help="Reason for the decision, stored as the join's description."
 )

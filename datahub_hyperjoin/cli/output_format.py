@@ -1,0 +1,32 @@
+"""The options of commands that print their results for people or for programs."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_format(readable: str) -> Callable[[_Function], _Function]:
+    """Add the options `--format` and `--json` to a command, as its argument `output_format`.
+
+    Args:
+        readable: The name of the default format, which people read.
+    """
+
+    def add(command: _Function) -> _Function:
+        # The help lists the option first that is added last.
+        command = click.option(
+            "--json", "output_format", flag_value="json", help="Shorthand for --format json."
+        )(command)
+        return click.option(
+            "--format",
+            "output_format",
+            type=click.Choice([readable, "json"]),
+            default=readable,
+            show_default=True,
+            help="Format of the output.",
+        )(command)
+
+    return add
