@@ -41,6 +41,8 @@ def follow_namesakes(
     column, key = candidates.referring, candidates.referenced
     count = len(lake)
     known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
+    if not len(known):
+        return np.zeros(len(column))  # without numbering the names of the whole lake
     known = known[_is_forward(column[known], key[known], scores[known])]
     kinds = _number_names(lake, groups)
     known = known[kinds[column[known]] > 0]

@@ -176,10 +176,10 @@ def weigh_candidates(
     for start in range(0, len(column), _PAIRS):
         some = slice(start, start + _PAIRS)
         parts.append(scorer.score(candidates.part(some), tables.part(some)))
-    scores = np.concatenate(parts) + further
+    connected = priors.connected.holds(candidates.referring, candidates.referenced)
+    scores = np.concatenate(parts) + weights.catalog * connected + further
     groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
-    connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scores += weights.namesake * follow_namesakes(lake, candidates, connected, scores, groups)
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability)
@@ -196,12 +196,16 @@ class _Scorer:
     """An object that scores possible references by a weighted sum of clues."""
 
     lake: Lake
-    priors: CatalogPriors
+    uniqueness: Float[np.ndarray, " column"]
     weights: ReferenceWeights
     names: NameComparison
     keys: KeyClues
     distinct: Float[np.ndarray, " column"]
     """Number of distinct values of each column."""
+
+    trust: Float[np.ndarray, " column"]
+    """Weight of a column's containments: a few values are in many keys by chance, whatever those
+    keys hold."""
 
     @classmethod
     def of(
@@ -213,23 +217,22 @@ class _Scorer:
     ) -> "_Scorer":
         keys = find_key_clues(lake, priors.uniqueness, is_key)
         distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
-        return cls(lake, priors, weights, NameComparison(lake), keys, distinct)
+        trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+        return cls(lake, priors.uniqueness, weights, NameComparison(lake), keys, distinct, trust)
 
     def score(
         self, candidates: ReferenceCandidates, tables: TableClues
     ) -> Float[np.ndarray, " pair"]:
-        lake, priors, weights, keys = self.lake, self.priors, self.weights, self.keys
-        column, key, distinct = candidates.referring, candidates.referenced, self.distinct
-        names, uniqueness = self.names.of(column, key), priors.uniqueness
-        # A few values are in many keys by chance, whatever those keys hold.
-        trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+        lake, weights, keys, distinct = self.lake, self.weights, self.keys, self.distinct
+        column, key = candidates.referring, candidates.referenced
+        names, trust = self.names.of(column, key), self.trust[column]
         within = lake.table_of[column] == lake.table_of[key]
         extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
         lone = keys.has_rival[key] & ~keys.own_name[key]
         return (
             weights.prior
             + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
-            - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
+            - weights.rarity * np.log(candidates.chance) * trust * candidates.containment
             + weights.words * words_in_common(lake, candidates, distinct)
             + weights.column_in_key * names.column_explained
             + weights.key_in_column * names.key_in_column
@@ -241,7 +244,7 @@ class _Scorer:
             + weights.unmarked * find_measures(lake, candidates, names, distinct)
             + weights.leading_column * (keys.leads[column] & ~extends)
             + weights.own_key * (keys.leads & keys.own_name)[column]
-            + weights.uniqueness * uniqueness[column]
+            + weights.uniqueness * self.uniqueness[column]
             + weights.density * lake.density[column]
             + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
             + weights.leading_key * keys.leads[key]
@@ -254,7 +257,6 @@ class _Scorer:
             + weights.same_number * tables.same_number
             + weights.same_prefix * tables.same_prefix
             + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
-            + weights.catalog * priors.connected.holds(column, key)
         )
 
 
