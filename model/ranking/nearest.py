@@ -149,7 +149,7 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """Keep each query's first `count` columns of other tables, and mark complete queries."""
+        """Keep each query's first `count` columns of other tables; mark queries with that many."""
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

@@ -57,7 +57,7 @@ class _Grouped:
 
     @property
     def size(self) -> _Group:
-        """Number of pairs in each pair's group."""
+        """For each pair, the number of pairs in its group."""
         return np.searchsorted(self.group[self.order], self.group, side="right") - self.start
 
     @property

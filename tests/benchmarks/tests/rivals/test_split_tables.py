@@ -1,4 +1,4 @@
-"""Test that the halves of a split table join, and that the training triplets list the joins."""
+"""Test that the halves of split tables join, as the first two columns of each triplet do."""
 
 from itertools import groupby
 
