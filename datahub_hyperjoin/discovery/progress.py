@@ -128,7 +128,8 @@ class BarProgress(RunProgress):
             return
         tables, joins = self.counts["tables_profiled"], self.counts["joins"]
         known = [f"{tables} tables"] * bool(tables) + [f"{joins} joins"] * bool(joins)
-        bar.update(bar.task_ids[0], description=", ".join([name, *known]))
+        # Drawn at once: the stages of a small lake end between two of the bar's own refreshes.
+        bar.update(bar.task_ids[0], description=", ".join([name, *known]), refresh=True)
         yield
         [task] = bar.tasks
         bar.update(task.id, advance=STAGES.get(name, 0), stepped=task.elapsed)
