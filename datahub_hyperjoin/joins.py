@@ -201,7 +201,9 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Map each suggested pair to its joinability, which is the maximum over both directions.
+    """Map each suggested pair to its joinability.
+
+    A pair may be suggested in both directions; the greater joinability counts.
 
     Args:
         suggestions: The suggestions.

@@ -169,9 +169,9 @@ class KeptFindings:
 
 
 def _describe(value: object) -> str:
-    """Describe a value by a text that is the same in every process.
+    """Convert a value to a text that is the same in every process.
 
-    Sets and mappings have another order in each.
+    Sets and mappings have a different order in each process.
     """
     match value:
         case Mapping():

@@ -29,7 +29,7 @@ _NOT_RUN = Statement(untested=True)
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return joins of earlier runs that this run did not find but keeps published.
+    """Return joins of earlier runs that stay published although this run did not find them.
 
     Args:
         findings: The results of this run, with the tables that it could not read.
@@ -59,7 +59,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return the part of the written state that concerns tables which this run could not read.
+    """Return the part of the written state about tables that this run could not read.
 
     Args:
         last: The state that the last run wrote.
@@ -98,9 +98,9 @@ def about_unread_tables(
 
 
 def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
-    """Return whether this run could not check that a join partner in the catalog still joins.
+    """Return whether this run was unable to check a join partner that the catalog lists.
 
-    Neither data nor names could tell whether such a partner joins.
+    Neither data nor names could tell whether the partner still joins.
     """
     judged = frozenset() if partner.is_verified else publication.described
     return bool(tables & (publication.unread - judged))
@@ -128,7 +128,7 @@ def read_listed(
     graph: DataHubGraph,
     namespace: str,
 ) -> dict[ColumnId, list[Partner]]:
-    """Read the join partners that the catalog lists and this run cannot check.
+    """Read the join partners that the catalog lists but that this run cannot check.
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.

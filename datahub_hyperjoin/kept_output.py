@@ -1,6 +1,6 @@
-"""Keep the earlier output of DataHub's file sink if Ctrl-C ends a run or its recipe is refused.
+"""Keep the earlier output of DataHub's file sink if a run is interrupted or refused.
 
-The traceback of Ctrl-C is not logged.
+Ctrl-C interrupts a run, and its traceback is not logged. A recipe with faults is refused.
 
 The sink collects all records and replaces its file when it is closed, however the run ends. After
 Ctrl-C, it would replace the output of the last run by the records so far, and if the recipe is

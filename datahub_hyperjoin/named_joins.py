@@ -112,13 +112,13 @@ class _Decisions:
 
     @property
     def referring(self) -> Iterator[Pair]:
-        """Pairs of a column and the key that it probably refers to."""
+        """All columns that probably refer to a key, each paired with this key."""
         ids = self.index.lake.ids
         for column, (key, _) in self.index.references.best.items():
             yield pair_of(ids[column], ids[key])
 
     def join(self, pair: Pair, score: float) -> Join | None:
-        """Convert a pair to a join; None if neither names nor the catalog suggest one."""
+        """Convert a pair to a join if names or the catalog suggest it; otherwise return None."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:
             return None

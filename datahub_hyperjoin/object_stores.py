@@ -40,7 +40,7 @@ class ObjectStore:
     def of_environment(
         cls, *, endpoint: str = "", region: str = "", environment: Mapping[str, str] = os.environ
     ) -> Self:
-        """Create a store; if `endpoint` is empty, use the one in Amazon's environment variables.
+        """Create a store, with the endpoint from Amazon's environment variables by default.
 
         The processes that read the files may have another environment.
 

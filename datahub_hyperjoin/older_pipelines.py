@@ -55,7 +55,7 @@ class ForeignMetadata:
     """URNs of columns and datasets whose lists of joins other pipelines write."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """For joins that other pipelines also write, use the scores and roles of those pipelines.
+        """Use other pipelines' scores and roles for the joins that they also write.
 
         The role tells how the columns are related, for example as a reference. Joins that no other
         pipeline writes keep their own scores and roles.

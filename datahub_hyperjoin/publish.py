@@ -169,7 +169,7 @@ class PublishContext:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs, in any pipeline, that hid relationships or queries."""
+        """IDs of all runs that hid relationships or queries, in any pipeline."""
         states = [self.handler.last() or WrittenState(), *(one.state for one in self.others)]
         return frozenset(run for state in states for run in state.hidden.values())
 

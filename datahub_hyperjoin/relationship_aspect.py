@@ -53,7 +53,7 @@ _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
 
 
 def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
-    """Return a join's columns and evidence, with the relationship's source on the left.
+    """Return a join's columns and evidence, with the relationship's source table on the left.
 
     Args:
         join: The join.
@@ -71,9 +71,9 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _left_is_source(pairs: Sequence[Pair]) -> bool:
-    """Return whether the left table becomes the source of an undirected join's relationship.
+    """For a join without a direction, return whether the left table is the relationship's source.
 
-    It does if the URN of its dataset sorts after that of the right table's dataset.
+    It is if the URN of its dataset sorts after that of the right table's dataset.
     """
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
@@ -252,7 +252,7 @@ def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
 
 
 def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
-    """Return the column pairs of a relationship, each with the column of its source table first."""
+    """Return the column pairs of a relationship, each with the source table's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
         (

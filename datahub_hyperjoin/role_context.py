@@ -1,4 +1,4 @@
-"""Facts about a join, kept as text in the `context` of the tag that states the join's role.
+"""Facts about a join, stored as text in the `context` of its role tag.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -30,7 +30,7 @@ _MEASURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join, kept as text in the `context` of the tag that states the join's role."""
+    """Facts about a join, stored as text in the `context` of its role tag."""
 
     source_fan_out: float | None = None
     """Mean number of joined rows per row of the source that has a value; None if not measured."""

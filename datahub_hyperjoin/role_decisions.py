@@ -83,7 +83,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 def decide_with_repeated(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[Relations, Relations]:
-    """Decide like `decide_relations`, and also return the keys dropped because values repeat.
+    """Decide like `decide_relations`, and also return the references that were dropped.
 
     Returns:
         The keys, and those that columns would refer to if these keys did not repeat.
@@ -100,7 +100,7 @@ def decide_with_repeated(
 def _measure_references(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[References, set[tuple[int, int]]]:
-    """Weigh all references by measured evidence; also return those whose key repeats values."""
+    """Weigh all references by measured evidence, and also return the refuted references."""
     number = index.lake.index_of
     measured: dict[tuple[int, int], float] = {}
     refuted: set[tuple[int, int]] = set()
@@ -116,7 +116,7 @@ def _measure_references(
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether the right column of the measured pair repeats too many values to be a key.
+    """Return whether the right column of a pair repeats too many values to be a key.
 
     The fan-out also counts rows without a match. Their number is known only for distinct values.
     """
@@ -238,7 +238,7 @@ class _Decisions:
         return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Set a join's role from the references of its columns; return None if they imply no role.
+        """Set a join's role from the references of its columns; return None if no role follows.
 
         Two columns are siblings if they refer to the same key. `left` and `right` are the indices
         of the join's columns in the lake.

@@ -21,7 +21,7 @@ and thus its confidence band. The first decisions that calibrate the scores chan
 def keep_written_scores(
     publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
 ) -> Publication:
-    """For each join whose score has changed little, keep the score that was written before.
+    """Keep the earlier score of each join whose score has changed little.
 
     A score that drifts slowly is written once it has moved far enough. It is compared with the
     score that was written, not with that of the last run.
@@ -43,9 +43,10 @@ def keep_written_scores(
 
 
 def scores_to_remember(publication: Publication) -> dict[str, float]:
-    """Return the scores of joins that get no relationship, because other joins imply them.
+    """Return the scores of implied joins, for which no relationship is written.
 
-    They are given by the URN that the relationship would have.
+    A join is implied if other joins connect its value domain. Its score is given by the URN that
+    its relationship would have.
 
     Args:
         publication: The joins that are written.

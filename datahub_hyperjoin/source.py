@@ -133,7 +133,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own workunit processors, followed by those of this source.
+        """Return DataHub's own workunit processors, followed by this source's processors.
 
         Returns:
             The processors in the order in which they are applied.

@@ -13,7 +13,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class DataType(str, Enum):
-    """The data type of a column, reduced to the kinds that joins distinguish."""
+    """The data type of a column, in as much detail as joins need."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -26,7 +26,7 @@ class DataType(str, Enum):
 
 
 class ValueHash(Enum):
-    """The hash by which the sketches of a run tell values apart."""
+    """The hash function by which the sketches of a run distinguish values."""
 
     SIPHASH = "siphash"
     """64-bit SipHash with a fixed key, as in pandas: the fastest here."""

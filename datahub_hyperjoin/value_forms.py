@@ -60,7 +60,7 @@ class Notation(str, Enum):
 
     @property
     def form(self) -> ValueForm:
-        """The form to which values in this notation are converted before they are compared.
+        """The form to which values in this notation are converted for comparison.
 
         >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
         True
@@ -162,7 +162,7 @@ def canonical_form(normal: str, notation: Notation) -> str:
 def notation_of(
     values: Collection[str], among: Collection[Notation] = tuple(Notation)
 ) -> Notation | None:
-    """Find the notation in which a column's values are written, if there is one.
+    """Find the notation of a column's values; return None if no notation clearly fits.
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.
@@ -192,7 +192,7 @@ def notation_of(
 
 
 def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the value form in which two columns are compared; None if there is none.
+    """Return the value form in which two columns are compared; None if no form suits both.
 
     Args:
         left: The notation of a column, if it has one.
@@ -228,7 +228,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether conversion to a notation's value form yields a value that is not in `values`.
+    """Return whether converting values to a notation's value form yields any new value.
 
     Truth words count only if there are exactly two values, one true and one false.
     """

@@ -105,7 +105,7 @@ class _Pair:
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
-        """A sort key that puts joins first if one column refers to the other.
+        """A sort key: joins in which one column refers to the other come first.
 
         The best join of each key column comes before all second-best joins.
         """

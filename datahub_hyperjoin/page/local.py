@@ -137,7 +137,7 @@ class LocalPage:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """The tables' names on the page, by their names in the run's file of decisions."""
+        """A mapping from table names in the run's file of decisions to table names on the page."""
         rows = self.decided["rows"]
         return {row[at]: row[at // 2 + 7] for row in rows for at in (0, 2)}
 

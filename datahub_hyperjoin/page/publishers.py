@@ -1,4 +1,4 @@
-"""Derive the publisher of a table, which the page uses for colours and filters."""
+"""Derive the publisher of a table. The page uses publishers for colours and filters."""
 
 from datahub_hyperjoin.tables import TableId
 

@@ -15,7 +15,7 @@ _LIKENESS = 0.8
 
 @cache
 def recipe_keys(model: type[BaseModel] = HyperJoinConfig) -> tuple[str, ...]:
-    """List the keys of a section at every depth, as in `connections[].database.url`.
+    """List the keys of a section and of all its subsections, as in `connections[].database.url`.
 
     Args:
         model: The model of the section; that of `source.config` by default.

@@ -123,7 +123,10 @@ def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | 
 
 
 def _about_others(faults: Iterable[str], keys: Collection[str]) -> list[str]:
-    """Return the faults that mention none of `keys`, whose variables could not be replaced."""
+    """Return the faults that mention none of `keys`.
+
+    The values of these keys contain variables that could not be replaced.
+    """
     in_section = (key.removeprefix(f"{name}.") for key in keys for name in (_SECTION, _SINK))
     names = {f"`{key}`" for key in (*keys, *in_section)}
     return [fault for fault in faults if not any(name in fault for name in names)]

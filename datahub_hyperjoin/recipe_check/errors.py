@@ -57,7 +57,7 @@ class UnusableServerError(HyperJoinError, OSError):
 
     @classmethod
     def closed(cls, key: str, reason: str) -> Self:
-        """Report the section that lacks the token which the server requires."""
+        """Report that a section has no token, although its server requires a token."""
         return cls(
             f"`{key}.token` is missing, and DataHub requires a token: {reason.rstrip('.')}. Create "
             "one in DataHub's settings, under Access Tokens, and write it as "

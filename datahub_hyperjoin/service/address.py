@@ -51,7 +51,7 @@ class Address:
         return f"{self.origins[0]}{self.path}"
 
     def beside(self, site: str) -> str:
-        """Return the service's address that has the same scheme and host as another web site.
+        """Return the service's address with the same scheme and host as another web site.
 
         Browsers send the site's cookies to this address, too.
 
@@ -80,7 +80,7 @@ class Address:
 
 
 def origin_of(option: str, url: str) -> str:
-    """Return the origin of the web site that an option names, in the form that browsers send.
+    """Return the origin of the web site at `url`, in the form that browsers send.
 
     Args:
         option: The option that names the site, for the error message.

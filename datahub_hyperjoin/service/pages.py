@@ -25,7 +25,7 @@ _STATEMENTS = 200
 def render_joins(
     session: PersonalSession, *, nonce: str, dataset: str = "", signs_out: bool = True
 ) -> str:
-    """Render the page of a dataset's joins, or of all joins, with a sign-out button if `signs_out`.
+    """Render the page that shows the joins of one dataset or all joins.
 
     The joins are read from DataHub with the person's rights, so that the page shows what this
     person may see, and every decision at once.

@@ -57,7 +57,7 @@ class SharedSessions:
         self._connect, self._sessions = connect, sessions
 
     def find(self, headers: Headers) -> PersonalSession | None:
-        """Return the session of the person to whom a request's DataHub cookies belong.
+        """Recognise a person by a request's DataHub cookies, and return the person's session.
 
         DataHub is asked each time, so a session ends here when it ends there.
 

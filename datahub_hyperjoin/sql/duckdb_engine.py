@@ -46,7 +46,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return one of the ways to read the table, by its index; None if there are fewer ways.
+        """Return the way with index `number` to read the table; None if there are fewer ways.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.

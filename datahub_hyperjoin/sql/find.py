@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return each column's notation, such as decimal comma, or None for a column without one.
+        """Return the notation of each column, such as decimal comma; None if a column has none.
 
         Args:
             left: A column.
@@ -184,7 +184,7 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Yield lists with one way to read each table, simplest first.
+    """For several tables at once, yield one way to read each table, simplest ways first.
 
     A table with fewer ways than the others keeps its last way.
     """
