@@ -1,1 +1,1 @@
-"""Recognise columns of standard codes or names, such as those of countries."""
+"""Recognise columns of standard codes or names, such as country codes."""

@@ -1,4 +1,4 @@
-"""Load lists of standard codes and names, such as those of countries and airports.
+"""Load lists of standard codes and names, such as country and airport codes.
 
 The codes are those of ISO 3166, 4217 and 639, IATA, ICAO, the FAA and IUPAC. The names of months
 and days, and names in other languages, come from Unicode's CLDR.

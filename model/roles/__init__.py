@@ -1,1 +1,1 @@
-"""Find the columns that act as foreign keys: those that refer to a key."""
+"""Find the columns that act as foreign keys because they refer to a key."""

@@ -137,7 +137,7 @@ def find_reference_candidates(
 def _flat_containments(
     containments: Containments, columns: int
 ) -> tuple[Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
-    """Return each pair's index in the flattened matrix of all pairs, and its containment."""
+    """Return each pair's index in the flattened matrix of all pairs, and the pair's containment."""
     ends = np.array([*containments], dtype=np.int64).reshape(-1, 2)
     values = np.fromiter(containments.values(), dtype=np.float64, count=len(containments))
     return ends[:, 0] * columns + ends[:, 1], values

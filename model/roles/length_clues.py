@@ -1,4 +1,4 @@
-"""Compare the lengths of columns' values with those of the keys that they may refer to."""
+"""Compare the lengths of values in columns and in the keys that the columns may refer to."""
 
 import itertools
 
@@ -14,7 +14,7 @@ _TOLERANCE = 1e-9
 def fit_in_lengths(
     lake: Lake, column: Int[np.ndarray, " pair"], key: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs in which the column's values are neither too short nor too long for the key.
+    """Mark the pairs in which the lengths of the column's values fit the key.
 
     A key cannot hold values of other lengths than its own.
 
@@ -35,7 +35,7 @@ def measure_length_chance(
     column: Int[np.ndarray, " pair"],
     key: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, compute the share of keys that fit the column's lengths at least as well.
+    """Compute the share of keys whose lengths fit a column at least as well as the pair's key.
 
     Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets one
     by chance. The distance of two columns is the sum of the absolute differences between the

@@ -1,4 +1,4 @@
-"""Compare the names of columns with the names of the keys that they may refer to.
+"""Compare the names of columns and of the keys that the columns may refer to.
 
 A reference is named after the table that it leads to (`customer_id`), after the key itself
 (`iata`), or after a table that continues the name of its own (`rack.role_id` to `rack_role`).
@@ -84,7 +84,7 @@ class NameClues:
 
     @property
     def table_explained(self) -> Clue:
-        """Share of the name of the key's table that occurs in the name of the referring column.
+        """Share of the referenced table's name that occurs in the referring column's name.
 
         1 if the name of the key's table consists of the names of the referring table and column.
         """
@@ -92,7 +92,7 @@ class NameClues:
 
 
 def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
-    """Spell each name as one word, both with and without a first word that many tables share.
+    """Write each name as one word, once in full and once without a prefix that many tables share.
 
     Args:
         names: The stems of the names.
@@ -189,7 +189,7 @@ class _Trigrams:
 
 
 class NameComparison:
-    """Compares the names of columns with the names of the keys that they may refer to.
+    """A comparison of the names of columns and of the keys that the columns may refer to.
 
     Args:
         lake: The columns with the titles of their tables.

@@ -195,7 +195,7 @@ def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _S
 
 
 def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair columns that name a parent row, such as `manager_id`, with keys they may refer to.
+    """Pair each column that names a parent row, such as `manager_id`, with its possible keys.
 
     These are the keys of the column's own table, whose rows may have parents in the same table, and
     those of other tables that have a column of the same name. `keys_of` maps tables to their keys.

@@ -1,4 +1,4 @@
-"""Learn from known references which key the other columns of the same name refer to.
+"""Infer a column's key from the known references of other columns with the same name.
 
 If the catalog or a person connects `orders.created_by` with `users.id`, other columns of this
 database that are called `created_by` probably refer to the same key.
@@ -60,7 +60,7 @@ def _is_forward(
     key: Int[np.ndarray, " pair"],
     scores: Float[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs whose reverse is missing or has a lower score."""
+    """Mark each pair unless the reverse pair has a higher score."""
     pairs = zip(column.tolist(), key.tolist(), scores.tolist(), strict=True)
     score = {(left, right): value for left, right, value in pairs}
     forward = [value >= score.get((right, left), -np.inf) for (left, right), value in score.items()]
@@ -68,7 +68,7 @@ def _is_forward(
 
 
 def _number_names(lake: Lake, groups: Int[np.ndarray, " table"]) -> Int[np.ndarray, " column"]:
-    """Give namesakes the same number, from 1; columns without namesakes get 0."""
+    """Give all namesakes the same positive number; generic names such as `id` get 0."""
     places = [table.parent if table else "" for table in lake.tables]
     copies = [
         (title_number(title), place) for title, place in zip(lake.titles, places, strict=True)

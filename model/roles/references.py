@@ -98,7 +98,11 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """Map each column to the most probable key that does not already refer to that column."""
+        """Map each column to its most probable key.
+
+        The most probable references come first. A key that already refers to a column cannot become
+        the key of that column.
+        """
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -116,7 +120,7 @@ class References:
         return extensions
 
     def _pooled(self, column: int, key: int) -> float:
-        """Return the total probability that a column refers to a key or to keys linked to that key.
+        """Return the total probability that a column refers to a key or to a linked key.
 
         Two keys are linked if one probably refers to the other. The total is at most 1.
         """

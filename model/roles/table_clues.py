@@ -68,7 +68,9 @@ def _prefix(title: str) -> str:
 
 
 def title_number(title: str) -> str:
-    """Return the number at the end of a table's title, which tells copies of a database apart.
+    """Return the number at the end of a table's title.
+
+    Such numbers tell copies of a database apart.
 
     Args:
         title: The title.

@@ -1,4 +1,4 @@
-"""Compare the values of columns with those of the keys that they may refer to."""
+"""Compare the values of columns and of the keys that the columns may refer to."""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -22,10 +22,10 @@ def find_measures(
     names: NameClues,
     distinct: Float[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, score from 0 to 1 how much the column looks like a measure, not a reference.
+    """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age.
 
-    Its numbers are few of the key's, and its name neither marks an identifier, as the key's does,
-    nor is that of the key or its table.
+    A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
+    identifier, as the key's does, nor is that of the key or its table.
 
     Args:
         lake: The columns.
@@ -42,10 +42,10 @@ def find_measures(
 def compare_sizes(
     candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score each pair by the share of the key's values that the column holds, from -½ to ½.
+    """Score each pair by the share of the key's values that the column holds.
 
-    The share is the *coverage* of Rostin et al. (2009), "A Machine Learning Approach to Foreign Key
-    Discovery".
+    The score is this share minus ½, so it lies between -½ and ½. The share is the *coverage* of
+    Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
 
     Args:
         candidates: The possible references.
@@ -65,7 +65,7 @@ def _held(
 def find_parts(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs in which the key holds all values of the column, and further values.
+    """Mark the pairs in which the column's values are a proper subset of the key's values.
 
     Numbers without gaps are no part of another counter, but one of their own.
 
@@ -82,7 +82,10 @@ def find_parts(
 def words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score how well each key covers a text column: from -1, if many values are absent, to 1.
+    """Score how well each key covers the words of a text column, from -1 to 1.
+
+    The score is negative if the key lacks more than a quarter of the column's values. It is 0 if
+    one of the two holds no text.
 
     Args:
         lake: The columns.

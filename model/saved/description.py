@@ -70,7 +70,7 @@ def find_damage(folder: Path) -> str:
 
 
 def obstacle_to_saving(folder: Path) -> str:
-    """Return why a model must not be saved in a folder, or an empty text if it may be.
+    """Return why a model must not be saved in a folder; empty if it may be saved there.
 
     Args:
         folder: The folder, which may hold a model.

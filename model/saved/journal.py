@@ -41,7 +41,7 @@ class Journal:
         self._since = perf_counter()
 
     def resume(self, state: TrainingState) -> bool:
-        """Load an interrupted training run's progress into `state`; return whether there is any.
+        """Load the progress of an interrupted run into `state`; return False if none was loaded.
 
         A state with another fingerprint is ignored.
 

@@ -99,7 +99,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore this state from what the methods `tensors` and `facts` returned earlier.
+        """Restore this state from earlier results of the methods `tensors` and `facts`.
 
         Args:
             tensors: The result of `tensors`.

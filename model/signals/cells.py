@@ -86,10 +86,11 @@ def _project(
 
 
 def _round(vectors: Float32[np.ndarray, "column width"]) -> Int16[np.ndarray, "column width"]:
-    """Round each vector to integers from -32,767 to 32,767, in proportion to its greatest number.
+    """Scale each vector so that its greatest number becomes ±32,767, and round it to integers.
 
-    They take half of the memory of single precision and change cosines by less than 0.00001, where
-    the projection changes them by 0.03. Processors convert them faster than half precision.
+    Integers take half of the memory of single precision and change cosines by less than 0.00001,
+    where the projection changes them by 0.03. Processors convert integers faster than half
+    precision.
     """
     greatest = np.abs(vectors).max(axis=1, keepdims=True)
     return np.rint(vectors * (32_767 / np.where(greatest > 0, greatest, 1))).astype(np.int16)

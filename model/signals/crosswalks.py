@@ -69,7 +69,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps of joins through crosswalks; each leads from a column to a column of a crosswalk.
+    """Steps of joins through crosswalks, each from a column to a column of a crosswalk.
 
     In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
     """
@@ -171,7 +171,7 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """From the steps through one crosswalk, find the pairs of columns that it connects.
+    """Find the pairs of columns that a crosswalk connects, given the steps to this crosswalk.
 
     The two columns of a pair share values with two different columns of the crosswalk.
     """

@@ -27,7 +27,7 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPairs:
-    """The expected numbers of pairs that are compared and of pairs that are kept.
+    """The expected number of pairs that are compared, and how many of them are kept.
 
     The columns of a pair are in different tables. Each pair counts twice, once in each order.
     """

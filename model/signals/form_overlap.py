@@ -29,7 +29,7 @@ verification on all rows uses the same factor."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns that overlap much more once their values are in one value form.
+    """Add the pairs of columns that overlap much more in a common value form.
 
     A value form is one way of writing values, such as all dates as `2024-01-31`. If a pair also
     overlaps as written, its overlap in the value form takes the place of that overlap.
@@ -54,7 +54,7 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 
 
 def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
-    """Return the sketch to use for a column when columns are compared in one value form.
+    """Choose the sketch of a column for comparisons in one value form.
 
     `is_member` tells whether the column's notation has this form. A column without a notation keeps
     its usual sketch, and a column whose notation has another form gets an empty one.
@@ -67,7 +67,7 @@ def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of columns after some columns' values are converted to one value form.
+    """Estimate how columns overlap if the values of `members` are converted to one value form.
 
     `members` marks the columns whose values are converted.
     """
@@ -114,7 +114,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add to `overlap` the pairs of columns that overlap much more in `in_form`.
+    """Add to `overlap` the pairs of columns whose overlap is much greater in `in_form`.
 
     `overlap` compares values as written. `in_form` compares them in a value form, which writes all
     dates as `2024-01-31`, for example. An added pair replaces the same pair of `overlap`.

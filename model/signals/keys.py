@@ -46,7 +46,7 @@ def is_key(
 def find_obstacle(
     profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
 ) -> str:
-    """Return the reason why a column is not a key column, or an empty text if it is one.
+    """Return the reason why a column is not a key column; empty if it is a key column.
 
     Args:
         profile: The column.

@@ -73,7 +73,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def _write_in_ascii(word: str) -> str:
-    """Replace Latin letters that ASCII lacks with the ASCII letters that people write instead."""
+    """Replace Latin letters such as `ø` with the ASCII letters that people write instead."""
     if word.isascii():
         return word
     letters = word.translate(_SPELT_OUT)

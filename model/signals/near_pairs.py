@@ -31,9 +31,10 @@ _Columns = Int[np.ndarray, " pair"]
 def find_near_pairs(
     lake: Lake, chosen: Bool[np.ndarray, " column"]
 ) -> Iterator[tuple[_Columns, _Columns]]:
-    """Yield, in blocks, pairs of columns of different tables that have a name or folder in common.
+    """Yield blocks of column pairs that have a name or folder in common.
 
-    A unique column also has the name of its table, to which `customer_id` refers.
+    The two columns of a pair are in different tables. A unique column also has the name of its
+    table, to which `customer_id` refers.
 
     Args:
         lake: The columns.
@@ -60,7 +61,10 @@ def _is_unique(profile: ColumnProfile) -> bool:
 
 
 def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse.csr_array:
-    """Mark each column's names and folders in a matrix, except those that too many columns have."""
+    """Build a matrix of columns by labels: the columns' names and folders.
+
+    Names of too many unique columns, and folders of too many columns, are left out.
+    """
     titles = ["".join(stems(title)) for title in lake.titles]
     columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
     names = [{*_names(profile, titles[table], unique=unique)} for profile, table, unique in columns]
@@ -72,9 +76,10 @@ def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse
 
 
 def _names(profile: ColumnProfile, title: str, *, unique: bool) -> Iterator[str]:
-    """Yield the name of a column and, if the column is unique, its table's title, as joined stems.
+    """Yield the name of a column and, if the column is unique, the title of its table.
 
-    Words such as `id` are dropped, so a column named `id` yields only the title, if any.
+    Both consist of joined stems. Words such as `id` are dropped, so a column named `id` yields only
+    the title, if any.
     """
     own = "".join(meaningful_words(stems(profile.id.path)))
     yield from (name for name in (own, title if unique else "") if name)

@@ -81,7 +81,7 @@ class ValueOverlap(SparsePairs):
     def either_way_at(
         self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Return `either_way` of some pairs, without measuring all pairs of the lake.
+        """Return `either_way` for some pairs, without computing it for all pairs of the lake.
 
         Args:
             there: Positions of the pairs among the stored ones; -1 for a pair that is not stored.
