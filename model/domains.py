@@ -50,10 +50,11 @@ class Domain:
 def find_domains(
     joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
 ) -> tuple[Domain, ...]:
-    """Group columns into value domains, in which most pairs join; choose a representative of each.
+    """Group columns into value domains, and choose a representative column of each domain.
 
-    Groups are merged along the joins as long as most pairs of the merged group join. A chain of
-    columns, each similar only to the next one, therefore stays apart.
+    In a value domain, most pairs join. Groups are merged along the joins as long as most pairs of
+    the merged group join. A chain of columns, each similar only to the next one, therefore stays
+    apart.
 
     Args:
         joins: The joins, of all roles. Only those of one domain count, and among these only joins
@@ -122,7 +123,7 @@ class _Groups:
         return cls({end: end for end in links}, {end: [end] for end in links}, links)
 
     def merge(self, left: ColumnId, right: ColumnId) -> bool:
-        """Merge two columns' groups if enough joins connect the groups; return whether they merged.
+        """Merge two columns' groups if enough joins connect the groups; return True if merged.
 
         A column of the smaller group must join, on average, half of the larger group or two of its
         columns.
@@ -207,11 +208,11 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a sort key by which the representative column of a value domain is chosen.
+    """Return a sort key for columns that may represent a value domain; the greatest key wins.
 
-    The key consists of the uniqueness and the coverage; the greatest key wins. Coverage is the
-    number of distinct values times the completeness. Both parts of the key are zero if the coverage
-    is unknown or less than `enough`.
+    The key consists of the uniqueness and the coverage. Coverage is the number of distinct values
+    times the completeness. Both parts of the key are zero if the coverage is unknown or less than
+    `enough`.
     """
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0

@@ -59,7 +59,7 @@ class ColumnPartners:
     that only columns of this domain contain."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the column pairs that refer to given tables, one group for each pair of tables.
+        """Return the column pairs that refer to given tables, grouped by their two tables.
 
         Args:
             referenced: The referenced tables.
@@ -159,7 +159,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark each pair whose left table has two or more columns paired with the same right table."""
+    """Mark each pair if another column of its left table also pairs with its right table."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(number_pairs(left, lake.table_of[right], count))
@@ -169,7 +169,7 @@ def _have_several(
 
 
 def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " column"]]:
-    """Mark the columns that may refer to composite keys, and those that may be parts of keys."""
+    """Mark the columns that may refer to composite keys; also mark possible parts of such keys."""
     refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
     is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)
     return refers, refers & is_part

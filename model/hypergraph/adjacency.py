@@ -71,5 +71,8 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """For each hyperedge (a row of the matrix), the indices of its entries in `share`."""
+        """For each row of the matrix, the indices of its entries in `share`.
+
+        Each row belongs to one hyperedge.
+        """
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

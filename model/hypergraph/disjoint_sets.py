@@ -23,7 +23,7 @@ class DisjointSets:
         self._sizes = [1] * count
 
     def root(self, column: int) -> int:
-        """Return the column that represents the component to which a column belongs."""
+        """Return the column that represents the connected component of a given column."""
         parents = self._parents
         while parents[column] != column:
             parents[column] = column = parents[parents[column]]

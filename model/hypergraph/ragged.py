@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build `count` lists: for each entry i, list `owner[i]` contains the index `member[i]`.
+        """Build `count` lists of indices: put index `member[i]` into list number `owner[i]`.
 
         Args:
             owner: The number of the list to which each entry belongs.

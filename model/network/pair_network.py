@@ -34,7 +34,7 @@ _Outputs = Float32[np.ndarray, "item output"]
 
 @dataclass(frozen=True)
 class CandidatePairs:
-    """The input of the pair network: the candidate pairs of a lake, or a part of them."""
+    """The input of the pair network: all or some of the candidate pairs of a lake."""
 
     rows: Float32[np.ndarray, "pair feature"]
     """The features of each pair."""
@@ -108,7 +108,7 @@ class _Groups:
     def of(
         cls, items: _Items, weight: Float32[np.ndarray, "item 1"], group: Int[np.ndarray, " item"]
     ) -> "_Groups":
-        """Aggregate items by group; groups without items are left out."""
+        """Aggregate items by group; groups without items are omitted."""
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         items, weight = items[order], weight[order]
@@ -117,7 +117,10 @@ class _Groups:
         return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
 
     def add(self, part: "_Groups") -> None:
-        """Merge the groups of `part` into these groups, whose numbers must be 0, 1, 2 and so on."""
+        """Merge the groups of `part` into these groups.
+
+        The numbers of these groups must be 0, 1, 2 and so on.
+        """
         at = part.groups
         self.maximum[at] = np.maximum(self.maximum[at], part.maximum)
         self.total[at] += part.total
@@ -171,13 +174,13 @@ class _Round:
     def _weigh(
         self, states: Float32[np.ndarray, "item width"], part: CandidatePairs
     ) -> tuple[Float32[np.ndarray, "item width"], Float32[np.ndarray, "item 1"]]:
-        """Return the normalised states of a part's pairs, and each pair's weight for averaging."""
+        """Normalise the states of a part's pairs, and compute each pair's weight for averaging."""
         items = _normalised(states, self._weights, f"{self._name}.norm")
         odds = _linear(items, self._weights, f"{self._name}.weight") + part.log_odds[:, None]
         return items, 1 / (1 + np.exp(-odds))
 
     def changes(self, states: _Items, part: CandidatePairs) -> _Items:
-        """Return how much the states of a part's pairs change in this round."""
+        """Return how much the state of each pair in `part` changes in this round."""
         items, certainty = self._weigh(states, part)
         between = _Groups.of(items, certainty, part.tables)
         towards = _Groups.of(items, certainty, part.towards).maximum
@@ -206,7 +209,7 @@ class PairNetwork:
         self._rounds = sorted({f"rounds.{number}" for _, number, *_ in rounds})
 
     def correct_parts(self, parts: Iterable[CandidatePairs]) -> list[Float[np.ndarray, " _"]]:
-        """Return the corrections to add to the log-odds of each part's pairs.
+        """For each part, return the corrections to add to the log-odds of its pairs.
 
         Of each part, the features are read once and then forgotten.
 

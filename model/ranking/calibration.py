@@ -106,7 +106,10 @@ def _cost(
     odds: Float[np.ndarray, " decision"],
     sign: Float[np.ndarray, " decision"],
 ) -> tuple[float, Float[np.ndarray, "2"]]:
-    """For a slope and an offset, return the cost that `calibrate` minimises, and its gradient."""
+    """Return the cost that `calibrate` minimises, and the cost's gradient, at one point.
+
+    The point consists of a slope and an offset.
+    """
     slope, offset = point
     margin = sign * (slope * odds + offset)
     residual = -sign * expit(-margin)

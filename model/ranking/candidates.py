@@ -84,7 +84,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield the best partners of each key column, once for each signal."""
+    """For each signal, yield the best partners of all key columns."""
     keys, overlap = index.keys, index.overlap
     yield "cells", _nearest(index, index.cells.vectors, count)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
@@ -192,7 +192,7 @@ def find_candidates(
 def _merge(
     index: LakeIndex, sources: Sequence[Int32[np.ndarray, "key _"]], at: slice
 ) -> Candidates:
-    """Merge the candidates of some key columns from all sources, without rejected pairs."""
+    """Merge the candidates that all sources give for some key columns; drop rejected pairs."""
     candidates = np.hstack([source[at] for source in sources])
     if len(sources) > 1:
         candidates = _without_repeats(candidates)

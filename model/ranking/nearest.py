@@ -23,10 +23,10 @@ _MOST_DISTINCT = 0.8
 
 
 class _Distinct:
-    """The distinct vectors of a lake, each with the group of columns that have it.
+    """The distinct vectors of a lake, each with all columns that have this vector.
 
     Names and codes repeat in large lakes, so comparing each vector once saves most of the work. If
-    hardly any vectors are equal, each column is a group of its own.
+    hardly any vectors are equal, the vector of each column counts as distinct.
 
     Args:
         embeddings: One vector for each column.
@@ -51,7 +51,10 @@ class _Distinct:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the `count` nearest columns, in index order for equal vectors."""
+        """For each query, return the `count` nearest columns.
+
+        Columns with equal vectors are in the order of their indices.
+        """
         most = min(count, len(self.vectors))
         _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
         sizes = self._sizes[near]
@@ -129,7 +132,10 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
-        """For each query, `vectors[asked]`, find the nearest columns of other tables."""
+        """For each query, find the nearest columns of other tables.
+
+        Query i has the vector `vectors[asked[i]]` and belongs to table `tables[i]`.
+        """
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
         pending, total = np.argsort(asked, kind="stable"), len(self._tables)
         width = count
@@ -149,7 +155,10 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """Keep each query's first `count` columns of other tables; mark queries with that many."""
+        """For each query, keep the first `count` columns of other tables.
+
+        Also mark the queries that have at least `count` columns of other tables.
+        """
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

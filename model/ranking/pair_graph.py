@@ -99,7 +99,9 @@ def build_graph_in_parts(
 def number_table_pairs(
     table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair of columns, return a number that identifies their two tables in either order.
+    """For each pair of columns, return a number that identifies their two tables.
+
+    The order of the two tables does not matter.
 
     Args:
         table_of: The table of each column of the lake.

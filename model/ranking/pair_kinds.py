@@ -24,10 +24,10 @@ since a single feature would otherwise decide the similarity."""
 
 
 class PairKinds:
-    """The similarity, from 0 to 1, between the features of any pair and those of decided pairs.
+    """How similar any pair of columns is to each decided pair, on a scale from 0 to 1.
 
-    The similarity is a squared exponential of the distance between standardised features
-    (Rasmussen and Williams, 2006, equation 4.9).
+    Pairs are compared by their features. The similarity is a squared exponential of the distance
+    between standardised features (Rasmussen and Williams, 2006, equation 4.9).
 
     Args:
         scorer: Scores pairs and computes their features. It must not know the decisions.

@@ -40,7 +40,7 @@ class _Selection:
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Number the columns so that duplicate columns share a number.
+    """Give each column a number; duplicate columns get the same number.
 
     Duplicates are columns of the same name in tables with the same columns and sketches. A table
     whose values are not known is no duplicate of any other.
@@ -72,10 +72,10 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create two scorers: the selected one, and the selected one corrected by trained models.
+    """Create the recipe's scorer in two versions: plain, and corrected by trained models.
 
     The models are the package's trees and, for candidates, the pair network. A method without
-    corrections gets the selected scorer twice.
+    corrections gets the plain scorer twice.
     """
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
@@ -90,7 +90,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score the pairs of one chosen candidate with every candidate.
+    """For each query column, score one chosen candidate against all candidates.
 
     `positions` holds the position of the chosen candidate for each query column.
     """
@@ -180,7 +180,7 @@ class Ranker:
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:
-        """Yield the best candidates of one key column after another.
+        """For each key column in turn, yield the best candidates.
 
         Yields:
             At most `model.ranking.top_k` candidates, which also join with each other.

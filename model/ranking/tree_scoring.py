@@ -46,7 +46,7 @@ class NetworkCorrection:
         noisy_or: NoisyOrScorer,
         candidates: Int[np.ndarray, "key candidate"],
     ) -> "NetworkCorrection":
-        """Compute what the pair network adds to the log-odds of key columns' candidates.
+        """Compute the pair network's corrections to the log-odds of candidate pairs.
 
         Only the strongest candidates of each key column get a correction, and of these only the
         pairs in which both columns are text or integers.
