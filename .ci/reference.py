@@ -78,7 +78,7 @@ class Reference:
         return "\n\n".join(self._sections(self._schema, ""))
 
     def _sections(self, section: Schema, path: str) -> Iterator[str]:
-        """Yield the text of a section, then those of the sections in it."""
+        """Yield the text of a section, then the texts of the sections in it."""
         title = f"## `{path.rstrip('.') or self._name}`"
         rows = [self._row(section, key, path) for key in section["properties"]]
         about = one_line(section.get("description", ""))
@@ -134,17 +134,20 @@ def definition(node: Schema) -> str:
 
 
 def type_of(choice: Schema) -> str:
-    """Describe in words the format of a value, such as path or password, or else its type."""
+    """Describe a value's format in words, such as path; without a format, describe its type."""
     return TYPES[str(choice.get("format", choice["type"]))]
 
 
 def limits_of(choice: Schema) -> list[str]:
-    """Return the limits in a number's schema as texts, such as `from 1`."""
+    """Return the limits that a schema sets for a number, as texts such as `from 1`."""
     return [f"{words} {choice[key]:,.16g}" for key, words in LIMITS.items() if key in choice]
 
 
 def default_of(node: Schema) -> str:
-    """Return the default of a key as YAML; empty for a section, because its keys have defaults."""
+    """Return the default of a key as YAML, or an empty text if the key is a section.
+
+    The keys of a section have defaults of their own.
+    """
     default = node.get("default", {})
     if isinstance(default, dict) and (default or definition(node)):
         return ""
@@ -185,7 +188,7 @@ def for_editors() -> Schema:
 
 
 def allow_variables(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a schema in which a variable may replace any boolean, number or enum value.
+    """Let an environment variable replace any boolean, number or enum value in a schema.
 
     DataHub replaces variables before the configuration sees them, and an editor does not.
     """

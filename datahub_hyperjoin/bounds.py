@@ -1,4 +1,4 @@
-"""Number types for recipes, each with a minimum and a maximum.
+"""Types of numbers in recipes, each with a minimum and a maximum.
 
 The limits reject typing errors, which would otherwise fail after hours or use up the memory. They
 are far beyond every use.

@@ -41,7 +41,7 @@ class CoalescedRuns:
                 self._changed.notify()
 
     def close(self) -> None:
-        """End the thread, after a last run if changes are pending.
+        """End the thread; if changes are pending, run the function once more first.
 
         May be called again.
         """

@@ -157,7 +157,7 @@ class ChangeDetector:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the first property that lost entries, and the URNs of the lost entries' columns.
+        """Return the first property that lost entries, and the URNs of the lost columns.
 
         `before` and `after` hold the entries of each property. No URN is returned if no property
         lost an entry. A person who edits an entry or adds one has removed nothing.

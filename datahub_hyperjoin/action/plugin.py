@@ -88,5 +88,5 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         self._runs.schedule()
 
     def close(self) -> None:
-        """Stop the action, after a last run of the recipe if changes are pending."""
+        """Stop the action; if changes are pending, run the recipe once more first."""
         self._runs.close()

@@ -21,7 +21,7 @@ RUN_ID = "hyperjoin-action"
 
 
 def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> bool:
-    """Add a column's removed suggestions to *Rejected joins*; return whether anything changed.
+    """Add removed suggestions to a column's property *Rejected joins*; return whether it changed.
 
     Every later run reads them there, and takes the entries of the other columns back.
 

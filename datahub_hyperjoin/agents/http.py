@@ -77,10 +77,10 @@ def create_app(
 
 
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
-    """Raise an error if the token is weak, or needed but missing, or if no host name is allowed.
+    """Raise an error if the options of the server are unsafe or incomplete.
 
     A token must be long and contain neither spaces nor non-ASCII characters. It may only be missing
-    if `host` is reachable from this machine alone. `allowed` holds the permitted host names.
+    if `host` is reachable from this machine alone. `allowed` must hold at least one host name.
     """
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)

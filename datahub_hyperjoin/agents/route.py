@@ -1,4 +1,4 @@
-"""Find a safe path of joins between two datasets, or explain why there is none."""
+"""Find a safe path of joins between two datasets, or explain why no safe path exists."""
 
 from collections.abc import Collection, Sequence
 from itertools import accumulate
@@ -115,9 +115,9 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List unsafe references between the tables of a path's joins, or between the path's ends.
+    """List unsafe references that the user may mean instead of a path.
 
-    The user may mean one of these references instead.
+    They connect the same two tables as a join of the path, or the two ends of the path.
     """
     tables = {frozenset(join.tables) for join in path.joins}
     tables.add(frozenset((path.tables[0], path.tables[-1])))
@@ -132,7 +132,7 @@ def _doubtful_rivals(
 def explain_no_path(
     joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
 ) -> Answer:
-    """Explain why no safe path of at most `most` joins connects two datasets, and what would help.
+    """Explain why no safe path of joins connects two datasets, and what would help.
 
     Args:
         joins: All joins of the catalog.

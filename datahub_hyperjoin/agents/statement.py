@@ -65,7 +65,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each table after the first in a path, with the pairs that join it to the previous one.
+    """Yield the second and later tables of a path, each with its pairs to the previous table.
 
     A crosswalk is a table of its own.
     """

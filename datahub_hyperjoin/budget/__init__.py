@@ -1,4 +1,4 @@
-"""Estimate what a run costs after profiling, and stop a run that needs too much memory."""
+"""Estimate the cost of the stages after profiling, and stop a run that needs too much memory."""
 
 from datahub_hyperjoin.budget.check import check_budget
 

@@ -1,4 +1,4 @@
-"""Report what a run costs after profiling, and stop a run that needs too much memory."""
+"""Report the cost of the stages after profiling, and stop a run that needs too much memory."""
 
 from collections.abc import Iterator, Sequence
 

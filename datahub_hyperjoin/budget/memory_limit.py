@@ -59,7 +59,7 @@ def _own_groups(groups: Path, membership: Path) -> Iterator[Path]:
 
 
 def _free_in(group: Path) -> Iterator[int]:
-    """Yield the bytes that a control group may still use, or nothing if it has no limit."""
+    """Yield how many more bytes a control group may use; nothing for a group without a limit."""
     for limit, usage in _LIMITS.items():
         try:
             most, used = ((group / name).read_text("ascii").strip() for name in (limit, usage))
