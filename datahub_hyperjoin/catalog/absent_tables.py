@@ -1,4 +1,4 @@
-"""Find the last run's tables that this run lacks and whose datasets are not soft-deleted."""
+"""Find tables that disappeared since the last run, although their datasets are not soft-deleted."""
 
 from collections.abc import Collection
 

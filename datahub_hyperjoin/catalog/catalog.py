@@ -49,7 +49,7 @@ class Catalog:
     """The decisions of the recipe's file."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column with its plain path replaced by the field path that DataHub uses.
+        """Replace a column's plain path with the field path that DataHub uses.
 
         Args:
             column: A column with its plain path.

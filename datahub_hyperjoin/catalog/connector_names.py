@@ -12,7 +12,7 @@ _TWO_PARTS = "{schema}.{table}"
 
 @dataclass(frozen=True)
 class ConnectorNames:
-    """How DataHub's connector for a kind of database names the tables."""
+    """The rules by which DataHub's connector for a kind of database names the tables."""
 
     platform: str
     """DataHub platform of the tables."""

@@ -44,7 +44,7 @@ def read_decisions(
     filed: Iterable[JoinDecision] = (),
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Collect people's decisions about joins, made in the catalog, in a file or by deletion.
+    """Collect people's decisions about joins from the catalog, a file and deleted relationships.
 
     Args:
         graph: DataHub's server.
@@ -70,7 +70,7 @@ def read_decisions(
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
-    """Return the URNs of those deleted relationships that are composite joins.
+    """Return the URNs of deleted relationships that are composite joins.
 
     Args:
         deleted: The first pair of each deleted relationship, by URN.

@@ -213,7 +213,7 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read the given aspects of all entities of one type, or of those that match `filters`.
+    """Read the given aspects of all entities of one type, or only of entities that match `filters`.
 
     A request reads up to a thousand entities.
 

@@ -1,4 +1,4 @@
-"""Find the columns that the decisions in the file of decisions refer to."""
+"""Find the columns to which the file of decisions refers."""
 
 import re
 from collections import defaultdict
@@ -60,7 +60,7 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Strip prefixes that all names in the file share, and find tables by the shorter names.
+    """Find tables by the names in the file, without the prefixes that all these names share.
 
     A recipe adds the name of a database, unlike `hyperjoin find`.
     """

@@ -118,12 +118,12 @@ def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
 
 
 def without_compression(path: PurePosixPath) -> PurePosixPath:
-    """Return the path of a file without the extension of a compression, such as `.gz`."""
+    """Return a file's path without the extension of its compression, such as `.gz`."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
-    """Return a file or folder name without its extensions, and the file format that they denote.
+    """Split a file or folder name into its base name and the file format of its extensions.
 
     >>> split_name("flights.csv.gz"), split_name("orders"), split_name("stops.txt")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None), ('stops', None))

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FolderNames:
-    """How DataHub names the tables in the recipe's local folder."""
+    """The rules by which DataHub names the tables in the recipe's local folder."""
 
     folder: Path
     """The local folder that the recipe names."""
@@ -79,7 +79,7 @@ def find_datasets(
     names: FolderNames | None,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the dataset of each table by the table's name, or else by the path of its file.
+    """Find the dataset of each table, first by the table's name, then by the path of its file.
 
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 
@@ -121,7 +121,7 @@ def find_datasets(
 def select_known(
     known: KnownTables, datasets: Mapping[TableId, Dataset], *, filtered: bool, warn: Warn
 ) -> KnownTables:
-    """Keep the tables that have a dataset in DataHub, and report others unless `filtered`.
+    """Keep the tables that have a dataset in DataHub; unless `filtered`, warn about other tables.
 
     Args:
         known: The tables under the names of their datasets.
@@ -205,7 +205,7 @@ def _read_columns(table: Table) -> frozenset[str]:
 
 
 def _leaves(paths: Iterable[str]) -> frozenset[str]:
-    """Return the given column paths, except those of structs whose members are also given."""
+    """Drop each struct's path if the given column paths include paths of the struct's members."""
     columns = {*paths}
     structs = {path.rpartition(".")[0] for path in columns}
     return frozenset(columns - structs)

@@ -43,7 +43,7 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """Pairs of a column's path and the URN of a tag or glossary term of that column.
+        """The path of each labelled column, paired with the URN of its tag or glossary term.
 
         The path is empty for a tag or term of the dataset.
         """

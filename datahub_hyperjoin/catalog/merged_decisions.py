@@ -1,4 +1,4 @@
-"""Merge people's decisions about each join into one."""
+"""Merge people's decisions about the same join into one decision."""
 
 from collections import defaultdict
 from collections.abc import Iterable

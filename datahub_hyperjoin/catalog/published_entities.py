@@ -140,10 +140,10 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the URNs of the entities that have arrived in DataHub.
+    """Return the URNs of the entities whose main aspect has arrived in DataHub.
 
-    Of an entity that no run has read back (`unseen`), the main aspect, such as the SQL of a query,
-    must be there. The others have arrived earlier.
+    The main aspect is, for example, the SQL of a query. Only entities that no run has read back
+    (`unseen`) are checked. The others have arrived earlier.
     """
     return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 

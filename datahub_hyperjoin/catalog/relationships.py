@@ -107,7 +107,7 @@ def read_relationships(
     warn: Warn,
     others: Collection[str] = (),
 ) -> dict[str, Relationship]:
-    """Read all relationships in the catalog, including hidden and not yet indexed ones.
+    """Read all relationships in the catalog, even if they are hidden or not yet indexed.
 
     The search index shows new entities with a delay, so relationships that an earlier run wrote and
     the search does not return are requested by URN.
@@ -144,7 +144,7 @@ def read_relationships(
 def read_relationship(
     urn: str, aspects: Aspects, *, recorded: bool, hiders: Collection[str], warn: Warn
 ) -> Relationship | None:
-    """Build a `Relationship` from an entity's aspects and from what earlier runs wrote or hid.
+    """Build a `Relationship` from an entity's aspects and from the records of earlier runs.
 
     Args:
         urn: URN of the entity.

@@ -106,7 +106,7 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of those tables in `decided` that were renamed.
+    """Find the new names of the renamed tables in `decided`.
 
     `decided` has, for each table, the paths of the columns about which people decided. A table with
     several possible new names is left out.
@@ -166,7 +166,7 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
 def _candidates(
     gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
 ) -> list[TableId]:
-    """List the tables that a removed table may have been renamed to.
+    """List the tables that may be a removed table under a new name.
 
     The same name in another platform instance precedes other names. Without the old schema no
     other name can be recognised.
@@ -229,9 +229,10 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Map each removed table to its only possible new name, unless another table may have it too.
+    """Map each removed table to its new name, if only one name is possible.
 
-    The names in `taken` are claimed already. Warn about each table whose new name is ambiguous.
+    No other table may have that name too. The names in `taken` are claimed already. Warn about
+    each table whose new name is ambiguous.
     """
     # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]

@@ -63,7 +63,7 @@ def scan_stored_folder(
 
 
 def _files(uri: str, store: ObjectStore) -> Iterator[ListedFile]:
-    """List the visible files with content in a folder and its subfolders.
+    """List the visible files in a folder and its subfolders, except empty files.
 
     As in a local folder, names that begin with a dot or an underscore are hidden, except for
     `_delta_log`.

@@ -1,4 +1,7 @@
-"""Distinguish text files with rows from text files with prose, which have the same extension."""
+"""Distinguish text files that hold rows from text files that hold prose.
+
+Both have the same extension.
+"""
 
 import lzma
 import zlib
@@ -18,7 +21,7 @@ from datahub_hyperjoin.spark.files.text_tables import is_delimited
 def recognise_text(
     files: Sequence[ListedFile], selection: TableSelection, store: ObjectStore | None = None
 ) -> list[ListedFile]:
-    """Read the beginning of each text file, and mark those with rows.
+    """Read the beginning of each text file, and mark the files that hold rows.
 
     Args:
         files: All visible files below a folder.

@@ -25,8 +25,9 @@ _BESIDE_DATA = {
 def warn_of_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about files that belong to no table: each archive by itself, others by extension.
+    """Warn about files that belong to no table.
 
+    Each archive gets a warning of its own. Other files are grouped by their extensions.
     Descriptions, checksums and files that the selection leaves out are not listed.
 
     Args:
