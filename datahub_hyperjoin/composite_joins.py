@@ -85,7 +85,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Merge the declared composite keys of each table with those found in the data.
+    """Merge each table's declared composite keys with the composite keys found in the data.
 
     Declared keys come first.
     """

@@ -100,7 +100,7 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Choose direct evidence, except for accepted pairs that join far better through a crosswalk.
+    """Choose the evidence of each pair: measured directly, or measured through a crosswalk.
 
     An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
     All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.

@@ -91,7 +91,7 @@ class CrosswalkJoin:
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The pair of columns that must be equal in each of the two steps."""
+        """The two pairs of columns that must be equal, one pair for each step."""
         bridge = self.bridge
         return (bridge.left, bridge.left_via), (bridge.right_via, bridge.right)
 

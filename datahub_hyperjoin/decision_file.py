@@ -244,7 +244,7 @@ def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Note unknown columns and missing required columns; return False if there are any.
+    """Note unknown columns and missing required columns; return whether the names are right.
 
     In a JSON file, the columns are the keys of an entry. `missing` is the advice in the note about
     missing columns; their names follow it.

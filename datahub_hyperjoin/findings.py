@@ -61,7 +61,7 @@ class Findings:
 
     @cached_property
     def unread(self) -> frozenset[TableId]:
-        """Tables that could not be read, either to profile them or to verify their joins."""
+        """Tables whose rows could not be read, for profiling or for verification."""
         faulty = (profile.table.id for profile in self.profiles if profile.fault)
         return self.unverified.union(self.described, faulty)
 

@@ -42,7 +42,7 @@ class _Commands(click.Group):
         ctx: click.Context,  # noqa: ARG002 (click's interface)
         cmd_name: str,
     ) -> click.Command | None:
-        """Import a subcommand; return None if there is none of this name."""
+        """Import a subcommand; return None if no subcommand has this name."""
         if cmd_name not in _COMMANDS:
             return None
         module, function = _COMMANDS[cmd_name]

@@ -138,7 +138,7 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
 
 
 def read_settings() -> DatahubClientConfig:
-    """Read the settings of the command `datahub`, and lower their default number of retries.
+    """Read the settings of the command `datahub`, with fewer retries as the default.
 
     Raises:
         NoServerError: There are no settings, or they cannot be parsed.

@@ -1,4 +1,4 @@
-"""End the program at once on Ctrl-C, while it does nothing that must be undone."""
+"""Let Ctrl-C end the program at once, while nothing needs to be undone."""
 
 import signal
 import threading

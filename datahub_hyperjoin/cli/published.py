@@ -1,4 +1,4 @@
-"""The commands that list the joins of DataHub, and accept, reject, undo and chain them."""
+"""The commands that list the joins in DataHub, decide about them, and find paths of joins."""
 
 from collections.abc import Callable
 from functools import partial
@@ -52,7 +52,7 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 def list_joins(
     *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
 ) -> None:
-    """List the joins of a dataset or column, best first; rejected or hidden ones only with --all.
+    """List the joins of a dataset or column, best first; --all adds rejected and hidden joins.
 
     Joins that people confirmed come first, then references to keys (→ leads to the key), then
     one-to-one joins, siblings and joins within a domain.
@@ -117,9 +117,10 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Look up the joins that the user named, then decide about each; no `verdict` means undo.
+    """Look up the joins that the user named, then decide about each join.
 
-    All names are looked up first, so a wrong name changes nothing.
+    All names are looked up first, so a wrong name changes nothing. Without a `verdict`, the
+    decisions are undone.
     """
     with connected() as graph:
         joins = {join.urn: join for join in [find_join(graph, name) for name in names]}

@@ -58,7 +58,10 @@ def as_json(joins: Sequence[CatalogJoin]) -> str:
 
 
 def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict | None) -> str:
-    """Format joins that were just accepted or rejected, or whose decision was undone, as JSON."""
+    """Format joins, and the decision that was just made about them, as JSON.
+
+    Without a `verdict`, the decision was undone.
+    """
     word = verdict.value if verdict else None
     return _dump([{"urn": join.urn, "name": join.name, "decision": word} for join in joins])
 

@@ -32,7 +32,7 @@ def build_written_decision(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build a decision about a join in the form in which the file of decisions stores it.
+    """Build a decision about a join as the file of decisions stores it.
 
     Args:
         columns: The columns of the join.
@@ -66,7 +66,9 @@ def build_written_decision(
 def find_decided_tables(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables that each decision names; tables outside the run are None, without a warning.
+    """Find the tables that each decision names, without warnings about unknown tables.
+
+    A table outside the run becomes None.
 
     Args:
         written: The decisions.

@@ -9,7 +9,7 @@ _EARLY = 0.05
 
 
 class TimeLeftColumn(ProgressColumn):
-    """A part of the progress bar that shows, and counts down, the estimated time left.
+    """A part of the progress bar that counts down the estimated time left.
 
     rich's own column divides by the speed of the last steps; the stages of a run are few and
     unequal, so this one compares the shares of a usual run with the elapsed time. The field

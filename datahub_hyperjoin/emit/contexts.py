@@ -37,7 +37,7 @@ def emit_contexts(
 
 
 def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
-    """Yield the URNs of columns whose instructions for AI agents the last run did not write.
+    """Yield the URNs of columns whose instructions for AI agents were not written by the last run.
 
     Args:
         contexts: The instructions of columns that have some, by URN.

@@ -220,7 +220,7 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _record_if_changed(self, target: _Target, written: object, *, unchanged: bool) -> bool:
-        """Return False if a write changes nothing; otherwise record it as sent, and return True.
+        """Record a write as sent if it changes something, and return whether it does.
 
         `unchanged` says whether the server's aspect has the written content. After a write the
         snapshot is out of date. From then on, a write is compared with the last one sent.

@@ -280,7 +280,7 @@ def _documents(
 
 
 def _joins_for_agents(publication: Publication) -> dict[TableId, list[CatalogJoin]]:
-    """Return the joins of each table, including those that only other pipelines write.
+    """Return the joins of each table, including joins that only other pipelines write.
 
     An agent knows nothing of value domains, so their implied joins are listed, too.
     """

@@ -62,7 +62,7 @@ class Lineage:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the URN of a column's dataset; None if the given URN is not a column's."""
+    """Return the URN of a column's dataset; None if `urn` is not the URN of a column."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -102,7 +102,7 @@ def build_lineage(
     form: LineageForm = LineageForm.DASHED,
     queries: Container[str] = (),
 ) -> Lineage:
-    """Convert joins with a direction to lineage edges, from the referenced to the referring column.
+    """Convert directed joins to lineage edges from the referenced to the referring column.
 
     A join that would close a cycle is left out. The best joins are converted first. Joins whose
     role has no direction and joins of a table with itself are no lineage. A composite key becomes

@@ -86,7 +86,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return the changes of a patch or a `status` aspect as JSON Patch operations; otherwise None.
+    """Return a patch or a `status` aspect as JSON Patch operations; None for other proposals.
 
     An aspect `status`, which is written as a whole, becomes one operation.
     """
@@ -125,7 +125,7 @@ def aspect_name(unit: MetadataWorkUnit) -> str:
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Copy a workunit, and replace its JSON Patch operations with the given ones."""
+    """Copy a workunit, but replace its JSON Patch operations with `changes`."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)

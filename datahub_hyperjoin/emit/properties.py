@@ -148,7 +148,7 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Append each column's join partners in `listed` to those in `found`, without duplicates.
+    """Append each column's join partners in `listed` to its partners in `found`, each only once.
 
     Args:
         found: The partners of each column that the run found.

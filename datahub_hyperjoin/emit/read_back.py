@@ -78,7 +78,7 @@ class ReadBack(Committable):
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
     def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
-        """Pass on a run's workunits, and record those that withdraw metadata.
+        """Pass on a run's workunits, and record the workunits that withdraw metadata.
 
         Args:
             units: All metadata of a run.
@@ -132,7 +132,7 @@ def _send_now() -> None:
 def _await(
     left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
 ) -> Sequence[Written]:
-    """Wait for the changes in `left` to reach the catalog, and return those that did not.
+    """Wait until the changes in `left` reach the catalog; return the changes that do not arrive.
 
     `look` returns those of the given changes that are not in the catalog yet. The wait ends when
     none has arrived for `_PATIENCE` seconds.
@@ -151,7 +151,7 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    """Return those of the given URNs whose entities are not in the catalog."""
+    """Return the given URNs whose entities are missing from the catalog."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)

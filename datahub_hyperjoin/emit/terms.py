@@ -134,7 +134,10 @@ def find_terms(
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name each term after the key column of its group, or else the most frequent column name.
+    """Name the glossary term of each group of columns.
+
+    A term is named after the group's key column. Without a key, it is named after the group's most
+    frequent column name.
 
     Args:
         groups: The groups by the URN of their term.

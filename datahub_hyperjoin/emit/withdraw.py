@@ -37,7 +37,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw what this run no longer writes, unless that is over `threshold` % of the last state.
+    """Withdraw outdated metadata, unless it is more than `threshold` % of the last state.
 
     Args:
         last: The state that the last run wrote.

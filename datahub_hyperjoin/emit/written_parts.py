@@ -30,13 +30,13 @@ def dataset_of_column(column: str) -> str:
 
 
 def united_terms(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Merge two maps from the URN of a glossary term to the URNs of its columns."""
+    """Merge two maps, each from the URN of a glossary term to the URNs of its columns."""
     return {urn: [*one.get(urn, ()), *other.get(urn, ())] for urn in one.keys() | other.keys()}
 
 
 def filtered_terms(
     terms: dict[str, list[str]], keep: Callable[[str], bool]
 ) -> dict[str, list[str]]:
-    """Drop the columns that fail a condition, and the terms that then have no columns."""
+    """Drop the columns that fail a condition, then drop the terms that have no columns left."""
     kept = {urn: [*filter(keep, columns)] for urn, columns in terms.items()}
     return {urn: columns for urn, columns in kept.items() if columns}

@@ -34,7 +34,7 @@ JOB = JobId("hyperjoin_written_state")
 
 
 class WrittenState(CheckpointStateBase):
-    """The record of the metadata that a run wrote, and of what people rejected or deleted.
+    """The record of the metadata that a run wrote, and of metadata that people rejected or removed.
 
     Entities are recorded by their URNs.
     """
