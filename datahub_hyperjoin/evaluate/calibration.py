@@ -89,7 +89,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average a method's scores over all query columns, and over each bootstrap sample of them.
+        """Average a method's scores over all query columns, and over each bootstrap sample.
 
         Args:
             binned: A method's scores.

@@ -34,7 +34,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of pairs of candidates in which both columns belong to the same group.
+        """Return the share of candidate pairs whose two columns belong to the same group.
 
         Args:
             candidates: The first K candidates of one query column.

@@ -139,7 +139,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append the candidates in `named`, found by name alone, to a query column's ranking.
+    """Append candidates that were found by name alone (`named`) to a query column's ranking.
 
     They are appended only where the rows of the query column's or the candidate's table were not
     read (`unread`).

@@ -153,7 +153,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method once per seed, on the lake of that seed, and score the rankings.
+    """Run each method once for each seed, and score the rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.

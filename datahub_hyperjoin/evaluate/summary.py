@@ -165,7 +165,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise the runs of this ranking method, and compare them with those of `first`.
+        """Summarise the runs of this ranking method, and compare them with the runs of `first`.
 
         The metrics are compared, but not the costs. Without `first`, nothing is compared.
         """

@@ -196,7 +196,7 @@ def _misses(
     ranks: tuple[RankExplanation, ...],
     config: ModelConfig,
 ) -> Iterator[str]:
-    """For each column of a pair, yield why its ranking does not suggest the other column."""
+    """For each column of a pair, explain why its ranking does not suggest the other column."""
     ranking = config.ranking
     for column, each in zip(columns, ranks, strict=True):
         if not column.is_key:

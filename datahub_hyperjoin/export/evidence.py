@@ -25,7 +25,7 @@ def describe_evidence(join: SafeJoin) -> str:
 
 
 def _share(containment: float) -> str:
-    """Format a containment as the percentage of values that match; it is 100 % only if all do."""
+    """Format a containment as a percentage, which is 100 % only if all values match."""
     percent = "100" if containment == 1.0 else f"{min(100 * containment, _LESS_THAN_ALL):.1f}"
     return f"{percent} % of the values match"
 

@@ -55,7 +55,7 @@ class ExportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedJoin:
-    """A join that multiplies no rows, with a unique name."""
+    """A join that repeats no rows of its referring table, and the join's unique name."""
 
     join: SafeJoin
     """The join."""

@@ -71,7 +71,7 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def undo(graph: DataHubGraph, urn: str) -> None:
-    """Remove a person's decision about a join, if there is one; a rejected join is shown again.
+    """Remove any decision about a join, and show a rejected join again.
 
     A reason that somebody gave stays, as the join's description.
 

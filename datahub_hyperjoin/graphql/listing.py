@@ -69,7 +69,7 @@ def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> boo
 
 
 def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]:
-    """List the joins in the catalog, best first; if `hidden`, include the hidden ones.
+    """List the joins in the catalog, best first; hidden joins are left out unless `hidden` is set.
 
     Args:
         graph: DataHub's server.

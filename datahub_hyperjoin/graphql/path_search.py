@@ -24,7 +24,7 @@ _Cost = tuple[int, int, int, int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A join followed in one direction, with its contribution to the cost of a chain of joins."""
+    """One direction of a join, with the cost that the join adds to a chain of joins."""
 
     join: CatalogJoin
     leads_to_key: bool
@@ -136,11 +136,11 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend each chain by one join, and return the results that are cheaper than those in `best`.
+    """Extend each chain by one join, and return the new chains that improve on `best`.
 
-    A new chain competes with the chains to the same state: the last table, and whether the chain
-    led from a row to a key. Without `many_to_many`, no join is added after which the rows of every
-    table may repeat.
+    A new chain must be cheaper than the known chain to the same state: the last table, and whether
+    the chain led from a row to a key. Without `many_to_many`, no join is added after which the rows
+    of every table may repeat.
     """
     reached: dict[_State, _Chain] = {}
     for (table, led_to_key), chain in sorted(frontier.items(), key=lambda item: item[0]):

@@ -87,7 +87,7 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
-    """Return the possibly many-to-many references between two tables, best first.
+    """Return the references between two tables that may be many-to-many, best first.
 
     Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever asks
     for a path between these tables means such a reference. A detour around it would give other

@@ -80,7 +80,11 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
-    """Yield a reason to doubt a join that repeats rows of both tables, or some of its grain."""
+    """Yield a reason to doubt a join if its result repeats rows that should appear once.
+
+    Either rows of both tables repeat, or the key has duplicates and repeats some rows of the
+    table that should stay unique.
+    """
     path = single_join_path(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"

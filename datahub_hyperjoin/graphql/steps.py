@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins of a chain that may make the rows of every table repeat in the result.
+    """In a chain of joins, count the joins after which the rows of every table may repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -133,7 +133,7 @@ class JoinPath:
 
     @property
     def grain(self) -> TableId | None:
-        """The table whose rows do not repeat in the result of the path; None if there is none.
+        """The table whose rows do not repeat in the result of the path; None if no table qualifies.
 
         From this table, every join in either direction leads to at most one row, or to a key with
         a few duplicates.
