@@ -215,10 +215,10 @@ def _concatenate(parts: list[_Part]) -> _Measured:
 
 
 def _add_pairs(parts: list[_Part], added: _Part, columns: int) -> None:
-    """Merge further pairs into sorted parts, no two of which share a left column.
+    """Merge the pairs in `added` into the sorted `parts`.
 
-    One part after another takes much less memory than sorting all pairs. Of a pair in both, the
-    added one remains.
+    All pairs with the same left column are in one part. One part after another takes much less
+    memory than sorting all pairs. If a pair is in both, the added one remains.
     """
     added = _without_repeats(added, columns)
     start = 0
@@ -259,7 +259,7 @@ def _measure_near(
     sketches: Sequence[bytes],
     chosen: Bool[np.ndarray, " column"],
 ) -> _Measured:
-    """Measure, in both orders, the pairs that names or folders suggest for the chosen columns."""
+    """For the chosen columns, measure the pairs that names or folders suggest, in both orders."""
     parts = [_no_pairs()]
     for first, second in find_near_pairs(lake, chosen):
         common = count_common_hashes(sketches, first, second)
@@ -295,9 +295,9 @@ def _in_both_orders(
     Int[np.ndarray, " both"],
     Float[np.ndarray, " both"],
 ]:
-    """Concatenate pairs, add the reverse of each that is stored in only one order, empty the list.
+    """Concatenate pairs, and add the reverse of each pair that is stored in only one order.
 
-    `is_cut` marks the columns that have left out partners.
+    The list `parts` is empty afterwards. `is_cut` marks the columns that have left out partners.
     """
     columns, pairs = len(arrays.bounds) - 1, _concatenate(parts)
     stored = number_pairs(pairs[0], pairs[1], columns)  # ascending

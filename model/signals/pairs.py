@@ -129,7 +129,10 @@ class SparsePairs:
 
     @cached_property
     def reverse(self) -> Int[np.ndarray, " pair"]:
-        """The position of each stored pair in the other order; all pairs must have one."""
+        """For each stored pair, the position of the same pair in the other order.
+
+        All pairs must be stored in both orders.
+        """
         # Sorted by right, then left column, pairs are in the order of their reverses, so that a
         # sort replaces a search for each of them.
         reverse = np.empty(len(self.right), dtype=np.int32)
@@ -138,7 +141,7 @@ class SparsePairs:
 
     @cached_property
     def starts(self) -> Int[np.ndarray, " bound"]:
-        """Where the pairs of each left column begin, and the number of pairs at the end."""
+        """The positions at which the pairs of each left column begin, then the number of pairs."""
         # Of the same type, because NumPy would convert all pairs otherwise.
         return np.searchsorted(self.left, np.arange(self.columns + 1, dtype=self.left.dtype))
 

@@ -113,7 +113,7 @@ class Postings:
 
 
 def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
-    """Build a matrix of sketches (rows) and hashes (columns): 1 where the sketch holds the hash.
+    """Build a matrix that holds 1 where a sketch (row) contains a hash (column).
 
     Args:
         sketches: The sketches, which give the rows.
@@ -137,7 +137,7 @@ def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
 def count_common_hashes(
     sketches: Sequence[bytes], left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes that its columns share, even those that many columns have.
+    """For each pair, count the hashes that both columns have, including very common hashes.
 
     Args:
         sketches: The sketch of each column.

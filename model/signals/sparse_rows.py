@@ -5,7 +5,7 @@ from scipy import sparse
 
 
 def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Scale each row of a matrix to length 1, and keep empty rows.
+    """Scale each row of a matrix to length 1; empty rows stay empty.
 
     Args:
         matrix: The rows; the result has the same precision.

@@ -1,4 +1,4 @@
-"""Reduce the words of names to their stems, and drop those without meaning."""
+"""Reduce the words of names to their stems, and drop words without meaning."""
 
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
 

@@ -63,7 +63,7 @@ def _without_accents(text: str) -> str:
 
 
 def _hash(trigrams: Int[np.ndarray, " trigram"]) -> Int[np.ndarray, " trigram"]:
-    """Hash trigrams as UTF-8; the sign of the hash is dropped."""
+    """Hash the UTF-8 bytes of each trigram, and drop the sign of the hash."""
     shifts = np.array([2 * _BITS, _BITS, 0])
     letters = (trigrams[:, None] >> shifts) & ((1 << _BITS) - 1)
     text = letters.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

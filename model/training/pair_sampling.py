@@ -21,10 +21,7 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Draw a random partner of a column, if it has any.
-
-    The array is empty if the column has none.
-    """
+    """Draw one random partner of a column; return an empty array if the column has none."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
