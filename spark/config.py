@@ -95,7 +95,10 @@ class ProfileConfig:
 
     @property
     def value_hash(self) -> ValueHash:
-        """The hash of values in sketches, which each run chooses: recipes cannot set it."""
+        """The hash function for values in sketches.
+
+        Each run chooses the function; recipes cannot set it.
+        """
         return ValueHash.SIPHASH
 
 
@@ -117,5 +120,5 @@ class Md5ProfileConfig(ProfileConfig):
 
     @property
     def value_hash(self) -> ValueHash:
-        """The hash of values in sketches."""
+        """The hash function for values in sketches."""
         return ValueHash.MD5

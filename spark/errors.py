@@ -67,7 +67,7 @@ class UnreadableTableError(TableError, ValueError):
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report that a file with the extension of a text file is binary."""
+        """Report that a file with a text extension, such as `.csv`, is binary."""
         return cls.because("its bytes are not text")
 
     @classmethod
@@ -175,7 +175,7 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """A file's columns are not those in the Spark catalog, or only Spark can read the file.
+    """The columns of a file differ from the Spark catalog, or only Spark can read the file.
 
     Spark's own readers read the table instead.
     """

@@ -24,7 +24,7 @@ _PROCESS_BYTES = 1 << 24
 
 
 def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int) -> pa.Table:
-    """Run tasks in one process per core, or in fewer if the tables are small (`size`).
+    """Run tasks in one process per core, or in fewer processes if the tables are small.
 
     A task that crashes its process does not stop this program.
 
@@ -71,7 +71,7 @@ def end_processes() -> None:
 
 @contextmanager
 def _pool(processes: int) -> Iterator[Any]:
-    """Yield the pool of processes, which start when tasks are submitted in the `with` block.
+    """Yield a pool of processes. They start when tasks are submitted in the `with` block.
 
     Ctrl-C reaches these processes, too. One that is still importing would print a traceback, so
     the signal waits until the process can end without a word.

@@ -173,14 +173,14 @@ def column_notations(
 
 
 def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> bool:
-    """Return whether `column_notations` might find a notation, given no more than a sample.
+    """Return whether `column_notations` may find a notation for a column with this sample.
 
     Args:
         sample: Distinct values of the column.
         types: The types of all of its values.
 
     Returns:
-        False if it finds none, in whichever notations the column is sketched.
+        False if `column_notations` finds none, in whichever notations the column is sketched.
     """
     normal = normal_forms(sample.texts).to_pylist()
     among = _NOTATIONS.get(common_type(types), ())
@@ -233,7 +233,7 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert values, all valid in a notation, to the canonical form, such as `1,5` to `1.5`."""
+    """Convert values that are valid in a notation to the canonical form: `1,5` to `1.5`."""
     match notation.form:
         case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
             return _rewrite(normal, *_REWRITES[notation])

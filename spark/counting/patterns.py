@@ -98,12 +98,12 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Convert text to symbols such as `A` and `9`, shorten runs, and mark the symbols to keep.
+    """Convert text to symbols such as `A` and `9`, and shorten runs of equal symbols.
 
-    A run is a sequence of equal symbols within one string. Runs are shortened in place, without
-    a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks
-    after the first are dropped; of five or more digits the second becomes `+` and later ones are
-    dropped. Shorter runs of digits stay.
+    The result has the symbols, and a mask that selects the symbols to keep. A run lies within one
+    string. Runs are shortened in place, without a loop over values: the second letter of a run
+    becomes `+` and later ones are dropped; blanks after the first are dropped; of five or more
+    digits the second becomes `+` and later ones are dropped. Shorter runs of digits stay.
     """
     symbols = strings.translate(_SYMBOLS)
     continues = np.zeros(len(symbols), np.bool_)

@@ -114,7 +114,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
-    """Return the type of the value in each of `rows`, as an index in `_TYPES`.
+    """For each of `rows`, return the type of the value as an index in `_TYPES`.
 
     Values that match no type get `_OTHER`. Hyphens at the positions of a date, and else a dot,
     decide which patterns can match at all.

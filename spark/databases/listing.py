@@ -39,7 +39,7 @@ class ListedRelation:
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
 ) -> list[ListedRelation]:
-    """List the tables, and the views if `views` is true, in the wanted schemas of a database.
+    """List the tables in the wanted schemas of a database, and the views if `views` is true.
 
     System schemas are left out.
 

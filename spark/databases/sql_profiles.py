@@ -46,7 +46,7 @@ class CountableColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SqlCounts:
-    """What a database counts in a column."""
+    """The summary of a column that a database computes: counts, hashes and texts."""
 
     rows: int
     """Number of rows."""
@@ -77,7 +77,7 @@ class SqlCounts:
 
 @dataclass(frozen=True, slots=True)
 class SketchSizes:
-    """Limits on how many of a column's hashes and texts leave the database."""
+    """Limits on the hashes and texts that a database returns for each column."""
 
     hashes: int
     """Number of hashes."""
@@ -148,7 +148,10 @@ class _Statement:
         return f"WITH {', '.join(parts)} {' UNION ALL '.join(rows)} ORDER BY 1"
 
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
-        """Write the query for the sample of rows that would otherwise be read from the table."""
+        """Write the query that selects a sample of the table's rows.
+
+        A run that reads the table would read the same rows.
+        """
         parts = []
         for first, end in sample.ranges:
             limits = [] if first is None else [f"{self._quote(key)} >= {first}"]

@@ -54,9 +54,9 @@ def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """Yield each column's path in an Avro schema, and the type if the column is not comparable.
+    """Yield the path of each column in an Avro schema, and a type for incomparable columns.
 
-    The second item is None for a column that can be compared. Each nested record is replaced by
+    The type is None for a column that can be compared. Each nested record is replaced by
     its fields.
     """
     for field in schema["fields"] if _kind(schema) == "record" else ():

@@ -27,7 +27,7 @@ _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(190
 def read_catalog_files(
     files: CatalogFiles, paths: Collection[str] | None, *, open_file: OpenFile
 ) -> TableStream:
-    """Open all files of a table in a Spark catalog as one stream of the columns in `paths`.
+    """Open the files of a Spark catalog table as one stream, to read the columns in `paths`.
 
     Args:
         files: The files, and the columns that they should have.

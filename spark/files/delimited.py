@@ -324,7 +324,7 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow CSV reader that returns the columns in `chosen`, all values as text.
+    """Open an Arrow CSV reader that returns the columns in `chosen` as text.
 
     `positions` are the names of all columns: their positions in the file. `block` is the number of
     bytes that are read at once.

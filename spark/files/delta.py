@@ -75,7 +75,7 @@ def list_delta_files(path: Path) -> tuple[int, int]:
 
 
 def _open(path: Path, version: int | None = None) -> "tuple[int, dataset.FileSystemDataset]":
-    """Return the version of a Delta table, by default the latest one, and its data files."""
+    """Open a version of a Delta table (default: the latest); return its number and data files."""
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
         from deltalake.exceptions import DeltaError  # noqa: PLC0415

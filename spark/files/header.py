@@ -139,7 +139,7 @@ def title_lines(head: str, dialect: Dialect) -> str:
 
 
 def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the column names; name the first column `row_name` if it holds names of rows.
+    """Return the column names, with `row_name` for a first column that holds the names of rows.
 
     Only a first column without a name is renamed. One that only counts the rows stays without a
     name, since every table could have it. Blank fields at the end of the rows, beyond the header,
@@ -176,7 +176,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
 
 
 def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return an empty name for each blank field that most rows have beyond the header's end."""
+    """Return empty names for the columns that the header lacks, if these columns are blank."""
     lengths = Counter(map(len, rows))
     usual, times = next(iter(lengths.most_common(1)), (0, 0))
     ends = [field for row in rows for field in row[len(names) :]]
@@ -187,7 +187,7 @@ def _blank_ends(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 def note_names(
     names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[str]:
-    """Return notes for users on column names that are made up or taken from a row of values.
+    """Return notes for users if a column name is made up, or if the header looks like values.
 
     Args:
         names: The names of all columns.
@@ -202,9 +202,10 @@ def note_names(
 
 
 def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the header looks like values: it has a number above each column of numbers.
+    """Return whether the header looks like a row of values.
 
-    Years may name columns, and so may numbers at equal distances, such as the days of a month.
+    Such a header has a number above each column of numbers. Years may name columns, and so may
+    numbers at equal distances, such as the days of a month.
     """
     columns = [*zip(header, *(row for row in rows if len(row) == len(header)), strict=True)]
     of_numbers = [name.strip() for name, *values in columns if _are_numbers(values)]

@@ -131,7 +131,7 @@ def _batches(
 
 
 def _blocks(path: DataPath, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements of a JSON array in blocks, with None for those that are not objects.
+    """Yield the elements of a JSON array in blocks; elements that are not objects become None.
 
     Before each block, the number of rows in `extent` is estimated again.
     """
@@ -156,7 +156,7 @@ def _blocks(path: DataPath, extent: RowEstimate) -> Generator[list[JsonObject | 
 
 
 def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
-    """Parse the complete elements at the start of a text; return them and where the rest starts.
+    """Return the complete elements at the start of a text, and the position after the last one.
 
     An element that is not an object, or is nested too deeply, becomes None.
 

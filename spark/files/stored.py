@@ -24,7 +24,7 @@ _SECONDS_TO_CONNECT = 10
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file of an object store, with those parts of the interface of `Path` that readers use."""
+    """A file in an object store, with the attributes and methods of `Path` that readers use."""
 
     uri: str
     """URI of the file, not percent-encoded."""
@@ -48,7 +48,7 @@ class StoredFile:
         return PurePosixPath(self.uri).suffix
 
     def with_name(self, name: str) -> "StoredFile":
-        """Return the file of another name in the same folder.
+        """Return the file with the given name in the same folder.
 
         Args:
             name: Its name.

@@ -1,4 +1,4 @@
-"""Recognise delimited text by its content, where the name of the file does not tell the format."""
+"""Recognise delimited text by its content if the file name does not tell the format."""
 
 import codecs
 from dataclasses import replace

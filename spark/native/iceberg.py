@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system in which copies of files are found by the URIs of the originals.
+    """A read-only file system that finds the copy of a file by the URI of the original.
 
     Args:
         copies: Content of each file, or the path of its copy.

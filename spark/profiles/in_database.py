@@ -1,4 +1,4 @@
-"""Let a database count the values of a large table's columns, instead of reading the rows.
+"""Let databases count the values of large tables, so that a run need not read the rows.
 
 The profiles equal those of reading, with MD5 as the hash of values, but for two things. If several
 texts have one normal form, the sample shows the smallest, not that of the first row. Of the values
@@ -132,7 +132,10 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
 def _choose_rows(
     table: Table, relation: Relation, inspector: Inspector, engine: Engine, config: ProfileConfig
 ) -> tuple[str, RowSample | None]:
-    """Return the key and the sample of rows to count; the sample is None to count all rows."""
+    """Return the key column and the sample of rows to count.
+
+    If all rows are counted, the sample is None and the key is empty.
+    """
     if table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
         return "", None
     rows = count_rows(relation, engine)
@@ -193,7 +196,7 @@ def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | No
 
 
 def _is_confirmed(counts: SqlCounts, config: ProfileConfig) -> bool:
-    """Return whether the database has hashed the texts of the sample as this package does."""
+    """Return whether a database hashed the sample's texts exactly as this package would."""
     known = [*counts.sample]
     hashes = hash_values(normal_forms(pa.array(known, pa.string())), config.value_hash)
     # Long texts were cut, as readers cut them.

@@ -130,7 +130,9 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge one column's counts from all parts of a table; an empty path stands for row counts.
+    """Merge the counts of one column, or the row counts, from all parts of a table.
+
+    Rows with an empty path hold row counts.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

@@ -79,7 +79,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
 
 
 def whole_route_of(table: Table, config: ProfileConfig) -> Route:
-    """Choose the route for a table of which a task may need whole columns.
+    """Choose the route for a table whose columns a task may need in full.
 
     Databases are always read in local batches, which limit their connections.
 

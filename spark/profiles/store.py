@@ -216,7 +216,7 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the stored results of one kind, such as `lost_tables`: JSON text by result key.
+        """Return the stored results of one kind, such as `lost_tables`, as JSON texts by key.
 
         Args:
             name: The kind of result, which names the file.

@@ -1,4 +1,4 @@
-"""Choose the hash of a run's sketches, and decide which tables are profiled by their database.
+"""Choose the hash function of a run, and the tables that are profiled by their database.
 
 Sketches can be compared only if all values of a run have the same hash. SipHash is the fastest, but
 no database computes it; all compute MD5, which takes several times as long here. So a run uses MD5
@@ -26,7 +26,7 @@ without Spark, in less time than databases need to count them."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
-    """Choose the hash of the values in all sketches of a run.
+    """Choose the hash function of a run, and return the settings with this choice.
 
     Args:
         config: The settings of the recipe.

@@ -68,7 +68,7 @@ class BridgeCounts:
 
 
 def unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Unpack partitions of values into one row for each column and value.
+    """Unpack hash partitions into rows, one for each column and value.
 
     Args:
         batches: Rows of `PARTITION_ROW`.

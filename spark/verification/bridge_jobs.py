@@ -1,4 +1,4 @@
-"""Count the joins through crosswalks in Spark jobs."""
+"""Count the values and rows that match through crosswalks, in Spark jobs."""
 
 from collections.abc import Sequence
 

@@ -91,7 +91,7 @@ def verify_bridges(
     config: ProfileConfig = _DEFAULT_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure how well pairs of columns join through crosswalks; each such join is a bridge.
+    """Measure how well pairs of columns join through crosswalks (bridges).
 
     Args:
         session: Runs the Spark jobs; None to read all tables in this process.

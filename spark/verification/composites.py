@@ -123,7 +123,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring columns, each copy with one column shuffled, and then the key.
+    """Return copies of the referring columns, each with one shuffled column, and then the key.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the
@@ -144,7 +144,7 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """For each reference, count the rows of each tuple of columns, and those that match the key.
+    """Count the rows of column tuples, and the rows that match the key of their reference.
 
     `wanted` holds the tuples of columns of each reference. The last is the key, with which the
     others are compared. `count` counts their values; `texts` are the columns of text.
@@ -162,7 +162,7 @@ def _count_tuples(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request per table, with the column tuples to count, each with its index.
+    """Build one request per table, which lists the column tuples to count and their numbers.
 
     `numbers` maps each tuple to its number, and `texts` are the columns of text.
     """

@@ -60,7 +60,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """For each path and notation, the number that identifies the column's counted values."""
+        """For each path and notation, the number under which the column's values are counted."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()

@@ -184,7 +184,7 @@ def _count(
 
 
 def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether a database's counts of a column equal those of a run that reads the values.
+    """Return whether reading a column would give the same counts as the database.
 
     Words such as `NA` are nulls unless the column is text. If a column has no other values, its
     profile does not say whether it is text.
@@ -216,9 +216,10 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for a column's normal forms (`v`), with row counts (`n`) and marks (`x`).
+    """Write the query for the distinct normal forms of a column, with their row counts.
 
-    `x` is true if the normal form that SQL computes may be wrong.
+    The result has the normal form `v`, the row count `n` and a mark `x`, which is true if the
+    normal form may be wrong.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

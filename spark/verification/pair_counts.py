@@ -57,7 +57,7 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
 
 
 def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Evidence:
-    """Compute the evidence for a join from the counts of each column and those of the pair.
+    """Compute the evidence for a join from the counts of each column and of the pair.
 
     Args:
         left: Counts of the left column with itself.

@@ -1,6 +1,6 @@
-"""Read the columns of the pairs to verify, each table on the route that suits it.
+"""Read the columns of the pairs to verify, and partition the values by hash.
 
-Their values are divided into partitions by hash.
+Each table is read on the route that suits its location and size.
 """
 
 from collections import defaultdict

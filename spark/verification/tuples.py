@@ -97,7 +97,7 @@ def count_tuples(
     texts: Collection[str],
     seed: int = 0,
 ) -> dict[ColumnTuple, DistinctValues]:
-    """Count the distinct combinations of values that each tuple of columns has in a batch of rows.
+    """For each tuple of columns, count the distinct combinations of values in a batch of rows.
 
     Args:
         batch: Rows with columns under their paths.

@@ -166,7 +166,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count the matches of those pairs whose values are compared as written.
+    """Let databases count the matches of pairs whose values are compared as written.
 
     The result names each column by its number in `numbers`. `texts` has the columns of text.
     """
@@ -326,11 +326,12 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose a pair's evidence from values as written unless another comparison matches far more.
+    """For each pair, choose one way to compare the values, and return the evidence from it.
 
-    The other comparisons are of entities or of another form of the values. In `compared`, a pair as
-    written comes before the same pair compared in other ways. `numbers` are the numbers under which
-    values were counted, and `counts` the counts by two such numbers.
+    Values are compared as written unless another comparison matches far more. The other
+    comparisons are of entities or of another form of the values. In `compared`, a pair as written
+    comes before the same pair compared in other ways. `numbers` are the numbers under which values
+    were counted, and `counts` the counts by two such numbers.
     """
     chosen: dict[Pair, Evidence] = {}
     for way in compared:
