@@ -1,4 +1,4 @@
-"""Test that agents are offered only those paths of joins that are safe.
+"""Test that agents are offered only safe paths of joins.
 
 A path is safe if each of its joins is safe and the rows of one table do not repeat.
 """

@@ -118,7 +118,7 @@ async def _ask(
 
 
 def describe_outcomes(outcomes: Sequence[Outcome]) -> str:
-    """Return a table with one row for each way of looking for a join, with its share of answers.
+    """For each route, tabulate how many questions it answered and how many tokens it took.
 
     Args:
         outcomes: All outcomes.

@@ -41,7 +41,7 @@ Answers = Mapping[ColumnName, Sequence[Answer]]
 
 
 def read_answers(folder: Path) -> Answers:
-    """Read the columns that join with each query column, and the kind of each such pair.
+    """For each query column, read the columns that join with it, and the kind of each join.
 
     Args:
         folder: The labelled lake.
@@ -90,7 +90,7 @@ def count_kinds(
 
 
 def share_shown(answers: Answers) -> float:
-    """Return the best P@15 that the evidence allows, relative to that of a perfect ranking.
+    """Return the best P@15 that the evidence allows, divided by the P@15 of a perfect ranking.
 
     Args:
         answers: The answers of each query column.

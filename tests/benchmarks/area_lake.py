@@ -78,7 +78,7 @@ def _entity(table: int) -> str:
 def _columns(
     table: int, random: np.random.Generator, keys: list[_Key], shared: Sequence[_Key]
 ) -> Iterator[tuple[str, pa.Array]]:
-    """Yield a table's columns, and append the key to `keys`, which holds the keys of the area."""
+    """Yield the columns of a table, and append the table's key to `keys`, the keys of its area."""
     rows = int(random.integers(50, 400)) * (10 if table % 5 == 0 else 1)
     key = _Key(f"{_entity(table)}_id", _key_values(table, rows, random))
     yield key.name, key.values
@@ -120,7 +120,7 @@ def _reference(key: _Key, rows: int, random: np.random.Generator) -> tuple[str, 
 
 
 def _countries(rows: int, random: np.random.Generator) -> pa.Array:
-    """Return a column of codes or names of countries, from a random set drawn for each table."""
+    """Return a column of country codes or country names, drawn from a random set of countries."""
     form = int(random.integers(2))
     drawn = random.permutation(len(COUNTRIES))[: int(random.integers(5, len(COUNTRIES)))]
     written = pa.array([COUNTRIES[number][form] for number in drawn])

@@ -70,7 +70,7 @@ def _left_to_spark(table: Table) -> Table:
 def _measure(
     session: SparkSession, scan: Callable[[], Sequence[Table]], repeats: int
 ) -> tuple[float, float, list[TableProfile]]:
-    """List and profile tables repeatedly; return the median CPU and wall seconds, and profiles."""
+    """List and profile tables repeatedly; return median CPU and wall seconds, and the profiles."""
     took, profiles = list[tuple[float, float]](), list[TableProfile]()
     for _ in range(repeats):
         before, started = cpu_seconds(), perf_counter()

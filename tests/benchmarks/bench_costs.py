@@ -78,7 +78,7 @@ class Cost:
 
     @property
     def estimated_part(self) -> float:
-        """Processor seconds of the stages that a run's estimate covers: all after profiling."""
+        """Processor seconds of all stages after profiling, which a run's estimate covers."""
         stages = list(self.seconds)
         return sum(self.seconds[name] for name in stages[stages.index("Profiling tables") + 1 :])
 
@@ -133,7 +133,7 @@ def _rows(costs: Sequence[Cost]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Measure each lake, and after each print the table of all results so far."""
+    """Measure one lake after another, and print all results so far after each lake."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--lakes", nargs="+", default=(), help="folders of tables instead")

@@ -1,4 +1,4 @@
-"""Measure what leaves a database when its tables are profiled there, and when their rows are read.
+"""Measure the bytes and CPU time of profiling tables in a database, and of reading their rows.
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_database`.
 
@@ -62,7 +62,7 @@ _TABLE = """
 
 @dataclass(frozen=True)
 class _Measures:
-    """The cost of profiling all tables, and the profiles, for one setting of `compute`."""
+    """The cost of profiling all tables with one setting of `compute`, and the profiles."""
 
     sent: int
     """Bytes that the server sent."""

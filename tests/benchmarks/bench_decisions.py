@@ -42,7 +42,7 @@ def name_of(column: ColumnId) -> ColumnName:
 
 
 def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
-    """Read sets of drawn decisions from a file, by the size and the draw number of each set.
+    """Read sets of decisions from a file, and return each set by its size and draw number.
 
     Args:
         file: A `decisions.csv`.
@@ -91,7 +91,7 @@ def rank_all(index: LakeIndex) -> Ranked:
 def average_precisions(
     ranked: Ranked, truth: Mapping[ColumnName, frozenset[ColumnName]], decisions: Decisions
 ) -> dict[ColumnName, float]:
-    """Return the average precision of each query column that has a true pair without a decision.
+    """Return the average precision of each query column that has an undecided true pair.
 
     Args:
         ranked: Candidates by query column, best first.

@@ -62,7 +62,7 @@ class EncodedPairs:
 
 
 def describe_columns(lake: Lake) -> dict[str, list[str]]:
-    """Return, for each column, a text of table title and column name, and a text of values."""
+    """Describe each column by two texts: its table's title with its name, and its values."""
     names = [
         f"{' '.join(tokens(lake.titles[table]))}: {' '.join(tokens(profile.id.path))}"
         for table, profile in zip(lake.table_of, lake.profiles, strict=True)

@@ -42,7 +42,7 @@ _LEAST_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class LakeCost:
-    """What the ingestion of one lake cost."""
+    """The cost of ingesting one lake, and the references found."""
 
     tables: int
     columns: int
@@ -115,7 +115,7 @@ def _count_relationships(file: Path) -> int:
 
 @contextmanager
 def _watched_peaks() -> Iterator[list[float]]:
-    """Watch the peak memory of Java and of the largest worker, in MiB, until the block ends."""
+    """Within a `with` block, watch the peak memory of Java and of the largest worker, in MiB."""
     peaks, ended = [0.0, 0.0], threading.Event()
 
     def watch() -> None:
@@ -190,7 +190,7 @@ def _rows(costs: Sequence[LakeCost]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Measure each lake, and after each print the table of all results so far."""
+    """Measure one lake after another, and print all results so far after each lake."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--folder", type=Path, help="where to write the lakes")

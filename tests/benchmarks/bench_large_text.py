@@ -1,4 +1,4 @@
-"""Compare the time to verify joins of a large CSV file that is read in ranges or in one piece.
+"""Measure the time to verify joins of a large CSV file, read in ranges and in one piece.
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_large_text`.
 

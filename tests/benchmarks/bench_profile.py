@@ -82,7 +82,7 @@ class Run:
 
 
 def write_lake(folder: Path, tables: int, seed: int = 0, scale: int = 1) -> None:
-    """Write tables, every fifth of which is ten times as long as the others."""
+    """Write the tables of a lake; every fifth table is ten times as long as the others."""
     random = np.random.default_rng(seed)
     for at in range(tables):
         rows = scale * int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)

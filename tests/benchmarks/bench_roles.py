@@ -126,9 +126,9 @@ def _with_bounds(share: Interval) -> str:
 def count_false(
     lake: DirectedLake, folder: Path, settings: RecipeSettings
 ) -> list[tuple[str, str]]:
-    """Measure how many joins are found for columns after removing all columns that join with them.
+    """Remove the true partners of query columns, and count the joins that are still found.
 
-    All of these joins are false.
+    All joins of the remaining query columns are false.
 
     Args:
         lake: The query columns and their answers.

@@ -17,7 +17,10 @@ _TOGETHER = 8
 
 
 class Guise(Enum):
-    """The parts of a lake that a measurement reads besides the types and counts of its columns."""
+    """Whether a measurement reads the names of a lake, the values, both or neither.
+
+    The types and counts of columns are always read.
+    """
 
     WHOLE = "named"
     """The measurement reads names and values."""
@@ -49,7 +52,7 @@ Save = Callable[[ProfiledLake, AnyGuise, Path], None]
 
 
 def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:
-    """Return the file in which the measurements of a lake in a guise are kept.
+    """Return the file that holds the measurements of a lake in the given guise.
 
     Args:
         folder: The lake.

@@ -25,7 +25,7 @@ Condition = tuple[str, str, Sequence[tuple[str, str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class PathRows:
-    """Counts of suggested paths that return the declared rows, and of those that do not."""
+    """Counts of suggested paths that return the declared rows, or other rows."""
 
     equal: int
     """Number of paths that return the rows of a declared reference."""
@@ -47,7 +47,7 @@ class PathRows:
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:
-    """Compare suggested paths with the references between the same tables, of either direction.
+    """Compare suggested paths with the references between the same tables, in either direction.
 
     Args:
         lake: The declared references.

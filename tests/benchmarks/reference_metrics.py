@@ -56,7 +56,7 @@ def _share(part: Float[np.ndarray, " table"], whole: Float[np.ndarray, " table"]
 
 
 def judge_references(lake: DirectedLake, predicted: Iterable[Directed]) -> set[Directed]:
-    """Return the predicted references, in the declared direction, that the ground truth judges.
+    """Return the predicted references that the ground truth judges, in the declared direction.
 
     Args:
         lake: The declared references.

@@ -98,6 +98,6 @@ def named_in_sql(text: str) -> Named:
 
 
 def _column(name: str) -> ColumnId:
-    """Split a column's full name into table and column, after the extension of the table's file."""
+    """Split a full name, such as `shop/orders.csv.id`, into the table and the column."""
     table, extension, path = re.split(r"(\.(?:csv|parquet|json))\.", name, maxsplit=1)
     return ColumnId(TableId("file", table + extension), path)

@@ -77,7 +77,7 @@ async def read_queries(talk: Conversation, question: Question) -> None:
 
 
 async def read_property(talk: Conversation, question: Question) -> None:
-    """Search the dataset by its name, then get it with its property *Suggested joins*."""
+    """Search for the dataset by its name, then get it with its property *Suggested joins*."""
     if urn := await _search(talk, question):
         for text in texts(await talk.ask("get_entities", urns=urn)):
             talk.named |= named_in_property(text, question.first)

@@ -64,13 +64,13 @@ class Comparison:
         return [lake for lake in pairs if lake.joins.any()]
 
     def model(self, kind: Kind, seed: int, *, values: bool) -> Model:
-        """Return a model for lakes with values, or without."""
+        """Return a model for lakes with or without values."""
         read = "values" if values else "no-values"
         file = self._options.out / f"{kind.slug}-{read}-{seed}.safetensors"
         return obtain(kind, seed, self._schools[values], file, self._options.epochs)
 
     def lakes(self, folder: Path) -> Iterator[tuple[Guise, LabelledPairs]]:
-        """Yield a lake's candidate pairs in each guise: with names and values, or without."""
+        """Yield a lake's candidate pairs in each guise, such as without names or without values."""
         for guise in Guise:
             yield from (
                 (guise, lake)

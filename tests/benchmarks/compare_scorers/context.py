@@ -40,7 +40,7 @@ _COMPARED = (
 
 @dataclass(frozen=True)
 class _Grouped:
-    """One value for each pair, to be compared with those of the other pairs in its group."""
+    """One value for each pair, to be compared with the values of other pairs in the same group."""
 
     values: _Values
     group: _Group
@@ -68,7 +68,7 @@ class _Grouped:
         return position - self.start
 
     def at(self, rank: int) -> tuple[_Group, Bool[np.ndarray, " pair"]]:
-        """For each pair, return the pair of the given rank in its group, and whether it exists."""
+        """For each pair, return the pair at a rank of its group, and whether the rank exists."""
         exists = rank < self.size
         return self.order[np.where(exists, self.start + rank, self.start)], exists
 
@@ -96,7 +96,7 @@ def _total(values: _Values, group: _Group) -> _Values:
 
 
 def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
-    """For each pair, return the best value among pairs of the same tables but two other columns."""
+    """For each pair, return the best value among pairs of two other columns in the same tables."""
     best = np.full(len(graph.left), _NONE)
     for rank in reversed(range(_LISTED)):
         other, exists = between.at(rank)
@@ -108,7 +108,10 @@ def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
 
 
 def _common_neighbours(graph: PairGraph) -> tuple[_Values, _Values]:
-    """For each pair, return the dot product and cosine of its columns' scores with all columns."""
+    """For each pair, return the dot product and the cosine of both columns' score vectors.
+
+    The score vector of a column holds its scores with all columns.
+    """
     count = len(graph.table_of)
     directed = sparse.csr_array((graph.by_evidence, (graph.left, graph.right)), (count, count))
     both = sparse.csr_array(directed.maximum(directed.T))
@@ -150,7 +153,10 @@ def _competition(graph: PairGraph, end: _Group) -> list[_Values]:
 
 
 def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
-    """Compare each pair with its reversed pair; `reverse` is -1 for a pair that has none."""
+    """Compare each pair with its reversed pair.
+
+    `reverse` is the index of the reversed pair, or -1 if the reversed pair does not exist.
+    """
     evidence = log_odds(graph.by_evidence)
     rank = _Grouped.of(evidence, graph.left).rank
     back = np.where(reverse >= 0, rank[reverse], rank.max(initial=0) + 1)

@@ -88,7 +88,9 @@ class Model:
 
 
 def are_learnt(lake: LabelledPairs) -> Bool[np.ndarray, " pair"]:
-    """Return which pairs consist of text or integer columns, as all joins of the training lakes do.
+    """Return which pairs consist of text or integer columns.
+
+    All joins of the training lakes have these types.
 
     Args:
         lake: The pairs.
@@ -179,7 +181,7 @@ def _correct_by_trees(
 
 
 def _choose_share(correct: Correct, lakes: Sequence[LabelledPairs]) -> tuple[float, float]:
-    """Choose which share of a correction to add; return it with the mean average precision."""
+    """Choose how much of a correction to add; return this share and the mean average precision."""
     corrected = [(lake, lake.ranked, correct(lake)) for lake in lakes]
     precision = {
         share: float(

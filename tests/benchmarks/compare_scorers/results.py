@@ -31,7 +31,7 @@ def measure(
 
 
 def _right(examples: Examples, scores: Float[np.ndarray, " pair"]) -> Bool[np.ndarray, "query _"]:
-    """For each query column and rank, return whether the candidate joins in the ground truth."""
+    """For each query column and rank, return whether the ground truth contains the pair."""
     order = np.lexsort((-scores, examples.query))
     query = examples.query[order]
     rank = np.arange(len(order)) - np.searchsorted(query, query)

@@ -269,7 +269,7 @@ def ledger(random: Random) -> Schema:
 
 
 def travel(random: Random) -> Schema:
-    """Make flights with a key of carrier, number and day.
+    """Make flights whose key has three columns: carrier, number and day.
 
     Bookings and delays name these columns differently.
     """

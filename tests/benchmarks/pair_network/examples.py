@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScor
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """The candidate pairs of a lake; those of query columns are labelled as true or false."""
+    """The candidate pairs of a lake, with labels that say which pairs of query columns join."""
 
     name: str
     """Name of the lake and of the guise."""
@@ -76,7 +76,7 @@ class LabelledPairs:
 
     @cached_property
     def query(self) -> Int[np.ndarray, " pair"]:
-        """The number of each pair's query column; pairs of other columns have -1."""
+        """The number of each pair's query column, or -1 if the pair belongs to another column."""
         number = np.full(len(self.graph.table_of), -1)
         number[self.queries] = np.arange(len(self.queries))
         return number[self.graph.left]
@@ -149,7 +149,9 @@ def _graph(index: LakeIndex, config: ModelConfig) -> PairGraph:
 def read_pairs(
     folders: Sequence[Path], cache: Path, guises: Collection[Guise], progress: EvaluationProgress
 ) -> Iterator[LabelledPairs]:
-    """Yield the candidate pairs of each lake, in each guise that differs from the others.
+    """Yield the candidate pairs of each lake in each guise.
+
+    Names that say nothing need not be hidden, so lakes with such names have fewer guises.
 
     Args:
         folders: Labelled lakes.

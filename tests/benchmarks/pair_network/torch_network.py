@@ -100,7 +100,7 @@ class MessageRound(nn.Module):
     def _receive(
         self, first: nn.Module, pairs: Float[Tensor, "pair width"], batch: PairTensors
     ) -> Float[Tensor, "pair hidden"]:
-        """Apply the first layer of the update to what each pair receives.
+        """Apply the first layer of the update to the states that each pair receives.
 
         A pair receives its own state, that of its reverse, those of its columns and tables, those
         of the groups that it belongs to, and its lead: the difference of its state to the maximum

@@ -79,7 +79,7 @@ def corrections_of(lake: LabelledPairs, network: Trainable) -> Float[np.ndarray,
 def mean_average_precision(
     lakes: Sequence[LabelledPairs], network: Trainable, share: float = 1.0
 ) -> float:
-    """Compute the mean of the lakes' mean average precision.
+    """Compute the mean average precision of each lake, and return the mean over all lakes.
 
     Args:
         lakes: Lakes with answers.

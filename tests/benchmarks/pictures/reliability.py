@@ -23,7 +23,7 @@ _PERCENT = 100
 
 
 def write_reliability(file: Path, results: Sequence[LakeResult]) -> None:
-    """Draw the share of right candidates by score, for the first method on each lake.
+    """For the first method on each lake, draw the share of right candidates at each score.
 
     Vertical lines are 95 % intervals over query columns. Dots below the diagonal mean that scores
     are too high, dots above it that they are too low. The bars below show the distribution of

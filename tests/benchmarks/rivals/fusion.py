@@ -42,7 +42,7 @@ class Fusion:
 
 
 def _scaled(scores: ColumnScores, others: np.ndarray) -> ColumnScores:
-    """Scale each query's scores, so that those of other tables' columns lie in [0, 1].
+    """Scale each query's scores so that columns of other tables score between 0 and 1.
 
     If all are equal, they become 0.
     """

@@ -163,7 +163,7 @@ def _forms(
 def _tables(
     system: _System, number: int, random: Random
 ) -> Iterator[tuple[str, pd.DataFrame, list[tuple[str, str, dict[int, str]]]]]:
-    """Yield the name, rows and identifying columns of each table that describes things of a system.
+    """Yield tables about the things of a system: the name, rows and identifying columns of each.
 
     Facts and lists hold one code or name of each thing, and crosswalks hold two.
     """

@@ -30,7 +30,7 @@ class SourceError(EvaluationError, ValueError):
 
     @classmethod
     def in_both(cls, source: str) -> Self:
-        """Report that the source is listed in both splits."""
+        """Report that a source is listed for both training and validation."""
         return cls(f"{source} is in both splits. Give all its rows the same split")
 
     @classmethod
