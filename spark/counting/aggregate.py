@@ -77,7 +77,7 @@ class ColumnAggregate:
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Count words such as `NA` as values if the column is text, and as nulls if it is not.
+        """Count words such as `NA` as values in a text column, and as nulls in any other column.
 
         All rows of the column must have been counted.
 

@@ -1,4 +1,4 @@
-"""Divide delimited text into byte ranges, each of which begins where a row begins.
+"""Divide delimited text into byte ranges that begin where rows begin.
 
 A line end inside quotes ends no row, so that the beginning of a range does not show whether it is
 inside a row. Therefore, the file is divided at any line ends first, the quotes of each range are
@@ -29,7 +29,7 @@ _LONGEST_LINE = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """A range of bytes in a file: the byte at `begin` is included, the byte at `end` is not."""
+    """A range of bytes in a file, from `begin` (included) to `end` (excluded)."""
 
     begin: int
     """Position of the first byte."""

@@ -233,7 +233,7 @@ def _with_long_rows(
     stream: _Text,
     reopen: Callable[[], _Text],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the rows of a text, and retry with larger blocks if a row is too long for a block.
+    """Yield the rows of a text; if a row is too long for a block, retry with larger blocks.
 
     The retry reads the text from its beginning, but yields no row again.
     """

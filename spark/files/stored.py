@@ -1,4 +1,4 @@
-"""Open files of this machine and of object stores, the latter through Arrow."""
+"""Open files on this machine, and files in object stores through Arrow."""
 
 import io
 from collections.abc import Sequence

@@ -77,7 +77,7 @@ class LocatedTable:
 def locate_files(
     session: SparkSession, catalog: str, relations: Collection[ListedRelation]
 ) -> dict[ListedRelation, LocatedTable]:
-    """In a Spark catalog, find the files of those tables that can be read without Spark.
+    """In a Spark catalog, find the files of the tables that can be read without Spark.
 
     Args:
         session: Describes the tables, in one statement for each schema, and no job.

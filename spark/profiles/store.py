@@ -256,7 +256,7 @@ class Store:
         return folder
 
     def _stored_profiles(self) -> Iterator[pa.RecordBatch]:
-        """Yield all stored profiles, including those of interrupted runs."""
+        """Yield all stored profiles, including the profiles of interrupted runs."""
         yield from self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
         if self._folder is None or self._ignores_content:
             return

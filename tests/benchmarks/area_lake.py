@@ -1,4 +1,4 @@
-"""Write large lakes that resemble those of companies: areas of tables that refer to each other.
+"""Write large lakes that resemble a company's tables: areas of tables that refer to each other.
 
 An area is a folder of 20 tables. Each table has a key, and most refer to an earlier table of their
 area. Half of all tables also refer to one of five tables of the first area, as to customers. Most

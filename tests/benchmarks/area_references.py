@@ -1,4 +1,4 @@
-"""Compare the references that a run publishes with those that `write_areas` put into the lake."""
+"""Compare the references that a run publishes with the references that `write_areas` wrote."""
 
 import json
 from collections.abc import Iterator

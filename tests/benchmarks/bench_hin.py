@@ -85,7 +85,7 @@ class Timing:
 
     @property
     def share(self) -> float:
-        """Speed of the action as a share of the speed of one large matrix product."""
+        """Speed of the action, divided by the speed of one large matrix product."""
         return self.work / self.seconds / self.gemm
 
 

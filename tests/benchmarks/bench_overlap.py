@@ -42,7 +42,7 @@ def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
 
 
 def _columns(table: int) -> Iterator[tuple[str, DataType, int, int]]:
-    """Yield the name, type, first value and number of values of each column of a table."""
+    """For each column of a table, yield the name, type, first value and number of values."""
     draw = np.random.default_rng(table)
     yield "id", DataType.INTEGER, 1, int(10 ** draw.uniform(1, 5))
     yield "owner", DataType.INTEGER, 1_000_000 * int(draw.integers(1, KEYS)), 500

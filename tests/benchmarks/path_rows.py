@@ -1,4 +1,4 @@
-"""Compare the rows of suggested paths with those of declared references, in DuckDB."""
+"""In DuckDB, compare the rows of suggested paths with the rows of declared references."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

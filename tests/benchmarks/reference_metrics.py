@@ -121,7 +121,7 @@ def references_of(joins: Iterable[Join]) -> Iterator[Directed]:
 
 
 def count_emitted(lake: DirectedLake, joins: Iterable[Join]) -> int:
-    """Count the declared references that a run emits, whatever role it gives them.
+    """Count the declared references that a run emits, in any role.
 
     Args:
         lake: The declared references.

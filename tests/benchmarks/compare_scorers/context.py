@@ -165,7 +165,7 @@ def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
 
 
 def _between(graph: PairGraph, tables: _Group, towards: _Group) -> list[_Values]:
-    """For each pair, compute features of the other possible joins of the pair's two tables."""
+    """For each pair, compute features of the other possible joins between the pair's two tables."""
     evidence, probability = log_odds(graph.by_evidence), graph.by_evidence
     first, second = graph.table_of[graph.left], graph.table_of[graph.right]
     columns = len(graph.table_of)

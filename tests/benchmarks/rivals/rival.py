@@ -1,4 +1,4 @@
-"""Define rival methods, which score all columns and rank those of other tables."""
+"""Define rival methods, which score all columns and rank the columns of other tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
