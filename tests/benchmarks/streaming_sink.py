@@ -1,4 +1,6 @@
-"""A sink that writes each record to a file as it comes, as a DataHub server receives it.
+"""A sink that writes each record to a file at once, and keeps none in memory.
+
+A DataHub server receives records in the same way.
 
 DataHub's own file sink keeps all records, and then the text of the file, in memory. That is the
 sink's memory, not the source's, and most of what writing takes in a large lake.
@@ -13,7 +15,7 @@ from datahub.ingestion.sink.file import FileSink
 
 
 class StreamingFileSink(FileSink):
-    """DataHub's file sink, but without a list of all records."""
+    """A variant of DataHub's file sink that keeps no list of records."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

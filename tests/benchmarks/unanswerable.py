@@ -1,4 +1,4 @@
-"""Remove from a lake the columns that join with its query columns, to count false suggestions."""
+"""Remove columns until no query column of a lake has a join, to count false suggestions."""
 
 import csv
 import shutil
@@ -14,7 +14,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 def choose_columns(
     truth: Mapping[ColumnName, Collection[ColumnName]],
 ) -> tuple[frozenset[ColumnName], frozenset[ColumnName]]:
-    """Keep one query column of each group of joining columns, and drop the rest of the group.
+    """Choose one query column to keep from each group of joining columns, and drop the others.
 
     Args:
         truth: The columns that join with each query column.
@@ -31,7 +31,7 @@ def choose_columns(
 
 
 def write_without_answers(lake: LabelledLake, tables: Path, out: Path) -> frozenset[ColumnName]:
-    """Write a lake from which columns were dropped until no remaining query column has a join.
+    """Copy a lake, but drop columns so that no remaining query column has a join.
 
     Args:
         lake: The query columns and their answers.

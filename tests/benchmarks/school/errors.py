@@ -56,7 +56,7 @@ class UnreadableSourceError(SourceError):
 
     @classmethod
     def without_references(cls, source: str) -> Self:
-        """Report that the readable tables have no declared reference among them."""
+        """Report that a source declares no reference between two readable tables."""
         return cls(f"{source} has no declared reference between two tables that could be read")
 
     @classmethod

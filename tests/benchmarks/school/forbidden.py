@@ -22,11 +22,11 @@ _SEPARATORS = re.compile(r"[/_.\s-]+")
 
 
 def check_allowed(source: str, *, words: str = _WORDS) -> None:
-    """Raise an error if a source's name contains a forbidden name.
+    """Raise an error if a source's name contains a forbidden word.
 
     Args:
         source: The source: `owner/name` or the path of a file in it.
-        words: Forbidden names, separated by spaces.
+        words: Forbidden words, separated by spaces.
 
     Raises:
         ForbiddenSourceError: The source must not be trained on.

@@ -18,7 +18,7 @@ _SKEW = (0.0, 0.0, 0.7, 1.5)
 
 @dataclass(frozen=True)
 class _Keys:
-    """The new keys of a domain, and how unevenly other columns refer to them."""
+    """The new values of a key column, and how unevenly other columns refer to them."""
 
     root: ColumnName
     values: tuple[str, ...]
@@ -26,7 +26,7 @@ class _Keys:
 
 
 def grow(database: Database, rows: int, random: Random) -> Database:
-    """Repeat rows at random, assign new keys, and draw references to the new keys.
+    """Repeat random rows, then fill key columns and the columns that refer to them with new keys.
 
     Args:
         database: A database whose keys are numbers.
@@ -56,7 +56,7 @@ def _size(before: int, rows: int, random: Random) -> int:
 
 
 def _places(before: int, after: int, random: Random) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Return `after` row positions, sorted: each of `before` rows once, and random repetitions."""
+    """Repeat random positions of `before` rows until there are `after`, and sort all positions."""
     return np.sort(np.concatenate([np.arange(before), random.integers(0, before, after - before)]))
 
 
@@ -74,7 +74,7 @@ def _new_keys(
 
 
 def _step(old: list[str]) -> int:
-    """Return the typical difference between consecutive numeric keys, or zero for other keys."""
+    """Return the typical difference between consecutive keys, or 0 if some key is not a number."""
     if len(old) < 2 or not all(value.isdecimal() for value in old):
         return 0
     return max(1, int(np.median(np.diff([int(value) for value in old]))))
@@ -87,7 +87,7 @@ def _cells(
     keys: _Keys,
     random: Random,
 ) -> "pd.Series[str]":
-    """Fill a column with keys.
+    """Return new cells for a column, taken from the new keys.
 
     In a unique column, each key occurs once; otherwise some keys are more frequent.
     """

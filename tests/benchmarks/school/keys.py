@@ -12,7 +12,7 @@ _STEPS = (1, 1, 1, 10)
 
 
 def renumber(database: Database, random: Random, *, shuffled: bool = False) -> Database:
-    """Replace keys with sequential integers, in their own columns and in all that refer to them.
+    """Replace keys with sequential integers, also in the columns that refer to them.
 
     Overlap alone finds a key that is a word or a long code. Keys of real systems are mostly
     integers, which coincide with those of all other tables.

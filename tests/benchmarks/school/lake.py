@@ -86,7 +86,7 @@ class SchoolLake:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Add numbers to repeated names; names that differ only in case count as repeated.
+    """Make names distinct, ignoring case, by adding numbers.
 
     >>> distinct(["id", "ID", "name"])
     ['id', 'ID2', 'name']
@@ -104,5 +104,5 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """Make the values of a mapping distinct, ignoring case, by adding numbers to repeated ones."""
+    """Make the values of a mapping distinct, ignoring case, by adding numbers."""
     return dict(zip(names, distinct(names.values()), strict=True))

@@ -34,7 +34,7 @@ def _numbered(code: str) -> Iterator[str]:
 
 
 def _letters(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Use the first letters of each name, as country codes do."""
+    """Yield the first letters of each name, as in country codes."""
     length = int(random.integers(2, 5))
     for name in names:
         letters = [letter for letter in name.upper() if letter in _LETTERS]
@@ -58,7 +58,7 @@ def _numbers(names: Sequence[str], random: Random) -> Iterator[str]:
 
 
 def _classes(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Write codes that start with a random class letter, such as `A01.3`."""
+    """Yield codes that start with a random class letter, such as `A01.3`."""
     classes = random.integers(0, len(_LETTERS), len(names))
     for at, letter in enumerate(classes):
         yield f"{_LETTERS[letter]}{at // 10:02}.{at % 10}"

@@ -1,4 +1,4 @@
-"""Make the lakes for training and validation, each from its own sources."""
+"""Make lakes for training and for validation, from different sources."""
 
 import logging
 from collections.abc import Mapping

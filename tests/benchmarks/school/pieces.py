@@ -44,7 +44,7 @@ class _Base:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A key column of one piece, with its cells before they were changed."""
+    """A key column of a piece, with its values before they were changed."""
 
     column: ColumnName
     base: tuple[str, str]
@@ -108,7 +108,10 @@ def _draw_bases(
 
 
 def _grouped(drawn: Iterator[tuple[str, str, pd.DataFrame, list[str]]]) -> list[_Base]:
-    """Group key columns that share most of their values; drop columns that share only some."""
+    """Group the key columns that share most of their values.
+
+    If two columns share only some values, the later one is dropped.
+    """
     bases = list(drawn)
     keys = [(at, key) for at, (_, _, _, names) in enumerate(bases) for key in names]
     values = {(at, key): frozenset(bases[at][2][key]) - {""} for at, key in keys}

@@ -1,4 +1,4 @@
-"""Write a lake in the format of labelled lakes."""
+"""Write a lake as files, in the format that `hyperjoin evaluate` reads."""
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ JOINS = np.array([False, False, True])
 
 
 def pairs(cosines: Mapping[str, Sequence[float]]) -> EncodedPairs:
-    """Return three pairs of one query, of which only the last joins; it has the lowest score."""
+    """Return three pairs of one query column; only the last pair joins, but it scores lowest."""
     scores = np.array([0.9, 0.8, 0.7])
     examples = Examples(
         rows=np.zeros((3, 0), np.float32),

@@ -20,7 +20,7 @@ def column(table: str) -> ColumnName:
 
 
 def lake(clusters: int, noise: int) -> LabelledLake:
-    """Make a lake of clusters of three joining tables, and of unrelated tables.
+    """Make a lake that has clusters of three joining tables, and unrelated tables.
 
     In each cluster, table `a` joins with `b` and `c`.
     """

@@ -39,7 +39,7 @@ def join(column: str, key: str = "name") -> CatalogJoin:
 
 
 def outcome(lake: DirectedLake, *joins: CatalogJoin, **counts: int) -> tuple[PathRows, PathRows]:
-    """Return the actual and the expected counts; an expected count that is not given is 0."""
+    """Return the actual counts and the expected counts, which are 0 unless given."""
     every = dict.fromkeys(("equal", "named", "refused", "alone", "alone_equal"), 0) | counts
     found = compare_path_rows(lake, joins, lake.labelled.folder)
     return found, PathRows(**every, different=found.different)

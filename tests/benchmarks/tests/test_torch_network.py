@@ -1,4 +1,4 @@
-"""Test the messages between pairs, columns and tables, against loops over single pairs."""
+"""Test that the pair network computes the same messages as plain loops over pairs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Test that one query column of each group of joining columns is kept, and the rest removed."""
+"""Test that only one query column of each group of joining columns is kept."""
 
 from pathlib import Path
 

@@ -98,7 +98,7 @@ def are_true(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """Return whether each pair is in the ground truth.
+    """Mark the pairs that are in the ground truth.
 
     Args:
         labelled: The ground truth.

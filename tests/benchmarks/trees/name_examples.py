@@ -24,7 +24,7 @@ _CHUNK = 1 << 16
 
 
 class Known(Enum):
-    """What the trees may know of a lake's columns besides their names."""
+    """The facts, besides names, that the trees may know about a lake's columns."""
 
     STATISTICS = "statistics"
     """The types and counts of columns."""

@@ -1,4 +1,4 @@
-"""Test that fine-tuning learns only from pairs of columns that share most values."""
+"""Test that fine-tuning learns only from pairs of columns that share most of their values."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test that column names are compared in any spelling, without regard to values."""
+"""Test that column names match in different spellings, whatever values the columns have."""
 
 from pathlib import Path
 

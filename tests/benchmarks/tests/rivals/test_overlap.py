@@ -1,4 +1,4 @@
-"""Test the numbers of shared values against hand counts and Python's sets."""
+"""Test counts of shared values against counts by hand and by Python's sets."""
 
 from pathlib import Path
 

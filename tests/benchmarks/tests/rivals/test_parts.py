@@ -1,4 +1,4 @@
-"""Test that higher-ranked parts of a column share more cells with the anchor."""
+"""Test that parts of a column are ranked by the cells that they share with its first part."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Test that each measure connects columns with the most similar ones."""
+"""Test that each similarity measure makes the most similar columns neighbours."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ JACCARD, HELD_BY, HOLDS, RAREST, MEANING, SHARES = range(MEASURES)
 
 
 def near(lake: Sequence[Cells], measure: int) -> dict[str, list[str]]:
-    """Return the nearest tables of each table, by one measure."""
+    """Map each table to its nearest tables, by one measure."""
     matrix = neighbours(lake)[measure]
     return {
         cells.name.table: [lake[place].name.table for place in np.flatnonzero(row).tolist()]

@@ -1,4 +1,4 @@
-"""Test that untrained Snoopy finds columns with similar cells, for any random proxies."""
+"""Test that Snoopy finds columns with similar cells, even if its proxy cells are random."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test that training Snoopy's proxies teaches them to recognise parts of columns."""
+"""Test that training Snoopy's proxy cells improves the search for columns that share cells."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test that the halves of split tables join, as the first two columns of each triplet do."""
+"""Test how tables are split into two halves, and which columns of the halves join."""
 
 from itertools import groupby
 
@@ -11,7 +11,7 @@ from rivalry import named
 
 
 def table(name: str, *columns: str, rows: int = 20) -> list[Cells]:
-    """Make columns of numbers, which never get typos."""
+    """Make columns of numbers, because numbers never get typos."""
     return [
         Cells(named(f"{name}.{column}"), {f"{place}{at:03}": 1 + at for at in range(rows)})
         for place, column in enumerate(columns)
