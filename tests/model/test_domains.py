@@ -1,4 +1,4 @@
-"""Test which columns form a domain, and which joins of a domain are kept."""
+"""Test which columns form a value domain, and which joins of a value domain are kept."""
 
 from collections.abc import Iterable
 from dataclasses import replace

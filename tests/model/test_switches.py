@@ -94,7 +94,7 @@ def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -
 
 
 def find(index: LakeIndex, config: ModelConfig) -> np.ndarray:
-    """Return the blended scores of all pairs, with embeddings that contain no information."""
+    """Return the scores of all pairs, with embeddings that contain no information."""
     places = np.arange(len(index.lake))[None, :]
     nothing = np.eye(len(index.lake), dtype=np.float32)
     return build_scorer(index, nothing, config.ranking.scoring).score(places, places)[0]

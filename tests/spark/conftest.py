@@ -46,7 +46,7 @@ def make_table(tmp_path: Path) -> MakeTable:
 
 
 class _DeadlyFile(File):
-    """A file whose reader ends at once without an error, as after a crash."""
+    """A file that ends the process that reads it, without an error, as a crash does."""
 
     def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
         """Return a call that ends the process in which the table is unpickled.

@@ -64,7 +64,7 @@ def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvide
 
 
 def executors(events: Path) -> list[set[str]]:
-    """Return the executors of each stage that has one task per table, from Spark's own log."""
+    """Read from Spark's log which executors ran each stage that has one task per table."""
     lines = [
         json.loads(line) for file in events.iterdir() for line in file.read_text().splitlines()
     ]

@@ -105,7 +105,7 @@ def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
 
 
 def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
-    """Return the word vectors of all names in the second views of five training batches."""
+    """Return the name vectors of all candidates in five training batches."""
     found: set[bytes] = set()
     for seed in range(5):
         pairs = draw(lake, config, folder, seed)

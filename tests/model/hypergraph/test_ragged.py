@@ -8,7 +8,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), unique=True, m
 
 
 def both_ways(pairs: list[tuple[int, int]]) -> tuple[Lists, Lists, torch.Tensor]:
-    """Convert pairs to lists, to the inverse lists and to a dense matrix."""
+    """Convert pairs of an owner and a member to lists, inverse lists and a dense matrix."""
     owner, member = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     dense = torch.zeros(5, 7, dtype=torch.float64)
     dense[owner, member] = 1

@@ -1,4 +1,4 @@
-"""Set up a language model's endpoint, and a lake for whose columns it suggests names."""
+"""Set up the endpoint of a language model, and a lake whose columns the model names."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -23,7 +23,7 @@ ROWS = [1, 31, 32, 33, 500]
 
 
 def heads(rows: int, dtype: torch.dtype, size: int = 32) -> Sequence[torch.Tensor]:
-    """Draw queries, keys, values and the gradient of the output."""
+    """Draw random queries, keys and values of an attention layer, and a gradient of its output."""
     random = torch.Generator().manual_seed(rows)
     return [torch.randn(1, 2, rows, size, generator=random).to(dtype) for _ in range(4)]
 

@@ -16,7 +16,7 @@ TABLE_OF = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4])
 
 
 def made_pairs(seed: int, count: int = 60) -> CandidatePairs:
-    """Draw candidate pairs so that some columns are in no pair, and some pairs have no reverse."""
+    """Draw candidate pairs: some columns are in no pair, and some pairs lack the reverse pair."""
     random = np.random.default_rng(seed)
     drawn = {tuple(random.integers(11, size=2).tolist()) for _ in range(count)}
     kept = sorted((a, b) for a, b in drawn if TABLE_OF[a] != TABLE_OF[b])

@@ -74,7 +74,7 @@ class Column:
 
 
 def hash_of(table: str) -> int:
-    """Return a long number that depends on the table.
+    """Compute a long number from the name of a table.
 
     Two such numbers share trigrams only by chance.
     """
@@ -82,7 +82,7 @@ def hash_of(table: str) -> int:
 
 
 def count_found_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
-    """Count the targets among the candidates.
+    """Count the targets among the query column's candidates.
 
     Targets are similar to the query according to one source alone.
 

@@ -1,4 +1,4 @@
-"""Test the weights of decisions against a search for the mode of the posterior."""
+"""Test the weights of decisions against those that a general optimiser finds."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Test each signal on a small lake in which it alone decides the ranking.
+"""Test each signal on a small lake in which only this signal decides the ranking.
 
 The trees that correct the noisy-or are left out: they weigh the evidence as a whole.
 """

@@ -1,4 +1,4 @@
-"""Test what the lengths of two columns' values say of a reference."""
+"""Test how the lengths of values show whether one column may refer to another."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Test the references between tables of which only names are known."""
+"""Test which references are found without comparing values."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ def described(headers: Headers, kind: DataType = DataType.TEXT) -> Lake:
 
 
 def find(lake: Lake, facts: CatalogFacts = NO_FACTS) -> dict[str, str]:
-    """Map each column to its key, if the probability is at least one half."""
+    """Map each column to the key that it refers to with a probability of at least one half."""
     references = find_named_references(lake, CatalogPriors.from_facts(lake, facts))
     names = [str(id_) for id_ in lake.ids]
     return {names[a]: names[b] for a, (b, likely) in references.best.items() if likely >= 0.5}

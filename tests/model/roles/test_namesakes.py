@@ -1,4 +1,4 @@
-"""Test what known references tell about the other columns of the same name."""
+"""Test how a known reference affects other columns of the same name."""
 
 import math
 from collections.abc import Mapping
@@ -30,7 +30,10 @@ def lake_with(column: str = "maker", bills: str = "bills", trips: str = "trips")
 
 
 def gain(tables: Tables, known: Facts, pair: tuple[str, str]) -> float:
-    """Return the factor by which known references raise the odds between two keys of a column."""
+    """Return the factor by which the known references raise the odds of `pair`.
+
+    The odds compare `pair` with the reference from the same column to the other key.
+    """
     lake = lake_of(tables)
     rival = pair[0], "people.id" if pair[1] == "robots.id" else "robots.id"
 

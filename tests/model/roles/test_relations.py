@@ -1,4 +1,4 @@
-"""Test that columns that refer to one key are siblings, and that they refer to the key."""
+"""Test that two columns are related by a reference, or because both refer to one key."""
 
 import numpy as np
 from hypothesis import given

@@ -49,7 +49,7 @@ def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
 
 @pytest.fixture
 def changed(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
-    """Index a lake in which one table is new, one is missing and one has other values."""
+    """Index a changed lake: one table is new, one is missing, and one has other values."""
     airports = {"iata": [f"{a}{b}X" for a in "ABCDE" for b in "FGHIJ"], "runways": ["1", "2"] * 12}
     kept = {name: airline_tables[name] for name in ("planes", "flights", "trees")}
     return connect(make_lake({"airports": airports, **kept, "trees": {"genus": ["oak", "ash"]}}))

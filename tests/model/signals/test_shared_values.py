@@ -18,7 +18,7 @@ MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
 
 def random_sketches(columns: int) -> list[bytes]:
-    """Return random sketches of up to eight hashes, some of which are equal."""
+    """Return random sketches of up to eight hashes, and make some sketches equal."""
     draw = np.random.default_rng(7)
     sketches = [
         np.sort(draw.choice(40, size=draw.integers(0, 9), replace=False)).astype("<u8").tobytes()

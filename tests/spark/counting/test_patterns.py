@@ -1,4 +1,4 @@
-"""Test shapes and patterns of values against their documentation and regular expressions."""
+"""Test the shapes and patterns of values against examples and regular expressions."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Compare the distinct values that a sketch counts or estimates with exact numbers."""
+"""Test the numbers of distinct values from sketches against exact counts."""
 
 from collections import Counter
 

@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Create a read-only user, by whose name the connections of a run can be recognised."""
+    """Create a read-only user for a run, so that the run's connections can be recognised."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(

@@ -1,4 +1,7 @@
-"""Test with real databases that a table's state reveals changes, or is empty if unreliable."""
+"""Test that the states of tables in real databases reveal changes, or are empty.
+
+The state is empty if it would be unreliable.
+"""
 
 import logging
 import sqlite3

@@ -42,7 +42,7 @@ def sample_of(server: Server, name: str) -> list[str]:
 
 
 def shared_by_duckdb(left: tuple[str, list[str]], right: tuple[str, list[str]]) -> int:
-    """Count the distinct values that a typed join in DuckDB finds."""
+    """Count the distinct values that two typed columns share, by a join in DuckDB."""
     with duckdb.connect() as oracle:
         for name, (type_, values) in {"l": left, "r": right}.items():
             rows = ", ".join(f"({value})" for value in values)

@@ -112,7 +112,7 @@ def test_columns_added_later_are_null_in_older_files(spark: SparkSession) -> Non
 
 
 def stored(spark: SparkSession, folder: Path, name: str, columns: str, rows: pa.Table) -> None:
-    """Make a table of the catalog, with a file that something other than Spark has written."""
+    """Make a table of the catalog from a file that Spark did not write."""
     at = folder / name
     at.mkdir(parents=True)
     pq.write_table(rows, at / "0.parquet")

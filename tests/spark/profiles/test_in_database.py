@@ -111,7 +111,7 @@ def unread(table: Table, config: ProfileConfig) -> list[str]:
 
 
 def in_normal_form(column: ColumnProfile) -> ColumnProfile:
-    """Return a profile without what differs between spellings of the same value."""
+    """Normalise a profile, so that it does not depend on how values are spelled."""
     sample = tuple(map(normal_form, column.sample))
     lengths = replace(column.lengths, mean=0.0)
     return replace(column, sample=sample, lengths=lengths, patterns=())

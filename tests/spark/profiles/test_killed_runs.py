@@ -1,4 +1,4 @@
-"""Test that the next run does not read again the tables that a killed run has read."""
+"""Test that a run does not reread the tables that an earlier, killed run has read."""
 
 import os
 import pickle

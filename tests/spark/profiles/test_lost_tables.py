@@ -27,7 +27,7 @@ OTHER = PySparkException("No module named 'datahub_hyperjoin'")
 
 @pytest.fixture
 def tables(make_table: MakeTable, deadly: Callable[[Table], Table]) -> list[Table]:
-    """Make eleven tables of one row each, the eighth of which ends the worker that reads it."""
+    """Make eleven tables of one row each; reading the eighth ends the worker."""
     made = [make_table(f"t{at}.csv", f"id\n{at}\n") for at in range(11)]
     made[7] = deadly(made[7])
     return [replace(table, state="known") for table in made]

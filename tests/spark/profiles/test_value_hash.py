@@ -1,4 +1,4 @@
-"""Test when a run hashes values with MD5, which databases can compute, and what that changes."""
+"""Test when runs choose MD5, a hash that databases can compute, and what MD5 changes."""
 
 from collections.abc import Iterator
 from dataclasses import replace

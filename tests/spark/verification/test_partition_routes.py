@@ -27,7 +27,7 @@ TEXTS = ("city", "note")
 
 
 def content(seed: int, line_end: str = "\n") -> str:
-    """Return CSV text with odd cells, blank lines and short rows, but no line end at its end."""
+    """Return CSV text with odd cells, blank lines and short rows; its last line has no line end."""
     random = np.random.default_rng(seed)
     lines = ["id,city,note"]
     for at in range(400):
