@@ -56,7 +56,7 @@ UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradat
 
 
 def naming_function(file: str, name: str) -> Callable[..., str]:
-    """Return the connector's function that names a table, with the annotations removed."""
+    """Return the connector's function that names a table, without its type annotations."""
     path = SOURCES / file
     tree = ast.parse(path.read_text(encoding="utf-8") if path.exists() else "")
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))

@@ -40,7 +40,7 @@ FILES = (
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """Create a folder of files, and return its URI in another file system."""
+    """Create a local folder of files, and return a URI that makes it look remote."""
     host = tmp_path.name.replace("_", "-")  # Hadoop caches each file system that it opens.
     key = f"fs.viewfs.mounttable.{host}.link./data"
     spark.conf.set(key, tmp_path.as_uri())

@@ -37,7 +37,7 @@ SHARES = st.none() | st.floats(-1, 2)
 
 
 def counted(values: list[int | None]) -> tuple[int, int, int]:
-    """Return the numbers of rows, of non-null rows and of distinct values in a column."""
+    """Count the rows, the non-null rows and the distinct values of a column."""
     filled = [value for value in values if value is not None]
     return len(values), len(filled), len(set(filled))
 

@@ -1,4 +1,4 @@
-"""Test that every file that is not read is reported."""
+"""Test that a scan reports every file that it does not read."""
 
 from pathlib import Path
 

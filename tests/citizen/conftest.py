@@ -62,7 +62,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def check_manners(gms: Gms) -> None:
-    """Check that runs wrote only allowed aspects, and left hidden entities hidden."""
+    """Check that runs wrote only allowed aspects, and that hidden entities stayed hidden."""
     hidden: set[str] = set()
     for write in gms.writes:
         if write.by != "ingestion":

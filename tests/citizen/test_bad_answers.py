@@ -37,7 +37,7 @@ def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
 
 
 def shown(gms: Gms) -> dict[str, object]:
-    """Return what a person sees at each URN, without scores."""
+    """Map the URN of each visible entity to what a person sees of it, except scores."""
     seen: dict[str, object] = {}
     for urn in gms.urns("erModelRelationship"):
         relationship = gms.get(urn, ERModelRelationshipPropertiesClass)

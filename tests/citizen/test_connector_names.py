@@ -54,7 +54,7 @@ def joined(gms: Gms) -> set[str]:
 
 
 def complaints(report: HyperJoinReport) -> list[str]:
-    """Return the warnings of a run, except the one that says that no metadata was produced."""
+    """Return a run's warnings, except the warning that no metadata was produced."""
     ignored = "No metadata was produced by the source"
     return [
         f"{one.title}: {one.message} {one.context}"

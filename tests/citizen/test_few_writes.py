@@ -45,7 +45,7 @@ def decide(gms: Gms, *words: str) -> None:
 
 
 def recalibrated(join: Join) -> Join:
-    """Return a join with a slightly lower score, as after two decisions."""
+    """Return a join with a slightly lower score, as a new calibration gives it."""
     return replace(join, joinability=join.joinability - 0.03)
 
 

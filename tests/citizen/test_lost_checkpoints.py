@@ -1,4 +1,4 @@
-"""Test that joins which people deleted stay deleted, even if all checkpoints are lost."""
+"""Test that joins deleted by people do not come back, even if all checkpoints are lost."""
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -84,7 +84,7 @@ def test_the_mark_of_a_withdrawal_goes_with_it(gms: Gms, quick: Runs) -> None:
 
 
 def listing(gms: Gms) -> list[str]:
-    """Return the URNs of the columns that have a property with the names of deleted joins."""
+    """Return the URNs of the columns whose metadata lists deleted joins."""
     wanted = property_urn("io.datahub.hyperjoin", DELETED_JOINS)
     held = {urn: gms.get(urn, StructuredPropertiesClass) for urn in gms.urns("schemaField")}
     return [

@@ -77,7 +77,7 @@ def test_a_column_lists_the_joins_of_all_pipelines(gms: Gms, quick: Runs) -> Non
 
 
 def other_model(pair: Pair) -> Join:
-    """Return the join of a pair with the score and role that another model would give."""
+    """Make a join of a pair as another model would, with a different score and role."""
     return replace(join_of(pair, 0.71), role=Role.SAME_DOMAIN, referenced=None)
 
 

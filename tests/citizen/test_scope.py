@@ -18,7 +18,7 @@ V2 = "[version=2.0].[type=struct].[type=string].tailnum"
 
 
 def joined(gms: Gms) -> set[str]:
-    """Return the field paths of all relationships."""
+    """Return the field paths of all columns that relationships connect."""
     found = (
         gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
     )

@@ -26,7 +26,10 @@ RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProp
 
 
 def applied(present: Elements, value: dict[str, Any]) -> Elements:
-    """Apply a patch that addresses elements by keys, as the server does; return the elements."""
+    """Apply a patch to array elements as the server does, and return the resulting elements.
+
+    The patch addresses the elements by their keys.
+    """
     ((field, keys),) = value["arrayPrimaryKeys"].items()
     filed: dict[tuple[str, ...], dict[str, Any]] = {}
     for element in present:

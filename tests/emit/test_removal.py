@@ -1,4 +1,4 @@
-"""Test that the next run removes what is no longer found, and nothing that others wrote."""
+"""Test that a run removes only its own metadata of joins that it no longer finds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -70,7 +70,7 @@ STAMP = AuditStampClass(time=1, actor="urn:li:corpuser:_ingestion")
 
 
 class Warnings:
-    """A report that accepts no warning, and no count other than one unchanged aspect."""
+    """A report that fails on any warning, and on any count except one unchanged aspect."""
 
     def count(self, name: str, by: float) -> None:
         assert (name, by) == ("unchanged_aspects", 1)

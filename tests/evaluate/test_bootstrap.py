@@ -1,4 +1,4 @@
-"""Test the coverage of confidence intervals, and the advantage of paired differences."""
+"""Test that confidence intervals are valid, and that comparing query by query narrows them."""
 
 import numpy as np
 import pytest

@@ -66,7 +66,7 @@ def test_without_answers_nothing_is_wrong() -> None:
 
 
 def meant(random: np.random.Generator, queries: int, *, excess: float) -> BinnedScores:
-    """Make random candidates, whose scores are well-calibrated if `excess` is 0, and bin them.
+    """Make random candidates and bin their scores, which are well-calibrated if `excess` is 0.
 
     `excess` makes the scores too high.
     """

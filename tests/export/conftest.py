@@ -26,7 +26,7 @@ def column(name: str) -> ColumnId:
 
 
 def join(*pairs: str, containment: float = 1.0) -> CatalogJoin:
-    """Make a reference of column pairs, each written as "table.column = table.column"."""
+    """Make a reference from column pairs, each written as "table.column = table.column"."""
     columns = tuple(
         (column(left), column(right))
         for left, _, right in (pair.partition(" = ") for pair in pairs)

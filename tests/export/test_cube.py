@@ -1,4 +1,4 @@
-"""Test that each join of an exported cube leads to an exported cube that has a primary key."""
+"""Test that the joins of exported cubes lead only to exported cubes with a primary key."""
 
 import yaml
 

@@ -211,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _halve(body: bytes) -> bytes:
-    """Leave every second entity out of an answer, as a server may do."""
+    """Omit every second entity from an answer, as a server may do."""
     try:
         answer = json.loads(body)
     except ValueError:

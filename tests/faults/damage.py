@@ -42,7 +42,7 @@ _MOST = 4
 
 
 def damage(content: bytes, draw: random.Random, other: bytes) -> bytes:
-    """Damage bytes at one to four positions, possibly with blocks of other bytes."""
+    """Damage some bytes at one to four positions, sometimes by inserting parts of `other`."""
     for _ in range(draw.randint(1, _MOST)):
         content = _damage_once(content, draw, other)
     return content

@@ -65,7 +65,7 @@ class _Kept:
         }
 
     def write(self) -> None:
-        """Write everything that a run keeps, including results of a killed run."""
+        """Write the results that a complete run keeps, and those that a killed run leaves."""
         store = Store(self._config)
         store.keep_profiles(self._profiles[:3])
         store.keep_evidence({self._pair: _EVIDENCE}, self._tables, {})
@@ -75,7 +75,7 @@ class _Kept:
                 send_profiles([at], [profile], folder)
 
     def _all(self) -> dict[object, object]:
-        """Return everything that the store contains, by its table, pair or key."""
+        """Map each table, pair and key in the store to what the store contains for it."""
         store = Store(self._config)
         found: dict[object, object] = {}
         found |= dict[object, object](store.profiles(self._tables).items())
@@ -167,7 +167,7 @@ def models() -> Iterator[Try]:
 
 
 def _read(content: bytes) -> object:
-    """Parse JSON, or return the bytes if it is invalid.
+    """Parse JSON, or return the bytes unchanged if they are not valid JSON.
 
     Damage may repeat a part of the text without changing its meaning.
     """

@@ -65,7 +65,7 @@ _OTHERS = re.compile(r"tmp/tmp\w{8}(/sqlite\.db)?")
 
 @dataclass
 class Bench:
-    """A lake, with an undisturbed run over it to compare with."""
+    """A lake, and an undisturbed run over it with which other runs are compared."""
 
     folder: Path
     lake: Path

@@ -156,7 +156,7 @@ def visible(gms: Gms, pair: Pair) -> bool:
 
 
 def broken_decisions(gms: Gms, roles: Roles, *, late: bool) -> list[str]:
-    """Describe which of people's decisions the catalog no longer reflects."""
+    """Describe the decisions of people that the catalog no longer reflects."""
     refused = {"rejected": roles.rejected, "hidden": roles.hidden, "deleted": roles.deleted}
     refused |= {"late": roles.late} if late else {}
     lost = [f"the {name} join is shown" for name, pair in refused.items() if visible(gms, pair)]

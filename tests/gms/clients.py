@@ -1,4 +1,4 @@
-"""Tell which requests the installed release of DataHub's client sends."""
+"""Skip tests that need a newer release of DataHub's client than the installed one."""
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph

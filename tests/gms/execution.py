@@ -56,7 +56,10 @@ class Execution:
 
 @cache
 def _interface(missing: frozenset[str], folder: Path | None) -> tuple[GraphQLSchema, Prepare]:
-    """Build a schema with its resolvers; only once, since this takes longer than most tests."""
+    """Build a schema with its resolvers.
+
+    The result is cached, because building it takes longer than most tests.
+    """
     schema = schema_without(missing, folder)
     resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
     for name, kind in schema.type_map.items():

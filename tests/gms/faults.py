@@ -52,7 +52,7 @@ class Faults:
             self._due.append(_Fault(re.compile(pattern), times, error))
 
     def strike(self, request: str) -> bool:
-        """Apply the first fault that matches a request, if there is one.
+        """Apply the first fault that matches a request, if any.
 
         Returns:
             Whether the answer is halved.

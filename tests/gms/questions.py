@@ -86,7 +86,7 @@ def _read(world: World, asked: Json) -> Search:
 
 
 def _without_hidden_documents(any_of: Sequence[Sequence[Json]]) -> list[list[Json]]:
-    """Add the filters that the server applies to every search for documents."""
+    """Add the filters with which the server excludes hidden documents from every search."""
     hidden = [
         {"field": "state", "values": ["UNPUBLISHED"], "negated": True},
         {"field": "showInGlobalContext", "values": ["false"], "negated": True},

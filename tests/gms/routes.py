@@ -35,7 +35,7 @@ class Routes:
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = []
 
     def add(self, method: str, pattern: str, answer: Answer) -> None:
-        """Add a handler for requests with a method and a fully matching path."""
+        """Add a handler for requests whose method and whole path match."""
         self._routes.append((method, re.compile(pattern), answer))
 
     def find(self, method: str, path: str) -> tuple[Answer, tuple[str, ...]]:

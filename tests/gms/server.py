@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _refuse(refusal, openapi=url.path.startswith("/openapi"))
 
     def _identify(self, path: str) -> None:
-        """Note whose token a request has.
+        """Set the acting person by the token of a request.
 
         Raises:
             Refused: The server knows its people, and none of them has this token.
