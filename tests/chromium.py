@@ -122,7 +122,7 @@ class Tab:
 
 @contextmanager
 def browse(folder: Path) -> Iterator[Tab]:
-    """Start the browser, which keeps its files in a folder, and open a tab.
+    """Start the browser with a folder for its files, and open a tab.
 
     On a busy machine, the browser sometimes ends before it answers; it then gets a second chance.
     """

@@ -27,7 +27,7 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while tests are collected.
+    """Turn off garbage collection while pytest collects tests.
 
     The collector takes a fifth of that time otherwise, although the heap only grows.
     """
@@ -60,7 +60,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def spark_for_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """Make runs read all tables with Spark, even small ones that they would read without it."""
+    """Make runs use Spark even for tables that are small enough to be read without Spark."""
     routes = "datahub_hyperjoin.spark.profiles.routes"
     monkeypatch.setattr(f"{routes}.need_spark", lambda tables, _: bool(tables))
     return spark
@@ -68,7 +68,7 @@ def spark_for_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Spark
 
 @pytest.fixture
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs of the source find the joins in this process, which takes a fraction of the time.
+    """Make runs of the source find joins without Spark, which is much faster.
 
     `hyperjoin find` does the same, and is tested to find what a run with Spark finds.
     """

@@ -104,7 +104,7 @@ class Endpoint:
         return [column for request in self.requests for column in columns(request).values()]
 
     def holding(self, seconds: float, behaviour: Behaviour) -> Behaviour:
-        """Delay a behaviour by some seconds."""
+        """Return a behaviour that waits for some seconds, and then answers as `behaviour` does."""
 
         def behave(request: Request) -> Answer | None:
             self.released.wait(seconds)
@@ -113,7 +113,10 @@ class Endpoint:
         return behave
 
     def answer(self, request: Request, head: dict[str, str]) -> Answer | None:
-        """Record a request, and answer it by the script's next behaviour, or by the usual one."""
+        """Record a request, and answer it as the script says.
+
+        After the last behaviour of the script, the usual behaviour answers.
+        """
         with self._lock:
             self.requests.append(request)
             self.heads.append(head)

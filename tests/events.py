@@ -38,7 +38,10 @@ def changed(
     change: str = "UPSERT",
     run: str | None = "no-run-id-provided",
 ) -> MetadataChangeLogClass:
-    """Make the event of a changed aspect; pass its `name` if `after` and `before` are None."""
+    """Make the event that reports a changed aspect.
+
+    Pass the `name` of the aspect if `after` and `before` are None.
+    """
     known = after or before
     return MetadataChangeLogClass(
         entityType=guess_entity_type(urn),

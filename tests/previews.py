@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens to."""
+    """Return a local port on which no program listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -24,7 +24,7 @@ def free_port() -> int:
 def preview_tab(
     port: int, address: Callable[[], str], cookies: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Serve a page that shows another one in a frame, as DataHub's Preview tab does.
+    """Serve a page that shows another page in a frame, as DataHub's Preview tab does.
 
     Args:
         port: Port to listen to.

@@ -36,7 +36,7 @@ def name(lake: Lake, references: References) -> Named:
 def find(
     tables: Tables, facts: CatalogFacts = NO_FACTS, *, weights: ReferenceWeights = DEFAULT_WEIGHTS
 ) -> set[tuple[str, str]]:
-    """Return each column with its best key, if the probability is at least one half."""
+    """Return each column with the key that it refers to with a probability of at least one half."""
     lake = lake_of(tables)
     best = references_of(lake, facts, weights=weights).best
     ids = [str(column) for column in lake.ids]

@@ -103,7 +103,7 @@ def settle(server: Server) -> None:
 
 
 def states(server: Server, database: Database | None = None) -> dict[str, str]:
-    """Return the state of each table and view, by which changes are recognised."""
+    """Map each table and view to the state by which runs notice changes."""
     engine = open_engine("connections[0]", database or server.database())
     listed = list_relations(
         engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=True
@@ -115,7 +115,7 @@ def states(server: Server, database: Database | None = None) -> dict[str, str]:
 def alike(
     one: Callable[[], dict[str, str]], other: Callable[[], dict[str, str]], tries: int = 20
 ) -> bool:
-    """Return whether two functions return equal table states in at least one of several tries.
+    """Call both functions several times, and return whether their results were ever equal.
 
     Others may write to the same server meanwhile.
     """

@@ -16,7 +16,7 @@ CUSTOMER = f"{ORDERED_BY} = {CUSTOMERS_ID}"
 
 @contextmanager
 def joined_shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
-    """Run a server with three joins, which commands find by the environment."""
+    """Run a server with three joins; an environment variable tells commands its address."""
     with open_shop() as opened:
         monkeypatch.setenv("DATAHUB_GMS_URL", opened.gms.url)
         opened.suggest("orders.customer", "customers.id", 0.93)

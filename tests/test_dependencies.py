@@ -39,7 +39,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def add_installed(written: list[str], extras: frozenset[str], seen: set[str]) -> None:
-    """Add to `seen` what pip installs for the requirements of a distribution."""
+    """Add to `seen` the distributions that pip installs for the `written` requirements."""
     for requirement in map(Requirement, written):
         chosen = [{"extra": extra} for extra in extras or {""}]
         if requirement.marker and not any(map(requirement.marker.evaluate, chosen)):
@@ -60,7 +60,7 @@ def _requirements_of(name: str) -> list[str]:
 
 
 def distributions_by_package() -> dict[str, set[str]]:
-    """Map each top-level package to the distributions whose files it holds.
+    """Map each top-level package to the distributions that install files into it.
 
     Before Python 3.11, `packages_distributions` knew only what distributions declare, and faiss
     and scikit-learn declare nothing.

@@ -44,7 +44,7 @@ def sections(document: str) -> set[str]:
 
 
 def resolve(schema: Schema, definitions: Schema) -> Schema:
-    """Follow references and optional types to the schema that lists the properties."""
+    """Return the definition that a schema refers to, or the schema if it refers to none."""
     for choice in [schema, *schema.get("allOf", []), *schema.get("anyOf", [])]:
         if "$ref" in choice:
             definition: Schema = definitions[choice["$ref"].rsplit("/", 1)[-1]]

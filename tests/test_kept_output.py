@@ -1,4 +1,4 @@
-"""Test what becomes of the file sink's earlier output if a run does not reach its end."""
+"""Test what happens to an earlier output file if a run does not reach its end."""
 
 import os
 import signal

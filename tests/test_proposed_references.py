@@ -1,4 +1,4 @@
-"""Test that only pairs which may be references are verified."""
+"""Test which probable references are proposed for verification."""
 
 import numpy as np
 from hypothesis import given

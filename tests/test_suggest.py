@@ -47,7 +47,7 @@ class Watcher:
 
     @property
     def repeated_counts(self) -> dict[str, float]:
-        """The counts that do not depend on the memory that is free at the moment."""
+        """The counts that do not depend on how much memory is free."""
         return {name: count for name, count in self.counts.items() if not name.endswith("_mib")}
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Test that the guide to troubleshooting has every warning, error and line of the log."""
+"""Test that the troubleshooting guide contains every warning, error and line of the log."""
 
 import ast
 import re

@@ -37,7 +37,7 @@ def write(folder: Path, name: str, rows: list[tuple[str, ...]]) -> Table:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> list[Table]:
-    """Write tables that refer to each other in another notation, and one unrelated table."""
+    """Write tables that refer to keys in a different notation, and one unrelated table."""
     orders = np.random.default_rng(0).choice(CUSTOMERS, 900)
     names = [(customer, f"Name {at}") for at, customer in enumerate(CUSTOMERS)]
     padded = [(f"A{at}", f"{customer:0>8}") for at, customer in enumerate(orders)]

@@ -16,7 +16,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def left(groups: Path, membership: Path) -> float:
-    """Return how many MiB this process may use beyond what it uses now."""
+    """Return how many more MiB of memory this process may use."""
     return (usable_memory(groups, membership) - memory_in_use()) / MIB
 
 

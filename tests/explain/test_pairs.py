@@ -1,4 +1,4 @@
-"""Test that explaining a pair names the rule that excluded it, or its role, score and rank."""
+"""Test how a pair is explained: by its role, score and rank, or by the rule that excluded it."""
 
 import json
 from dataclasses import replace

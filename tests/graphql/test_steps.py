@@ -107,7 +107,7 @@ def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
 
 
 def rows_and_grains(columns: Columns, found: JoinPath) -> tuple[int, int]:
-    """Run a path in DuckDB; count its rows, and the distinct rows of the grain table in them."""
+    """Run a path in DuckDB, and count all rows and the distinct rows of the grain table."""
     with duckdb.connect() as database:
         for name, table in columns.items():
             database.execute(f"create table {name} (row int, key int, x int)")

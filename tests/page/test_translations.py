@@ -1,4 +1,4 @@
-"""Test the translations of a join's SQL into dialects other than the one it was run in."""
+"""Test the translations of a join's SQL from its own dialect into others."""
 
 import re
 import sqlite3

@@ -127,7 +127,7 @@ def test_a_token_that_the_server_does_not_know_is_refused(
 
 
 def silent_port() -> int:
-    """Return a local port that nothing listens to."""
+    """Return a local port on which no program listens."""
     with closing(socket.socket()) as own:
         own.bind(("127.0.0.1", 0))
         return int(own.getsockname()[1])

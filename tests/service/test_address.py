@@ -1,4 +1,4 @@
-"""Test which addresses the service has, and which are refused."""
+"""Test which addresses are accepted for the service, and which are refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Test what the page shows of the catalog's joins."""
+"""Test which facts about the catalog's joins the page shows."""
 
 from dataclasses import replace
 

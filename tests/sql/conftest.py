@@ -148,7 +148,7 @@ def run(progress: Lines) -> Run:
 
 @pytest.fixture
 def rows_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowsOf:
-    """Return a function that runs a statement in its own DuckDB and counts the rows."""
+    """Return a function that runs a statement in a new DuckDB and counts the rows."""
 
     def count(statement: Statement) -> int:
         monkeypatch.chdir(tmp_path / "lake")

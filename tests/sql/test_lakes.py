@@ -99,7 +99,7 @@ def check(aspects: dict[str, Any], count: Callable[[str], int]) -> None:
 
 
 def without_stars(statement: str) -> str:
-    """Return the statement with one column and no limit, so that it can be a subquery."""
+    """Select one column and drop the limit, so that the statement can be a subquery."""
     return statement.replace("a.*,\n  b.*", "1 AS x").removesuffix("\nLIMIT 100")
 
 
