@@ -1,4 +1,4 @@
-"""Test that the oldest of several pipelines writes the joins that they share."""
+"""Test that joins of several pipelines keep the metadata of the oldest pipeline."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Test that dbt accepts the exported entities, and that each foreign entity has a primary one."""
+"""Test that dbt accepts the exported entities, and that each foreign entity has a key entity."""
 
 from dataclasses import replace
 from typing import Any

@@ -21,7 +21,7 @@ class Template:
 
 
 def key_of(element: Json, name: str) -> str:
-    """Return the value of a key field of an array element.
+    """Return the value of an array element's key field.
 
     In its name, unit separators mark steps into nested records.
 

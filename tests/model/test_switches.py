@@ -1,4 +1,4 @@
-"""Test that each departure from the paper has no effect after it is switched off."""
+"""Test that each departure from the paper can be switched off completely."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

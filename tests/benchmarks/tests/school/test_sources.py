@@ -1,4 +1,4 @@
-"""Test the checks of the list of sources, and where repositories are read from."""
+"""Test how the list of sources is checked, and from where repositories are read."""
 
 import shutil
 from pathlib import Path
