@@ -50,9 +50,9 @@ class ProfileConfig:
     It limits tables of few long rows."""
 
     split_bytes: Large = 1 << 28
-    """Size in bytes from which many tasks read one table at once: a Parquet file, an ORC file or a
-    database table that its database does not profile; in verification, also a local CSV or TSV
-    file, a Delta or Iceberg table, and Parquet files in object stores."""
+    """Size in bytes from which many tasks read one table at once: a Parquet or ORC file, a local
+    CSV or TSV file, a local Delta or Iceberg table, Parquet files in object stores, or a database
+    table that its database does not profile."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

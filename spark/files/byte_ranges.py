@@ -65,11 +65,12 @@ class RangeText(io.RawIOBase):
     Args:
         path: Path of the file.
         part: The range.
+        notes: Notes for users, to which readers add.
     """
 
-    def __init__(self, path: Path, part: ByteRange) -> None:
+    def __init__(self, path: Path, part: ByteRange, notes: list[str]) -> None:
         super().__init__()
-        self.notes: list[str] = []
+        self.notes = notes
         self._size = self._left = part.end - part.begin
         self._file = path.open("rb")
         self._file.seek(part.begin)

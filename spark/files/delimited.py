@@ -60,6 +60,9 @@ class DelimitedLayout:
     columns: tuple[Column, ...]
     """The columns to read."""
 
+    notes: list[str]
+    """Notes for users on the encoding, the title lines and the header."""
+
 
 class _SkippedRows:
     """A callback that makes Arrow skip invalid rows, and counts them."""
@@ -131,13 +134,16 @@ def read_delimited_range(
     Raises:
         UnreadableTableError: The file is not text.
     """
-    layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
+    layout, extent = find_layout(path, paths, dialect), RowEstimate()
 
     def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
         return _batches(stream, layout, _SkippedRows(), extent=extent, block=block)
 
-    batches = _with_long_rows(read, text, lambda: RangeText(path, part))
-    return TableStream(layout.columns, batches, text.notes, extent)
+    def open_text() -> RangeText:
+        return RangeText(path, part, layout.notes)
+
+    batches = _with_long_rows(read, open_text(), open_text)
+    return TableStream(layout.columns, batches, layout.notes, extent)
 
 
 def find_layout(
@@ -179,7 +185,7 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()
-    return DelimitedLayout(dialect, titles, names, chosen)
+    return DelimitedLayout(dialect, titles, names, chosen, notes)
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:

@@ -60,8 +60,8 @@ def read_delta(
     return TableStream(columns, _batches(table, columns), notes, extent)
 
 
-def list_delta_files(path: Path) -> tuple[int, int]:
-    """Return the latest version of a Delta table, and the number of its data files.
+def list_delta_files(path: Path) -> tuple[int, list[int]]:
+    """Return the latest version of a Delta table, and the sizes of its data files in bytes.
 
     Args:
         path: The table's folder.
@@ -71,7 +71,9 @@ def list_delta_files(path: Path) -> tuple[int, int]:
         UnreadableTableError: The log cannot be read.
     """
     version, files = _open(path)
-    return version, sum(1 for _ in files.get_fragments())
+    with translate_read_errors():
+        found = files.filesystem.get_file_info([each.path for each in files.get_fragments()])
+    return version, [each.size or 0 for each in found]
 
 
 def _open(path: Path, version: int | None = None) -> "tuple[int, dataset.FileSystemDataset]":

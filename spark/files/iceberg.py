@@ -52,8 +52,8 @@ def read_iceberg(
     return stream_rows(table, paths, tasks)
 
 
-def list_iceberg_files(path: Path) -> tuple[Path, int]:
-    """Return the newest metadata file of an Iceberg table, and the number of its data files.
+def list_iceberg_files(path: Path) -> tuple[Path, list[int]]:
+    """Return the newest metadata file of an Iceberg table, and its data files' sizes in bytes.
 
     Args:
         path: The table's folder.
@@ -63,7 +63,7 @@ def list_iceberg_files(path: Path) -> tuple[Path, int]:
         UnreadableTableError: The metadata cannot be read.
     """
     table = _open(path)
-    return Path(table.metadata_location), len(_plan(table))
+    return Path(table.metadata_location), [task.file.file_size_in_bytes for task in _plan(table)]
 
 
 def _open(path: Path, metadata: Path | None = None) -> "StaticTable":

@@ -38,8 +38,9 @@ def read_parquet(
     with translate_read_errors():
         file = pq.ParquetFile(open_at_random(path))
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
-    batches = _batches(file, columns, groups or range(file.num_row_groups))
-    return TableStream(columns, batches, notes, RowEstimate(file.metadata.num_rows))
+    chosen = range(file.num_row_groups) if groups is None else groups
+    rows = sum(file.metadata.row_group(group).num_rows for group in chosen)
+    return TableStream(columns, _batches(file, columns, chosen), notes, RowEstimate(rows))
 
 
 def _batches(

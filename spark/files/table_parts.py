@@ -4,7 +4,6 @@ Parquet files of object stores are divided between row groups. Delta and Iceberg
 of Parquet or ORC files in object stores, are divided between files. Text is divided elsewhere.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,15 +107,16 @@ def _parts(location: TableLocation, count: int) -> Iterator[TablePart]:
         case File(store=store, format=FileFormat.PARQUET) if store:
             yield from _divide_file(location, StoredFile(location.uri, store))
         case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC, parts=paths) if store:
-            for files in _divide_evenly(len(paths), count):
+            # Only a request for each file would tell their sizes.
+            for files in _divide_evenly([1] * len(paths), count):
                 yield FolderPart(location, paths[files.start : files.stop])
         case DeltaFolder(uri=uri) if not is_remote(uri):
-            version, total = list_delta_files(local_path(uri))
-            for files in _divide_evenly(total, count):
+            version, sizes = list_delta_files(local_path(uri))
+            for files in _divide_evenly(sizes, count):
                 yield DeltaPart(location, version, files)
         case IcebergFolder(uri=uri) if not is_remote(uri):
-            metadata, total = list_iceberg_files(local_path(uri))
-            for files in _divide_evenly(total, count):
+            metadata, sizes = list_iceberg_files(local_path(uri))
+            for files in _divide_evenly(sizes, count):
                 yield IcebergPart(location, metadata, files)
         case _:
             return
@@ -126,16 +126,18 @@ def _divide_file(file: File, path: StoredFile) -> Iterator[FilePart]:
     with translate_read_errors(), pq.ParquetFile(open_at_random(path)) as opened:
         metadata = opened.metadata
     sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
-    first, held = 0, 0
+    for groups in _divide_evenly(sizes, -(-sum(sizes) // _PART_BYTES)):
+        yield FilePart(file, groups)
+
+
+def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:
+    """Divide files or row groups of the given sizes into at most `count` runs of similar size."""
+    total, held, first = sum(sizes), 0, 0
     for at, size in enumerate(sizes):
         held += size
-        if held >= _PART_BYTES or at == len(sizes) - 1:
-            yield FilePart(file, range(first, at + 1))
-            first, held = at + 1, 0
-
-
-def _divide_evenly(files: int, parts: int) -> Iterator[range]:
-    """Divide files into parts with similar file counts, without requesting any file sizes."""
-    count = min(parts, files)
-    bounds = [at * files // count for at in range(count + 1) if count]
-    yield from itertools.starmap(range, itertools.pairwise(bounds))
+        # The run is full if the next bytes belong to another share of the total.
+        if held * count // max(total, 1) > (held - size) * count // max(total, 1):
+            yield range(first, at + 1)
+            first = at + 1
+    if first < len(sizes):
+        yield range(first, len(sizes))

@@ -41,13 +41,11 @@ from datahub_hyperjoin.spark.native.frames import (
     select_columns,
     table_error,
 )
-from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.spark.profiles.partial import (
-    MERGED_ROW,
     PART_ROW,
     assemble_profile,
+    collect_counts,
     count_part,
-    merge_parts,
     partition_index,
 )
 from datahub_hyperjoin.spark.profiles.result_transfer import (
@@ -174,9 +172,5 @@ def _count(
             # Numbered by partition, so that the order of merging is the same in every run.
             yield count_part(0, partition_index(), with_usable_values(stream), config)
 
-    def merge(rows: pa.Table) -> pa.Table:
-        return merge_parts(rows, [table], config)
-
     parts = frame.mapInArrow(count, from_arrow_schema(PART_ROW))
-    merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
-    return collect_arrow(merged)["counted"].to_pylist()
+    return collect_counts(parts, [table], config).get(0, [])

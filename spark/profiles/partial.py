@@ -5,13 +5,17 @@ table that many tasks read is therefore never in one place: only aggregates trav
 """
 
 import pickle
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.spark.columns import Column, TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -29,6 +33,8 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
+from datahub_hyperjoin.spark.native.jobs import collect_arrow
+from datahub_hyperjoin.spark.sampling import SampleCount
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
 PART_ROW = pa.schema(
@@ -42,6 +48,7 @@ MERGED_ROW = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.
 
 _MAX_NOTES = 3
 """Maximum number of notes that are kept of a table; a thousand parts may have the same note."""
+_COUNT_AT_END = re.compile(r"(.*: )(\d+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +62,49 @@ class PartCount:
     """Number of rows."""
 
     notes: tuple[str, ...] = ()
-    """Notes for users, without duplicates."""
+    """Notes for users on files and columns, without duplicates."""
+
+    row_notes: tuple[str, ...] = ()
+    """Notes for users on rows, in which the numbers of all parts are added up."""
 
     faults: tuple[str, ...] = ()
     """The errors of the parts that cannot be read."""
+
+    sample: SampleCount = field(default_factory=SampleCount)
+    """The numbers of rows that were read and drawn, if the parts are sampled."""
 
     def __add__(self, other: "PartCount") -> "PartCount":
         return PartCount(
             self.parts + other.parts,
             self.rows + other.rows,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
+            add_up_notes((*self.row_notes, *other.row_notes)),
             self.faults + other.faults,
+            self.sample + other.sample,
         )
 
 
+def add_up_notes(notes: Iterable[str]) -> tuple[str, ...]:
+    """Merge notes that differ only in the number at their ends, and add up these numbers.
+
+    >>> add_up_notes(["skipped rows: 2", "read in parts", "skipped rows: 5", "read in parts"])
+    ('skipped rows: 7', 'read in parts')
+    """
+    totals = Counter[str]()
+    for note in notes:
+        counted = _COUNT_AT_END.fullmatch(note)
+        totals[counted[1] if counted else note] += int(counted[2]) if counted else 0
+    return tuple(f"{note}{total or ''}" for note, total in totals.items())
+
+
 def count_part(
-    table: int, part: int, stream: TableStream, config: ProfileConfig, *, file: str = ""
+    table: int,
+    part: int,
+    stream: TableStream,
+    config: ProfileConfig,
+    *,
+    file: str = "",
+    sample: SampleCount | None = None,
 ) -> pa.RecordBatch:
     """Count the rows in one part of a table, and aggregate the part's columns.
 
@@ -80,6 +114,7 @@ def count_part(
         stream: The part's rows.
         config: How many distinct values are kept per column, and how they are hashed.
         file: The part's name in its notes, if it is a file.
+        sample: Counts the rows of the stream as they are drawn, if the part is sampled.
 
     Returns:
         Rows of `PART_ROW`: the part, and each of its columns.
@@ -88,7 +123,8 @@ def count_part(
         TableError: The part cannot be read.
     """
     aggregates: dict[str, ColumnAggregate] = {}
-    rows, size = 0, config.sketch_size + 1
+    # Readers add notes on rows while they read.
+    rows, size, opened = 0, config.sketch_size + 1, len(stream.notes)
     for batch in stream.batches:
         rows += len(batch)
         texts = [count_texts(column) for column in batch.columns]
@@ -96,12 +132,19 @@ def count_part(
         for path, aggregate in zip(batch.schema.names, counted, strict=True):
             before = aggregates.get(path, EMPTY_AGGREGATE)
             aggregates[path] = merge_aggregates(before, aggregate, size=size)
-    notes = tuple(f"{file}: {note}" if file else note for note in stream.notes)
+    notes = [f"{file}: {note}" if file else note for note in stream.notes]
+    count = PartCount(
+        1,
+        rows,
+        notes=tuple(notes[:opened]),
+        row_notes=tuple(notes[opened:]),
+        sample=sample or SampleCount(),
+    )
     columns = {
         column.path: (column, replace(aggregates.get(column.path, EMPTY_AGGREGATE), rows=rows))
         for column in stream.columns
     }
-    return _part_rows(table, part, {"": PartCount(1, rows, notes), **columns})
+    return _part_rows(table, part, {"": count, **columns})
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
@@ -116,7 +159,8 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
     Returns:
         A row of `PART_ROW`.
     """
-    count = PartCount(1, 0, (f"skipped file: {file} {fault}",), (fault,)) if fault else PartCount(1)
+    notes, faults = (f"skipped file: {file} {fault}",), (fault,)
+    count = PartCount(1, notes=notes, faults=faults) if fault else PartCount(1)
     return _part_rows(table, part, {"": count})
 
 
@@ -155,6 +199,35 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
     return pa.Table.from_pylist([row], schema=MERGED_ROW)
 
 
+def collect_counts(
+    parts: DataFrame, tables: Sequence[Table], config: ProfileConfig
+) -> dict[int, list[bytes]]:
+    """Run the Spark job that counts parts of tables, and merge the counts by column.
+
+    Spark merges them, so that the driver receives one count per column and not one per part.
+
+    Args:
+        parts: Rows of `PART_ROW`.
+        tables: All tables.
+        config: Limits on what is kept.
+
+    Returns:
+        By table index, the values of `MERGED_ROW.counted`.
+
+    Raises:
+        PySparkException: The job failed.
+    """
+
+    def merge(rows: pa.Table) -> pa.Table:
+        return merge_parts(rows, tables, config)
+
+    merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
+    counted = defaultdict[int, list[bytes]](list)
+    for row in collect_arrow(merged).to_pylist():
+        counted[row["table"]].append(row["counted"])
+    return counted
+
+
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
     """Build a table's profile from the merged counts of its parts, and note missing files.
 
@@ -164,19 +237,22 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
         files: Number of files that the table has, if its parts are files.
 
     Returns:
-        Its profile. In parts without one of the columns, the column's values are null.
+        Its profile. In parts without one of the columns, the column's values are null. A file that
+        cannot be read is left out; if any other part cannot be read, the table cannot be read.
     """
     merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
     counts = [each for each in merged if isinstance(each, PartCount)]
     total = reduce(PartCount.__add__, counts, PartCount())
     # Spark leaves out files that it cannot copy, so fewer parts arrive than were sent.
     lost = files - total.parts
-    if not total.rows:
+    if not total.rows or (total.faults and not files):
         reason = UnshippedFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
         return TableProfile(table=table, fault=[*total.faults, str(reason)][0])
-    notes = [*total.notes[:_MAX_NOTES]]
-    if len(total.notes) > _MAX_NOTES:
-        notes.append(f"{len(total.notes) - _MAX_NOTES} more notes of its files")
+    found = (*total.notes, *total.row_notes)
+    notes = [*found[:_MAX_NOTES]]
+    if len(found) > _MAX_NOTES:
+        notes.append(f"{len(found) - _MAX_NOTES} more notes of its files")
+    notes += total.sample.notes(total.parts)
     if lost > 0:
         notes.append(f"skipped files that Spark cannot copy: {lost}")
     columns = (

@@ -10,6 +10,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.profiles.result_transfer import ResultFolder, temporary_results
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableProfile
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def profile_lake(
     if session is None:
         return profile_local_batch(session, tables, config, result_folder)
     # PySpark takes a tenth of a second to import; small lakes need none.
+    from datahub_hyperjoin.spark.native.parts import divide_tables  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.distributed import profile_distributed  # noqa: PLC0415
+    from datahub_hyperjoin.spark.profiles.divided import profile_divided  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.shipped_files import (  # noqa: PLC0415
         profile_shipped_files,
     )
@@ -47,10 +50,14 @@ def profile_lake(
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)
-    batch = profile_local_batch(session, routes[Route.LOCAL_BATCH], config, result_folder)
+    parts = divide_tables(session, with_absolute_paths(routes[Route.LOCAL_BATCH]), config)
+    large = [table for table in routes[Route.LOCAL_BATCH] if table.id in parts]
+    small = [table for table in routes[Route.LOCAL_BATCH] if table.id not in parts]
+    batch = profile_local_batch(session, small, config, result_folder)
     distributed = routes[Route.DISTRIBUTED] + [*_left_to_spark(batch)]
     profiles = [
         *batch,
+        *profile_divided(session, large, parts, config, result_folder),
         *profile_distributed(session, distributed, config, result_folder),
         *profile_shipped_files(session, routes[Route.SHIPPED], config, result_folder),
     ]

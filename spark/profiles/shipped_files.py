@@ -28,11 +28,10 @@ from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, 
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.partial import (
-    MERGED_ROW,
     PART_ROW,
     assemble_profile,
+    collect_counts,
     count_part,
-    merge_parts,
     uncounted_part,
 )
 from datahub_hyperjoin.spark.profiles.result_transfer import (
@@ -138,13 +137,9 @@ def _profile_folders(
 ) -> Iterator[TableProfile]:
     """Profile tables that consist of several files.
 
-    Different tasks may count the files of one table. Spark merges the counts by column, so that the
-    driver receives one per column, not one per file.
+    Different tasks may count the files of one table.
     """
     shipment = plan_shipment(session, tables)
-
-    def merge(rows: pa.Table) -> pa.Table:
-        return merge_parts(rows, tables, config)
 
     def job(indices: Sequence[int]) -> dict[int, list[bytes]]:
         shipped = _of_tables(shipment.files, indices)
@@ -152,11 +147,7 @@ def _profile_folders(
         parts = read_binary_files(session, [*shipped]).mapInArrow(
             worker, from_arrow_schema(PART_ROW)
         )
-        merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
-        counted: dict[int, list[bytes]] = {index: [] for index in indices}
-        for row in collect_arrow(merged).to_pylist():
-            counted[row["table"]].append(row["counted"])
-        return counted
+        return collect_counts(parts, tables, config)
 
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
     counted, lost = run_in_halves(job, range(len(tables)), salvage=dict[int, list[bytes]])
@@ -166,7 +157,8 @@ def _profile_folders(
         if index in errors:
             yield TableProfile(table=table, fault=str(errors[index]))
         else:
-            yield assemble_profile(table, counted[index], files=file_counts[index])
+            found = counted.get(index, [])
+            yield assemble_profile(table, found, files=file_counts[index])
 
 
 def _count_copies(

@@ -4,7 +4,7 @@ Each table is read on the route that suits its location and size.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -13,22 +13,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal_form import Synonyms
-from datahub_hyperjoin.spark.columns import TableStream, readable_paths
+from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
-from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_table
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
+from datahub_hyperjoin.spark.native.parts import PartToRead, divide_tables, open_part
 from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
-from datahub_hyperjoin.spark.native.text_ranges import FileRange, divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
-from datahub_hyperjoin.spark.read import read_part, read_range
 from datahub_hyperjoin.spark.verification.hash_partition import (
     PARTITION_ROW,
     RequestedColumns,
@@ -40,7 +37,7 @@ _PARTITION_BYTES = 1 << 25
 """Approximate size, in bytes, of the share of the tables that one hash partition holds."""
 _MIN_PARTITIONS = 4
 
-RequestedPart = tuple[RequestedColumns, FileRange | TablePart]
+RequestedPart = tuple[RequestedColumns, PartToRead]
 """The columns of a table to read, and a part of the table."""
 
 
@@ -217,7 +214,7 @@ def _partition_one(
 ) -> Iterator[pa.RecordBatch]:
     request, part = requested
     try:
-        stream = _open_part(part, request.paths)
+        stream = open_part(part, request.paths)
     except EmptyTableError:
         return
     filled = filter(len, stream.batches)
@@ -227,27 +224,14 @@ def _partition_one(
         yield from partition_part(chain([first], filled), paths, request, synonyms, count=count)
 
 
-def _open_part(part: FileRange | TablePart, paths: Collection[str]) -> TableStream:
-    if isinstance(part, FileRange):
-        return read_range(part.file, part.part, paths)
-    return read_part(part, paths)
-
-
 def _divide(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> tuple[list[RequestedColumns], list[RequestedPart]]:
     """Divide large tables into parts; return the requests of all other tables, then the parts."""
-    large = [request for request in requests if request.table.size >= config.split_bytes]
-    ranges = divide_files(session, [request.table for request in large])
-    parts: list[RequestedPart]
-    parts = [(large[index], part) for index, found in ranges.items() for part in found]
-    for request in large:
-        # The task that reads the table reports what is wrong with it.
-        with suppress(TableError, OSError):
-            found = divide_table(request.table.location, request.table.size)
-            parts += [(request, part) for part in found]
-    divided = {request.table.id for request, _ in parts}
-    return [request for request in requests if request.table.id not in divided], parts
+    divided = divide_tables(session, [request.table for request in requests], config)
+    whole = [request for request in requests if request.table.id not in divided]
+    parts = [(request, part) for request in requests for part in divided.get(request.table.id, ())]
+    return whole, parts
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

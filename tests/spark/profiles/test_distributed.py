@@ -155,11 +155,11 @@ def test_only_large_files_are_read_by_many_tasks(
     spark: SparkSession, parquet: Table, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    text = tmp_path / "t.csv"
-    text.write_text("id\n1\n")
+    lines = tmp_path / "t.jsonl"
+    lines.write_text('{"id": 1}\n{"id": 2}\n')
     others = [
         replace(parquet, id=TableId("file", "small"), size=10),
-        table("text", File(uri=str(text), format=FileFormat.CSV), 10**6),
+        table("text", File(uri=str(lines), format=FileFormat.JSON_LINES), 10**6),
     ]
     config = ProfileConfig(split_bytes=1000)
     found = profile_lake(spark, [others[0], parquet, others[1]], config)

@@ -1,0 +1,126 @@
+"""Profile large tables in one Spark job, with a task for each part of a table.
+
+Each task aggregates its part, and only aggregates are merged.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.errors import EmptyTableError, LostWorkerError
+from datahub_hyperjoin.spark.memory import limited_memory
+from datahub_hyperjoin.spark.native.parts import PartToRead, open_part
+from datahub_hyperjoin.spark.profiles.local_batch import fault_text
+from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
+from datahub_hyperjoin.spark.profiles.partial import (
+    PART_ROW,
+    assemble_profile,
+    collect_counts,
+    count_part,
+    uncounted_part,
+)
+from datahub_hyperjoin.spark.profiles.result_transfer import (
+    ResultFolder,
+    send_profiles,
+    temporary_results,
+)
+from datahub_hyperjoin.spark.sampling import SampleCount, draw_part
+from datahub_hyperjoin.tables import Table, TableId, TableProfile
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartToCount:
+    """A part of a table, and its share of the rows and bytes to which the table is limited."""
+
+    table: int
+    """Index of the table."""
+
+    number: int
+    """Number of the part within the table."""
+
+    part: PartToRead
+    max_rows: int
+    max_bytes: int
+
+
+def profile_divided(
+    session: SparkSession,
+    tables: Sequence[Table],
+    parts: Mapping[TableId, Sequence[PartToRead]],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
+) -> list[TableProfile]:
+    """Profile tables that are divided into parts of similar size.
+
+    Args:
+        session: Runs one job; more if a table ends its worker.
+        tables: The tables.
+        parts: The parts of each table.
+        config: Limits on what is read and kept. Each part may contribute an equal share.
+        result_folder: Provides the folder in which profiles are written as soon as they are
+            known.
+
+    Returns:
+        One profile per table, in their order. If a part is unreadable, the profile of its table
+        has a fault.
+    """
+    if not tables:
+        return []
+    to_count = [
+        _PartToCount(
+            index,
+            number,
+            part,
+            max_rows=-(-config.max_rows // len(parts[table.id])),
+            max_bytes=-(-config.max_bytes // len(parts[table.id])),
+        )
+        for index, table in enumerate(tables)
+        for number, part in enumerate(parts[table.id])
+    ]
+    logger.info("Profiling %s large tables in %s tasks", len(tables), len(to_count))
+
+    def job(indices: Sequence[int]) -> dict[int, list[bytes]]:
+        chosen = [each for each in to_count if each.table in indices]
+
+        def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number in (each for batch in batches for each in batch.column("id").to_pylist()):
+                with limited_memory():
+                    yield _count(chosen[number], config)
+
+        tasks = session.range(0, len(chosen), numPartitions=len(chosen))
+        counted = tasks.mapInArrow(worker, from_arrow_schema(PART_ROW))
+        return collect_counts(counted, tables, config)
+
+    # Nothing to salvage, because Spark merges the counts of all tables at the end.
+    counted, lost = run_in_halves(job, range(len(tables)), salvage=dict[int, list[bytes]])
+    fault = str(LostWorkerError.by_reading())
+    profiles = [
+        TableProfile(table=table, fault=fault)
+        if index in lost
+        else assemble_profile(table, counted[index])
+        for index, table in enumerate(tables)
+    ]
+    with result_folder(tables) as folder:
+        send_profiles(range(len(tables)), profiles, folder)
+    return profiles
+
+
+def _count(each: _PartToCount, config: ProfileConfig) -> pa.RecordBatch:
+    """Count the rows and values in a part of a table."""
+    sample = SampleCount()
+    try:
+        stream = open_part(each.part, None)
+        rows = draw_part(stream, sample, max_rows=each.max_rows, max_bytes=each.max_bytes)
+        sampled = replace(stream, batches=rows)
+        return count_part(each.table, each.number, sampled, config, sample=sample)
+    except EmptyTableError:
+        return uncounted_part(each.table, each.number)
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return uncounted_part(each.table, each.number, fault=fault_text(error))
