@@ -97,9 +97,9 @@ def main() -> None:
         write_orders(small, 1)
         write_orders(large, options.mib << 20)
         rows = []
-        for job in _JOBS:
+        for job, run in _JOBS.items():
             for config in _WAYS.values():
-                _JOBS[job](session, _table(small), config)
+                run(session, _table(small), config)
             rows += _compare(session, job, _table(large), turns=options.turns)
     headers = ("job", "read", "wall s, median", "wall s, least", "CPU s")
     print(tabulate(rows, headers, floatfmt=".1f"))

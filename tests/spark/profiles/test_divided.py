@@ -53,7 +53,7 @@ def text() -> str:
     """Return CSV text with an unnamed first column, line ends in quotes, and short rows."""
     lines = [",city,note,more"]
     for at in range(ROWS):
-        lines.append(f'{at},{"NA" if at % 7 else "Oslo"},"two\nlines {at % 50}",')
+        lines.append(f'k{7 * at},{"NA" if at % 7 else "Oslo"},"two\nlines {at % 50}",')
         lines += ["short"] * (at % 1000 == 0)
     return "\n".join(lines)
 
