@@ -50,8 +50,8 @@ class ProfileConfig:
     It limits tables of few long rows."""
 
     split_bytes: Large = 1 << 28
-    """Size in bytes from which many tasks read one table at once: a Parquet or ORC file, a local
-    CSV or TSV file, a local Delta or Iceberg table, Parquet files in object stores, or a database
+    """Size in bytes from which many tasks read one table at once: a Parquet, ORC, CSV
+    or TSV file, a folder of Parquet or ORC files, a local Delta or Iceberg table, or a database
     table that its database does not profile."""
 
     sketch_size: PerColumn = 4096

@@ -189,8 +189,8 @@ def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> Ta
     Raises:
         TableError: The file cannot be used.
     """
-    path = local_path(file.uri)
-    return with_usable_values(read_delimited_range(path, part, paths, known_dialect(file)))
+    rows = read_delimited_range(path_of(file), part, paths, known_dialect(file))
+    return with_usable_values(rows)
 
 
 def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
@@ -208,8 +208,10 @@ def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
     """
     match part:
         case FilePart(file=file, groups=groups):
-            stream = read_parquet(path_of(file), paths, groups)
-        case FolderPart(folder=folder, parts=parts):
+            read = read_orc if file.format is FileFormat.ORC else read_parquet
+            stream = read(path_of(file), paths, groups)
+        case FolderPart(folder=folder, files=files):
+            parts = folder.parts[files.start : files.stop]
             stream = read_folder(folder, paths, open_file=read_file, parts=parts)
         case DeltaPart(folder=folder, version=version, files=files):
             stream = read_delta(local_path(folder.uri), paths, version=version, files=files)

@@ -14,13 +14,13 @@ import io
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer
 
 from datahub_hyperjoin.locations import Dialect
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
 
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -68,11 +68,11 @@ class RangeText(io.RawIOBase):
         notes: Notes for users, to which readers add.
     """
 
-    def __init__(self, path: Path, part: ByteRange, notes: list[str]) -> None:
+    def __init__(self, path: DataPath, part: ByteRange, notes: list[str]) -> None:
         super().__init__()
         self.notes = notes
         self._size = self._left = part.end - part.begin
-        self._file = path.open("rb")
+        self._file = open_in_order(path)
         self._file.seek(part.begin)
         self._ready = b"" if part.has_header else b"\n"
 
@@ -115,7 +115,7 @@ class RangeText(io.RawIOBase):
         super().close()
 
 
-def divide_lines(path: Path, count: int) -> list[ByteRange]:
+def divide_lines(path: DataPath, count: int) -> list[ByteRange]:
     """Divide a file into byte ranges of similar size, each beginning after a line end.
 
     Args:
@@ -125,8 +125,8 @@ def divide_lines(path: Path, count: int) -> list[ByteRange]:
     Returns:
         The ranges, in order. The first begins with the header.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    size = bytes_of(path)
+    with open_in_order(path) as file:
         starts = [_start_of_header(file.read(_BLOCK))]
         for part in range(1, count):
             file.seek(max(starts[-1], size * part // count))
@@ -136,7 +136,7 @@ def divide_lines(path: Path, count: int) -> list[ByteRange]:
     return _ranges([*starts, size])
 
 
-def scan_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteScan:
+def scan_quotes(path: DataPath, part: ByteRange, dialect: Dialect) -> QuoteScan:
     """Count the quotes in a byte range, and check whether all belong to quoted fields.
 
     The check is made for a range that begins outside quotes and for one that begins inside.
@@ -169,7 +169,7 @@ def scan_quotes(path: Path, part: ByteRange, dialect: Dialect) -> QuoteScan:
 
 
 def align_to_rows(
-    path: Path, ranges: Sequence[ByteRange], scans: Sequence[QuoteScan], dialect: Dialect
+    path: DataPath, ranges: Sequence[ByteRange], scans: Sequence[QuoteScan], dialect: Dialect
 ) -> list[ByteRange]:
     """Wherever a range begins inside quotes, make it begin at the next row instead.
 
@@ -203,8 +203,8 @@ def _start_of_header(block: bytes) -> int:
     return len(block) - len(block.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
 
 
-def _blocks(path: Path, part: ByteRange) -> Iterator[bytes]:
-    with path.open("rb") as file:
+def _blocks(path: DataPath, part: ByteRange) -> Iterator[bytes]:
+    with open_in_order(path) as file:
         file.seek(part.begin)
         while block := file.read(min(_BLOCK, part.end - file.tell())):
             yield block
@@ -225,10 +225,10 @@ def _before_each(quote: bytes, text: bytes) -> npt.NDArray[np.uint8]:
     return codes[np.flatnonzero(codes[1:] == ord(quote))]
 
 
-def _end_of_quotes(path: Path, position: int, dialect: Dialect) -> int:
+def _end_of_quotes(path: DataPath, position: int, dialect: Dialect) -> int:
     """Given a position inside quotes, return the position at which the next row begins."""
     quote, is_inside = dialect.quote.encode(), True
-    with path.open("rb") as file:
+    with open_in_order(path) as file:
         file.seek(position)
         while line := file.readline(_LONGEST_LINE):
             is_inside ^= line.count(quote) % 2 == 1

@@ -9,7 +9,6 @@ import io
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
@@ -116,7 +115,10 @@ def read_delimited(
 
 
 def read_delimited_range(
-    path: Path, part: ByteRange, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+    path: DataPath,
+    part: ByteRange,
+    paths: Collection[str] | None,
+    dialect: Dialect = DEFAULT_DIALECT,
 ) -> TableStream:
     """Open one byte range of a delimited text file, to read all columns or those in `paths`.
 

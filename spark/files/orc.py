@@ -16,12 +16,15 @@ from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
 from datahub_hyperjoin.wording import name_some
 
 
-def read_orc(path: DataPath, paths: Collection[str] | None) -> TableStream:
+def read_orc(
+    path: DataPath, paths: Collection[str] | None, stripes: range | None = None
+) -> TableStream:
     """Open an ORC file.
 
     Args:
         path: Path of the file.
         paths: Paths of the columns to read; all if None.
+        stripes: Indices of the stripes to read; all if None.
 
     Returns:
         The table being read.
@@ -32,18 +35,34 @@ def read_orc(path: DataPath, paths: Collection[str] | None) -> TableStream:
     with translate_read_errors():
         file = orc.ORCFile(open_at_random(path))
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
-    batches = _batches(file, readable_paths(columns), notes)
-    return TableStream(columns, batches, notes, RowEstimate(file.nrows))
+    chosen = range(file.nstripes) if stripes is None else stripes
+    batches = _batches(file, readable_paths(columns), notes, chosen)
+    # A file does not say how many rows each stripe has.
+    rows = file.nrows * len(chosen) / max(file.nstripes, 1)
+    return TableStream(columns, batches, notes, RowEstimate(rows))
+
+
+def count_stripes(path: DataPath) -> int:
+    """Return the number of stripes in an ORC file, each of which can be read alone.
+
+    Args:
+        path: Path of the file.
+
+    Raises:
+        UnreadableTableError: The file is not an ORC file.
+    """
+    with translate_read_errors():
+        return int(orc.ORCFile(open_at_random(path)).nstripes)
 
 
 def _batches(
-    file: orc.ORCFile, paths: Sequence[str], notes: list[str]
+    file: orc.ORCFile, paths: Sequence[str], notes: list[str], stripes: range
 ) -> Generator[pa.RecordBatch, None, None]:
     # Without a comparable column, one field is read to count the rows.
     fields = top_level_fields(file.schema, paths) or file.schema.names[:1]
     unread: dict[str, None] = {}
     with translate_read_errors():
-        for stripe in range(file.nstripes):
+        for stripe in stripes:
             yield flatten(_read_stripe(file, stripe, fields, unread), paths)
     if unread:
         names = name_some([*map(repr, unread)])

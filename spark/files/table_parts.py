@@ -1,11 +1,13 @@
 """Divide large tables into parts, each of which one Spark task reads.
 
-Parquet files of object stores are divided between row groups. Delta and Iceberg tables, and folders
-of Parquet or ORC files in object stores, are divided between files. Text is divided elsewhere.
+Parquet and ORC files of object stores are divided between row groups or stripes. Delta and Iceberg
+tables, and folders of Parquet or ORC files in object stores, are divided between files. Text is
+divided elsewhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,6 +24,7 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.files.delta import list_delta_files
 from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files
 from datahub_hyperjoin.spark.files.nested import translate_read_errors
+from datahub_hyperjoin.spark.files.orc import count_stripes
 from datahub_hyperjoin.spark.files.stored import StoredFile, local_path, open_at_random
 
 _PART_BYTES = 1 << 26
@@ -30,13 +33,13 @@ _PART_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Some row groups of a Parquet file."""
+    """Some row groups of a Parquet file, or some stripes of an ORC file."""
 
     file: File
     """The file."""
 
     groups: range
-    """Indices of the row groups."""
+    """Indices of the row groups or stripes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class FolderPart:
     folder: Folder
     """The folder with all files of the table, the first of which determines the columns."""
 
-    parts: tuple[str, ...]
-    """Paths of the files that belong to this part, relative to the folder."""
+    files: range
+    """Indices of the files, in the order of the folder's `parts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,36 +105,40 @@ def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
 
 
 def _parts(location: TableLocation, count: int) -> Iterator[TablePart]:
-    """Divide a table of many files into `count` parts, and a single file by its row groups."""
+    """Divide a table into at most `count` parts of similar size."""
+    make: Callable[[range], TablePart]
     match location:
-        case File(store=store, format=FileFormat.PARQUET) if store:
-            yield from _divide_file(location, StoredFile(location.uri, store))
-        case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC, parts=paths) if store:
+        case File(store=store) if store:
+            sizes = _group_sizes(location.format, StoredFile(location.uri, store))
+            make = partial(FilePart, location)
+        case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC) if store:
             # Only a request for each file would tell their sizes.
-            for files in _divide_evenly([1] * len(paths), count):
-                yield FolderPart(location, paths[files.start : files.stop])
+            sizes = [1] * len(location.parts)
+            make = partial(FolderPart, location)
         case DeltaFolder(uri=uri) if not is_remote(uri):
             version, sizes = list_delta_files(local_path(uri))
-            for files in _divide_evenly(sizes, count):
-                yield DeltaPart(location, version, files)
+            make = partial(DeltaPart, location, version)
         case IcebergFolder(uri=uri) if not is_remote(uri):
             metadata, sizes = list_iceberg_files(local_path(uri))
-            for files in _divide_evenly(sizes, count):
-                yield IcebergPart(location, metadata, files)
+            make = partial(IcebergPart, location, metadata)
         case _:
             return
+    yield from map(make, _divide_evenly(sizes, count))
 
 
-def _divide_file(file: File, path: StoredFile) -> Iterator[FilePart]:
+def _group_sizes(layout: FileFormat, path: StoredFile) -> list[int]:
+    """Return the size of each row group of a Parquet file, or 1 for each stripe of an ORC file."""
+    if layout is FileFormat.ORC:
+        return [1] * count_stripes(path)
+    if layout is not FileFormat.PARQUET:
+        return []
     with translate_read_errors(), pq.ParquetFile(open_at_random(path)) as opened:
         metadata = opened.metadata
-    sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
-    for groups in _divide_evenly(sizes, -(-sum(sizes) // _PART_BYTES)):
-        yield FilePart(file, groups)
+    return [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
 
 
 def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:
-    """Divide files or row groups of the given sizes into at most `count` runs of similar size."""
+    """Divide a sequence with the given sizes into at most `count` runs of similar total size."""
     total, held, first = sum(sizes), 0, 0
     for at, size in enumerate(sizes):
         held += size

@@ -8,7 +8,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -25,9 +24,9 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
 )
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
-from datahub_hyperjoin.spark.files.stored import local_path
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
-from datahub_hyperjoin.spark.read import known_dialect
+from datahub_hyperjoin.spark.read import known_dialect, path_of
 from datahub_hyperjoin.tables import Table
 
 logger = logging.getLogger(__name__)
@@ -53,7 +52,7 @@ class _DividedFile:
     """A file, divided into byte ranges at line ends."""
 
     file: File
-    path: Path
+    path: DataPath
     dialect: Dialect
     ranges: list[ByteRange]
 
@@ -94,14 +93,17 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
 def _divide_lines(table: Table) -> _DividedFile | None:
     """Divide a table's file at line ends, or return None if one task should read the table."""
     file = table.location
-    if not isinstance(file, File) or is_remote(file.uri) or file.format not in _DELIMITED:
+    if not isinstance(file, File) or file.format not in _DELIMITED:
         return None
-    path = local_path(file.uri)
+    # A task that Spark gives a copy of the file reads it as a whole.
+    if is_remote(file.uri) and not file.store:
+        return None
+    path = path_of(file)
     try:
         layout = find_layout(path, None, known_dialect(file))
         obstacle = _obstacle(path, layout)
         if not obstacle:
-            count = min(max(_FEWEST_RANGES, path.stat().st_size // _RANGE_BYTES), _MOST_RANGES)
+            count = min(max(_FEWEST_RANGES, bytes_of(path) // _RANGE_BYTES), _MOST_RANGES)
             return _DividedFile(file, path, layout.dialect, divide_lines(path, count))
     # The task that reads the file reports what is wrong with it.
     except (TableError, OSError) as error:
@@ -110,7 +112,7 @@ def _divide_lines(table: Table) -> _DividedFile | None:
     return None
 
 
-def _obstacle(path: Path, layout: DelimitedLayout) -> str:
+def _obstacle(path: DataPath, layout: DelimitedLayout) -> str:
     """Return why a file cannot be divided, or an empty text if it can."""
     obstacles = {
         "it is compressed": path.suffix.lower() in COMPRESSIONS,

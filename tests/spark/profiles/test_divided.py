@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 from stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
@@ -108,6 +109,8 @@ def test_divided_files_of_object_stores_have_the_profiles_of_the_whole(
 ) -> None:
     monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 14)
     pq.write_table(content(), tmp_path / "many.parquet", row_group_size=500)
+    orc.write_table(content().drop_columns(["tags"]), tmp_path / "many.orc", stripe_size=1 << 12)
+    (tmp_path / "visits.csv").write_text(text())
     (tmp_path / "days.parquet/day=1").mkdir(parents=True)
     for at in range(3):
         file = tmp_path / f"days.parquet/day=1/{at}.parquet"
@@ -116,7 +119,7 @@ def test_divided_files_of_object_stores_have_the_profiles_of_the_whole(
         monkeypatch.setitem(spark.sparkContext.environment, name, value)
     with running_s3(monkeypatch) as server:
         tables = stored_tables(server, tmp_path)
-        assert len(divide_tables(spark, tables, IN_PARTS)) == len(tables) == 2
+        assert len(divide_tables(spark, tables, IN_PARTS)) == len(tables) == 4
         assert profile_lake(spark, tables, IN_PARTS) == [*map(whole_profile, tables)]
 
 

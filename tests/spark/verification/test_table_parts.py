@@ -39,6 +39,7 @@ COLUMNS = ("id", "code")
 ROWS = pa.table(
     {"id": range(100), "code": [f"c{at % 30}" if at % 9 else "NA" for at in range(100)]}
 )
+LONG = pa.table({"id": range(4_000), "code": [f"c{at % 3_000}" for at in range(4_000)]})
 SELECTION = TableSelection(platform="file", env="PROD")
 
 
@@ -61,6 +62,7 @@ def write_stored(lake: Path) -> None:
     for at in range(3):
         orc.write_table(ROWS.slice(at * 25, 40), lake / f"shelves.orc/{at}.orc")
     pq.write_table(ROWS, lake / "one.parquet")
+    orc.write_table(LONG, lake / "long.orc", stripe_size=1 << 14)
     (lake / "text.csv").write_text("id,code\n" + "\n".join(f"{at},c{at}" for at in range(90)))
 
 
@@ -111,12 +113,14 @@ def test_parts_have_the_rows_of_the_whole(tables: Sequence[Table]) -> None:
         "a/ice": [IcebergPart] * 3,
         "delta": [DeltaPart] * 4,
         "days.parquet": [FolderPart] * len(divided["days.parquet"]),
+        "long.orc": [FilePart] * len(divided["long.orc"]),
         "many.parquet": [FilePart] * len(divided["many.parquet"]),
         "one.parquet": [],
         "shelves.orc": [FolderPart] * 3,
         "text.csv": [],
     }
-    assert (len(divided["days.parquet"]), len(divided["many.parquet"])) == (5, 4)
+    numbers = [len(divided[name]) for name in ("days.parquet", "long.orc", "many.parquet")]
+    assert numbers == [5, 4, 5]
 
 
 def test_evidence_of_parts_is_that_of_the_whole(
