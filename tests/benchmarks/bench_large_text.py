@@ -96,7 +96,7 @@ def main() -> None:
         small, large = Path(folder, "small.csv"), Path(folder, "large.csv")
         write_orders(small, 1)
         write_orders(large, options.mib << 20)
-        rows = []
+        rows: list[tuple[object, ...]] = []
         for job, run in _JOBS.items():
             for config in _WAYS.values():
                 run(session, _table(small), config)
