@@ -334,7 +334,7 @@ def _lineage(
 def _embeds(
     publication: Publication, existing: ExistingState, service: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Make Preview tabs show the tables' joins, but keep tabs that show somebody else's page."""
+    """Make the Preview tab of each table show its joins, unless the tab shows another page."""
     for dataset in map(dataset_urn, _by_table(publication.linking)):
         if dataset not in existing.foreign_embeds:
             url = embed_url(service, dataset)

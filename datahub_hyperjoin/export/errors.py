@@ -29,7 +29,7 @@ class ForeignFileError(OutputError, FileExistsError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report an output file that no export wrote, or that somebody edited after an export."""
+        """Report that an existing file is not an unchanged output of an earlier export."""
         return cls(
             f"`--out` is {path!r}, which was not written by `hyperjoin export`, or was edited "
             "since. Move it, or name another file"

@@ -29,7 +29,7 @@ def values_at(
 def number_pairs(
     left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"], count: int
 ) -> Int[np.ndarray, "*shape"]:
-    """For each pair, compute a number that orders pairs by their left, then right indices.
+    """Compute a sort key for each pair, to sort pairs by left index and then by right index.
 
     Args:
         left: Indices, of columns or tables.

@@ -35,7 +35,7 @@ LANDS = pa.table({"code": ["CH", "N/O", "IT"]})
 
 @dataclass(frozen=True)
 class Lake:
-    """A folder of Iceberg tables, under its local and its remote name."""
+    """A folder of Iceberg tables, with its local path and its remote URI."""
 
     near: Path
     far: str
