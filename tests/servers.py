@@ -103,7 +103,7 @@ def settle(server: Server) -> None:
 
 
 def states(server: Server, database: Database | None = None) -> dict[str, str]:
-    """Map each table and view to the state by which runs notice changes."""
+    """Map each table and view to its state, which a run compares to notice changes."""
     engine = open_engine("connections[0]", database or server.database())
     listed = list_relations(
         engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=True

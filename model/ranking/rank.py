@@ -90,9 +90,9 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score one chosen candidate against all candidates.
+    """For each query column, score how well one of its candidates joins with each of the others.
 
-    `positions` holds the position of the chosen candidate for each query column.
+    `positions` holds the position of this candidate for each query column.
     """
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]

@@ -90,10 +90,11 @@ def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
 
     Args:
         location: The table's location.
-        size: Size of the table in bytes.
+        size: Number of bytes to read of the table: its size, or less.
 
     Returns:
-        Two or more parts of about 64 MiB each; empty if one task should read the table.
+        Two or more parts, of each of which about 64 MiB are read; empty if one task should read
+        the table.
 
     Raises:
         OSError: The table's store cannot be reached, or refuses.

@@ -1,5 +1,6 @@
 """Divide large tables into parts, and read each part in a Spark task of its own."""
 
+import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
@@ -18,7 +19,11 @@ PartToRead = FileRange | TablePart
 
 
 def divide_tables(
-    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    *,
+    max_bytes: int = sys.maxsize,
 ) -> dict[TableId, Sequence[PartToRead]]:
     """Divide large tables into parts that together have all their rows.
 
@@ -26,18 +31,21 @@ def divide_tables(
         session: Runs a Spark job if there are large text files.
         tables: Tables that tasks of this package read.
         config: Provides the size from which a table is divided.
+        max_bytes: Approximate number of bytes that will be read of each table.
 
     Returns:
         Two or more parts of each large table that can be divided. One task has to read any other
         table; the task also reports what is wrong with the table.
     """
     large = [table for table in tables if table.size >= config.split_bytes]
+    # To find where rows begin, a text is read to its end.
+    texts = [table for table in large if table.size <= max_bytes]
     divided: dict[TableId, Sequence[PartToRead]] = {
-        large[index].id: ranges for index, ranges in divide_files(session, large).items()
+        texts[index].id: ranges for index, ranges in divide_files(session, texts).items()
     }
     for table in large:
         with suppress(TableError, OSError):
-            if parts := divide_table(table.location, table.size):
+            if parts := divide_table(table.location, min(table.size, max_bytes)):
                 divided[table.id] = parts
     return divided
 

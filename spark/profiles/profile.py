@@ -50,9 +50,10 @@ def profile_lake(
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)
-    parts = divide_tables(session, with_absolute_paths(routes[Route.LOCAL_BATCH]), config)
-    large = [table for table in routes[Route.LOCAL_BATCH] if table.id in parts]
-    small = [table for table in routes[Route.LOCAL_BATCH] if table.id not in parts]
+    local = routes[Route.LOCAL_BATCH]
+    parts = divide_tables(session, with_absolute_paths(local), config, max_bytes=config.max_bytes)
+    large = [table for table in local if table.id in parts]
+    small = [table for table in local if table.id not in parts]
     batch = profile_local_batch(session, small, config, result_folder)
     distributed = routes[Route.DISTRIBUTED] + [*_left_to_spark(batch)]
     profiles = [

@@ -1,6 +1,6 @@
 """Test that a table which many tasks read in parts has the profile of the whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ SELECTION = TableSelection(platform="file", env="PROD")
 
 def content() -> pa.Table:
     random = np.random.default_rng(0)
-    codes = np.array(["DE", "NA", "fr", "FR ", None])[random.integers(5, size=ROWS)]
+    codes = np.array(["DE", "NA", "fr", "it", None])[random.integers(5, size=ROWS)]
     return pa.table(
         {
             "id": range(ROWS),
@@ -54,7 +54,8 @@ def text() -> str:
     """Return CSV text with an unnamed first column, line ends in quotes, and short rows."""
     lines = [",city,note,more"]
     for at in range(ROWS):
-        lines.append(f'k{7 * at},{"NA" if at % 7 else "Oslo"},"two\nlines {at % 50}",')
+        city = "NA" if at % 7 else "oslo" if at % 2 else "Oslo"
+        lines.append(f'k{7 * at},{city},"two\nlines {at % 50}",')
         lines += ["short"] * (at % 1000 == 0)
     return "\n".join(lines)
 
@@ -128,29 +129,41 @@ def stored_tables(server: S3Server, folder: Path) -> list[Table]:
     return scan_stored_folder("key", uri, server.store, SELECTION, warn=refuse_warning)
 
 
-@pytest.mark.parametrize(
-    ("config", "notes"),
-    [
-        (ProfileConfig(split_bytes=1, max_rows=400), ["read a sample of {share:.2%} of 4000 rows"]),
-        (
-            ProfileConfig(split_bytes=1, max_bytes=8_000),
-            ["read {rows} rows of 4 parts; there are more"],
-        ),
-    ],
-    ids=["rows", "bytes"],
-)
 def test_a_sample_has_rows_of_all_parts_and_is_the_same_in_every_run(
-    spark: SparkSession, make_table: MakeTable, config: ProfileConfig, notes: Sequence[str]
+    spark: SparkSession, make_table: MakeTable
 ) -> None:
     table = make_table("numbers.csv", "id\n" + "\n".join(f"{at:07}" for at in range(ROWS)))
+    config = replace(IN_PARTS, max_rows=400)
     [found] = profile_lake(spark, [table], config)
     ids = np.array([int(value) for value in found.columns[0].sample])
     assert np.histogram(ids, bins=4, range=(0, ROWS))[0].min() > 0
-    assert 300 < found.rows < 1_000
-    assert [*found.notes] == [
-        note.format(share=found.rows / ROWS, rows=found.rows) for note in notes
-    ]
+    assert 300 < found.rows <= 400
+    assert found.notes == (f"read a sample of {found.rows / ROWS:.2%} of {ROWS} rows",)
     assert profile_lake(spark, [table], config) == [found]
+
+
+def test_few_bytes_of_a_large_table_come_from_all_parts(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 12)
+    for at in range(8):
+        rows = pa.table({"id": range(at * 1_000, (at + 1) * 1_000)})
+        write_deltalake(tmp_path / "delta", rows, mode="append")
+    [table] = scan_folder(tmp_path, SELECTION, warn=lambda *_: None)
+    [found] = profile_lake(spark, [table], replace(IN_PARTS, max_bytes=4 << 12))
+    assert found.notes == (f"read {found.rows} rows of 4 parts; there are more",)
+    assert 0.9 * (4 << 12) < 8 * found.rows <= 4 << 12
+    assert len({int(value) // 2_000 for value in found.columns[0].sample}) == 4
+
+
+def test_one_task_profiles_a_text_that_is_not_read_to_its_end(
+    spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    table = make_table("visits.csv", text())
+    config = replace(IN_PARTS, max_bytes=table.size - 1)
+    assert profile_lake(spark, [table], config) == [whole_profile(table, config)]
+    assert "Profiling 1 tables in 1 tasks" in caplog.text
 
 
 def test_an_unreadable_part_is_the_fault_of_its_table(
