@@ -40,7 +40,7 @@ def profile_lake(
     if session is None:
         return profile_local_batch(session, tables, config, result_folder)
     # PySpark takes a tenth of a second to import; small lakes need none.
-    from datahub_hyperjoin.spark.native.parts import divide_tables  # noqa: PLC0415
+    from datahub_hyperjoin.spark.native.parts import divide_to_profile  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.distributed import profile_distributed  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.divided import profile_divided  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.shipped_files import (  # noqa: PLC0415
@@ -51,7 +51,7 @@ def profile_lake(
     for table in tables:
         routes[route_of(table, config)].append(table)
     local = routes[Route.LOCAL_BATCH]
-    parts = divide_tables(session, with_absolute_paths(local), config, max_bytes=config.max_bytes)
+    parts = divide_to_profile(session, with_absolute_paths(local), config)
     large = [table for table in local if table.id in parts]
     small = [table for table in local if table.id not in parts]
     batch = profile_local_batch(session, small, config, result_folder)

@@ -156,14 +156,18 @@ def test_few_bytes_of_a_large_table_come_from_all_parts(
     assert len({int(value) // 2_000 for value in found.columns[0].sample}) == 4
 
 
-def test_one_task_profiles_a_text_that_is_not_read_to_its_end(
+def test_one_task_profiles_a_text_that_is_short_or_not_read_to_its_end(
     spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     table = make_table("visits.csv", text())
-    config = replace(IN_PARTS, max_bytes=table.size - 1)
-    assert profile_lake(spark, [table], config) == [whole_profile(table, config)]
-    assert "Profiling 1 tables in 1 tasks" in caplog.text
+    for config in (
+        replace(IN_PARTS, max_bytes=table.size - 1),
+        replace(IN_PARTS, split_bytes=table.size // 4 + 1),
+    ):
+        caplog.clear()
+        assert profile_lake(spark, [table], config) == [whole_profile(table, config)]
+        assert "Profiling 1 tables in 1 tasks" in caplog.text
 
 
 def test_an_unreadable_part_is_the_fault_of_its_table(
