@@ -4,7 +4,6 @@ No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `
 only if it has as many fields as the header.
 """
 
-import csv
 import io
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,16 +20,16 @@ from datahub_hyperjoin.spark.columns import (
     addressable_columns,
     requested_columns,
 )
-from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.header import (
-    DELIMITERS,
+    find_delimiter,
     first_rows,
     name_first_column,
     note_names,
-    parse_rows,
+    read_header,
     title_lines,
 )
 from datahub_hyperjoin.spark.files.stored import DataPath
@@ -180,7 +179,7 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
         stream.skip(titles)
         head = stream.head()
-    header, rows = _header(head, dialect), first_rows(head, dialect)[1:]
+    header, rows = read_header(head, dialect), first_rows(head, dialect)[1:]
     names = name_first_column(header, rows)
     notes += note_names(names, header, rows)
     columns = [Column(name, position) for position, name in enumerate(names)]
@@ -188,52 +187,6 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
     if not chosen:
         raise UnreadableTableError.without_names()
     return DelimitedLayout(dialect, titles, names, chosen, notes)
-
-
-def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Find the character that separates fields, such as a comma or a tab.
-
-    The delimiter is the candidate with the highest score: the number of fields in the header, times
-    the share of rows that have the same number.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The rest of the file's dialect.
-
-    Returns:
-        The delimiter. If there is only one column, it is the first candidate that the dialect does
-        not use otherwise.
-
-    Examples:
-        >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
-        ';'
-        >>> find_delimiter("name\napple, red\n")
-        ','
-    """
-    candidates = [char for char in DELIMITERS if char not in (dialect.quote, dialect.escape)]
-    dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
-    # A character that leaves the header in one piece separates nothing.
-    splitting = [char for char, tried in dialects.items() if len(_header(head, tried)) > 1]
-    if len(splitting) > 1:
-        return max(splitting, key=lambda char: _score(head, dialects[char]))
-    below = [char for char, tried in dialects.items() if not splitting and title_lines(head, tried)]
-    return [*splitting, *below, *candidates][0]
-
-
-def _header(head: str, dialect: Dialect) -> list[str]:
-    try:
-        header = next(parse_rows(head, dialect), None)
-    except csv.Error as error:
-        raise UnreadableTableError.because(str(error)) from error
-    if header is None:
-        raise EmptyTableError.without_content()
-    return header
-
-
-def _score(head: str, dialect: Dialect) -> float:
-    header, *others = first_rows(head, dialect)
-    matching = sum(len(row) == len(header) for row in others)
-    return len(header) * (matching + 1) / (len(others) + 1)
 
 
 def _with_long_rows(

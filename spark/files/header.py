@@ -1,4 +1,4 @@
-"""Find and parse the header of delimited text.
+"""Find the delimiter of delimited text, and find and parse the header.
 
 R and pandas write the names of rows as a first column without a name, or, with R's `write.table`,
 without a field in the header at all. Such a column gets a name, because it is often the key.
@@ -9,11 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
 
-from datahub_hyperjoin.locations import Dialect
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 
 ROW_NAME = "row_name"
 """Name of the first column if the header gives it none."""
@@ -24,7 +26,7 @@ ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME
 ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
 """The note about a table that has no header."""
 
-DELIMITERS = ",;\t|"
+_DELIMITERS = ",;\t|"
 """Characters that are looked for as delimiters."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ROWS_EXAMINED = 200
@@ -221,7 +223,7 @@ def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def _options(dialect: Dialect) -> dict[str, Any]:
     """Return the options for Python's CSV parser."""
     return {
-        "delimiter": dialect.delimiter or DELIMITERS[0],
+        "delimiter": dialect.delimiter or _DELIMITERS[0],
         "quotechar": dialect.quote or None,
         "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
         "escapechar": dialect.escape or None,
@@ -266,3 +268,59 @@ def _count_up(values: Sequence[str]) -> bool:
         return False
     numbers = [*map(int, values)]
     return numbers[0] in _FIRST_NUMBERS and numbers == sorted({*numbers})
+
+
+def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
+    r"""Find the character that separates fields, such as a comma or a tab.
+
+    The delimiter is the candidate with the highest score: the number of fields in the header, times
+    the share of rows that have the same number.
+
+    Args:
+        head: The beginning of the file.
+        dialect: The rest of the file's dialect.
+
+    Returns:
+        The delimiter. If there is only one column, it is the first candidate that the dialect does
+        not use otherwise.
+
+    Examples:
+        >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
+        ';'
+        >>> find_delimiter("name\napple, red\n")
+        ','
+    """
+    candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
+    dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
+    # A character that leaves the header in one piece separates nothing.
+    splitting = [char for char, tried in dialects.items() if len(read_header(head, tried)) > 1]
+    if len(splitting) > 1:
+        return max(splitting, key=lambda char: _score(head, dialects[char]))
+    below = [char for char, tried in dialects.items() if not splitting and title_lines(head, tried)]
+    return [*splitting, *below, *candidates][0]
+
+
+def read_header(head: str, dialect: Dialect) -> list[str]:
+    """Return the names in the first row of a delimited text.
+
+    Args:
+        head: The beginning of the file.
+        dialect: The file's dialect.
+
+    Raises:
+        EmptyTableError: The file is empty.
+        UnreadableTableError: The row cannot be parsed.
+    """
+    try:
+        header = next(parse_rows(head, dialect), None)
+    except csv.Error as error:
+        raise UnreadableTableError.because(str(error)) from error
+    if header is None:
+        raise EmptyTableError.without_content()
+    return header
+
+
+def _score(head: str, dialect: Dialect) -> float:
+    header, *others = first_rows(head, dialect)
+    matching = sum(len(row) == len(header) for row in others)
+    return len(header) * (matching + 1) / (len(others) + 1)

@@ -6,8 +6,7 @@ from dataclasses import replace
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
-from datahub_hyperjoin.spark.files.delimited import find_delimiter
-from datahub_hyperjoin.spark.files.header import first_rows, title_lines
+from datahub_hyperjoin.spark.files.header import find_delimiter, first_rows, title_lines
 from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BYTES_READ = 1 << 14
