@@ -34,7 +34,7 @@ from datahub_hyperjoin.model.config.retired import refuse_retired_keys
 from datahub_hyperjoin.model.saved.description import obstacle_to_saving
 from datahub_hyperjoin.model.saved.files import FILES, holds_model
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.storage import is_leftover
+from datahub_hyperjoin.storage import is_leftover, obstacle_to_page
 
 
 def _offer_datahub(catalog: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ class HyperJoinConfig(
         if self.catalog.demo and self.catalog.folder:
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
-            _refuse("page", self.page, obstacle_to_file)
+            _refuse("page", self.page, _against_page)
         if self.profile.store:
             _refuse("profile.store", self.profile.store, _against_keeping)
         if self.model.path:
@@ -261,6 +261,10 @@ def obstacle_to_file(file: Path) -> str:
         OSError: The system cannot tell.
     """
     return "it is a folder" if file.is_dir() else _against_making(file)
+
+
+def _against_page(file: Path) -> str:
+    return obstacle_to_file(file) or obstacle_to_page(file)
 
 
 def _against_model(folder: Path) -> str:

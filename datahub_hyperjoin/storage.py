@@ -18,7 +18,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, NoChecksumError
+from datahub_hyperjoin.errors import (
+    DamagedFileError,
+    FolderInUseError,
+    NoChecksumError,
+    UnwritablePathError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +35,9 @@ _LEFTOVER = re.compile(rf"{re.escape(_UNFINISHED)}\w+|\.tmp\w{{6}}")
 _MARK = b"hyperjoin-sha256"
 _TRAILER_SIZE = len(_MARK) + hashlib.sha256().digest_size
 _BLOCK = 1 << 20
+_PAGE = re.compile(rb"<!doctype html>.*<title>Suggested joins</title>", re.DOTALL)
+_HEAD = 2048
+"""Bytes of a page of joins in which its title stands."""
 
 
 def is_leftover(name: str) -> bool:
@@ -39,6 +47,39 @@ def is_leftover(name: str) -> bool:
     (True, True, False)
     """
     return _LEFTOVER.fullmatch(name) is not None
+
+
+def obstacle_to_page(page: Path) -> str:
+    """Return why a page of joins must not replace a file; empty if it may.
+
+    A mistyped path would otherwise destroy the file that has it.
+
+    Args:
+        page: Path of the page, whether there is a file or not.
+
+    Raises:
+        OSError: The system cannot tell.
+    """
+    if not page.is_file():
+        return ""
+    with page.open("rb") as file:
+        head = file.read(_HEAD)
+    return "" if not head or _PAGE.match(head) else "it holds something else than a page of joins"
+
+
+def refuse_foreign_page(name: str, page: Path) -> None:
+    """Refuse the path of a page of joins that would replace another file.
+
+    Args:
+        name: Name of the option or argument that has the path.
+        page: Path of the page.
+
+    Raises:
+        UnwritablePathError: The file holds something else than a page of joins.
+        OSError: The file cannot be read.
+    """
+    if obstacle := obstacle_to_page(page):
+        raise UnwritablePathError.because(name, str(page), reason=obstacle)
 
 
 @contextmanager

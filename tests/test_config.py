@@ -249,6 +249,7 @@ def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], mess
         ),
         ({"page": "joins" * 99}, r"`page` is .*, and the system reports: File name too long"),
         ({"page": "."}, r"`page` is '.*', and it is a folder. Set another path"),
+        ({"page": "file"}, r"`page` is 'file', and it holds something else than a page of joins"),
         ({"model": {"path": "file/model"}}, r"`model.path` is .*, and .*file is not a folder"),
         ({"model": {"path": "file"}}, r"`model.path` is .*, and it is not a folder"),
         (
@@ -332,7 +333,8 @@ def test_a_start_that_holds_a_model_is_taken(tmp_path: Path) -> None:
 
 
 def test_paths_that_can_be_made_are_taken(tmp_path: Path) -> None:
-    tmp_path.joinpath("joins.html").write_text("the last run's")
+    last = "<!doctype html>\n<title>Suggested joins</title>\nthe last run's"
+    tmp_path.joinpath("joins.html").write_text(last)
     tmp_path.joinpath("empty").mkdir()
     tmp_path.joinpath("kept").mkdir()
     write_description(tmp_path / "kept" / "model.json", {"architecture": {"format": 1}}, {})

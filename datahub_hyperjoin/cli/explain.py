@@ -78,7 +78,8 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
         try:
             join = find_join(graph, f"{column} = {other}")
         except UnknownNameError as error:
-            message = f"{error}. To see why a pair is not suggested, add --recipe or --in"
+            end = "" if str(error).endswith("?") else "."
+            message = f"{error}{end} To see why a pair is not suggested, add --recipe or --in"
             raise click.ClickException(message) from error
     phrases = describe_join(join)
     if as_json:

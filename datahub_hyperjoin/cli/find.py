@@ -9,6 +9,7 @@ import click
 
 from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.wording import number_of
 
 if TYPE_CHECKING:
@@ -78,14 +79,17 @@ def find_in_sources(
     # Running the SQL takes as long as all else, and the table does not show it.
     sql = bool(out or page) or output_format != "table"
     progress = BarProgress(sql=sql) if sys.stderr.isatty() else LineProgress()
+    pages = [*filter(None, [page, out and out / "joins.html"])]
     try:
+        for path in pages:
+            refuse_foreign_page("--page" if path == page else "--out", path)
         for folder in filter(None, [out, page and page.parent]):
             folder.mkdir(parents=True, exist_ok=True)
         found = run_discovery(sources, progress, sql=sql, decisions=decisions)
         if out:
             for name in ("json", "csv", "sql"):
                 out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
-        for path in filter(None, [page, out and out / "joins.html"]):
+        for path in pages:
             found.to_html(path, values=page_values)
             click.echo(f"All joins, with their evidence: {path}", err=True)
     except HyperJoinError as error:

@@ -31,6 +31,7 @@ from datahub_hyperjoin.discovery.records import JoinRecord, record_of
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import TableId
 
 if TYPE_CHECKING:
@@ -230,9 +231,12 @@ class FoundJoins:
 
         Raises:
             ForbiddenValuesError: The run was told to keep no values.
+            UnwritablePathError: The file holds something else than a page of joins.
         """
         if values and not self.keeps_values:
             raise ForbiddenValuesError.on_page()
+        if path:
+            refuse_foreign_page("path", Path(path))
         from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (half a second)
         from datahub_hyperjoin.temporary import temporary_folder  # noqa: PLC0415
 

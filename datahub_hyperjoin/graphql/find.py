@@ -18,6 +18,9 @@ _JOIN, _DATASET = "join", "dataset"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
+_ENDS = re.compile(" = | and ")
+"""Separators of the columns in a join condition."""
+
 _OFFERED = 3
 """Maximum number of similar names that an error message offers."""
 
@@ -29,11 +32,12 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
     """Find a join by its URN, name, title or condition.
 
     The search by name covers most joins with one request. Names that it does not match, such as the
-    title that a person gave, are looked up among all joins.
+    title that a person gave or tables without their database, are looked up among all joins.
 
     Args:
         graph: DataHub's server.
-        name_or_urn: URN, name or title of the join, or its condition with either side first.
+        name_or_urn: URN, name or title of the join, or its condition with either side first, whose
+            tables may be the last parts of their names.
 
     Returns:
         The join as DataHub stores it.
@@ -77,7 +81,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Find the joins whose name, title or condition is one of the given spellings.
+    """Find the joins whose name, title or condition is one of the given spellings, or ends in one.
 
     Raises:
         UnknownNameError: No join matches.
@@ -87,9 +91,30 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
     ]
     matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
     if not matches:
+        matches = [
+            join
+            for join, names in names_of
+            if any(_is_short_for(short, name) for short in spellings for name in names)
+        ]
+    if not matches:
         all_names = sorted({other for _, names in names_of for other in names if other})
         raise UnknownNameError.nothing(_JOIN, spellings[0], near=_near(spellings[0], all_names))
     return matches
+
+
+def _is_short_for(short: str, name: str) -> bool:
+    """Return whether a condition is another one with less of the tables' names.
+
+    >>> _is_short_for("orders.customer = customers.id", "shop.orders.customer = shop.customers.id")
+    True
+    >>> _is_short_for("orders.id = customers.id", "shop.back_orders.id = shop.customers.id")
+    False
+    """
+    parts, wholes = (_ENDS.split(text) for text in (short, name))
+    return len(parts) == len(wholes) > 1 and all(
+        whole == part or ("." in part and whole.endswith((f".{part}", f"/{part}")))
+        for part, whole in zip(parts, wholes, strict=True)
+    )
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:

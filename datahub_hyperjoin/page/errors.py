@@ -18,7 +18,7 @@ class NoPageError(HyperJoinError, ValueError):
         """Report that a file holds no joins to decide about."""
         return cls(
             f"{file} is no page of joins, or has none. Write one with `hyperjoin find FOLDER "
-            f"--page {file}`, or with `page` in a recipe"
+            "--page joins.html`, or with `page` in a recipe"
         )
 
 

@@ -97,7 +97,9 @@ def test_a_pair_that_datahub_does_not_have_asks_for_a_recipe() -> None:
     assert (
         fail(CUSTOMER, "shop.public.regions.id")
         .strip()
-        .endswith(". To see why a pair is not suggested, add --recipe or --in")
+        .endswith(
+            f"Did you mean '{CUSTOMER} = {ID}'? To see why a pair is not suggested, add --recipe or --in"
+        )
     )
 
 

@@ -138,6 +138,25 @@ def test_errors_are_one_line(lake: Path, tmp_path: Path) -> None:
     assert line == f"Error: {tmp_path / 'file'} cannot be written: File exists. Name another path"
 
 
+@pytest.mark.parametrize("option", ["--page", "--out"])
+def test_a_page_replaces_only_a_page(lake: Path, tmp_path: Path, option: str) -> None:
+    page = tmp_path / "joins.html"
+    page.write_text("<!doctype html><title>My own page</title>")
+    given = page if option == "--page" else tmp_path
+    result = run(str(lake), option, str(given))
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()  # told before the run
+    assert line == (
+        f"Error: `{option}` is {str(page)!r}, and it holds something else than a page of joins. "
+        "Set another path"
+    )
+    assert page.read_text() == "<!doctype html><title>My own page</title>"
+    page.write_text("")
+    for _ in range(2):  # an empty file, then the page of the first run
+        assert run(str(lake), option, str(given)).exit_code == 0
+    assert "customers" in page.read_text()
+
+
 def test_decisions_are_kept_to_and_stand_on_the_page(lake: Path, tmp_path: Path) -> None:
     file, page = tmp_path / "mine.csv", tmp_path / "page.html"
     arguments = (str(lake), "--decisions", str(file), "--page", str(page))

@@ -26,6 +26,7 @@ from datahub_hyperjoin.discovery.errors import (
 from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import record_of, records_as_sql
 from datahub_hyperjoin.discovery.run import run_discovery
+from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
@@ -154,6 +155,11 @@ def test_a_result_gives_the_page(found: FoundJoins, tmp_path: Path) -> None:
     assert page == found.to_html()
     assert "orders.csv" in page
     assert '"examples":{}' in page
+    data = tmp_path / "orders.csv"
+    data.write_text("id\n1\n")
+    with pytest.raises(UnwritablePathError, match=r"`path` is .*, and it holds something else"):
+        found.to_html(data)
+    assert data.read_text() == "id\n1\n"
 
 
 def test_a_page_shows_values_only_on_request(found: FoundJoins, tmp_path: Path) -> None:

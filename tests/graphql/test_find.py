@@ -49,6 +49,27 @@ def test_a_composite_join_is_found_by_all_its_columns(
     assert find_join(shop.graph, name).urn == urn
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "orders.customer → customers.id",
+        "customers.id = orders.customer",
+        "public.orders.customer = shop.public.customers.id",
+    ],
+)
+def test_a_join_is_found_by_the_last_parts_of_its_tables(shop: Shop, name: str) -> None:
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.suggest("refunds.order", "orders.id", 0.7)
+    shop.suggest("back_orders.customer", "customers.id", 0.7)
+    assert find_join(shop.graph, name).urn == urn
+
+
+def test_a_column_alone_names_no_join(shop: Shop) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    with pytest.raises(UnknownNameError, match="no join 'customer = id'"):
+        find_join(shop.graph, "customer = id")
+
+
 def test_a_sign_in_a_name_is_no_operator(shop: Shop) -> None:
     urn = shop.write("a = b = c", ("orders.customer", "customers.id"))
     assert find_join(shop.graph, "a = b = c").urn == urn
