@@ -27,7 +27,7 @@ from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
 from datahub_hyperjoin.recipe_check.reachability import database_fault, file_fault, owner_of_token
 from datahub_hyperjoin.recipe_secrets import find_literal_secrets
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
-from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.profiles.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
 
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
@@ -182,7 +182,7 @@ def _check_tables(
         listings = list_by_key(config, check.warn, session, without=without)
     check.problems += [str(error) for _, error in listings.values() if error]
     tables = [table for listed, _ in listings.values() for table in listed]
-    if need_spark(tables, config.profile) and not config.spark.is_connect:
+    if may_need_spark(tables, config.profile) and not config.spark.is_connect:
         try:
             find_java()
         except HyperJoinError as error:

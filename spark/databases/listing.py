@@ -12,7 +12,9 @@ from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
 _SIZES = {
-    "postgresql": "SELECT n.nspname, c.relname, pg_relation_size(c.oid) FROM pg_class c "
+    # The size of an empty table is known, unlike that of a partitioned one, which has no bytes.
+    "postgresql": "SELECT n.nspname, c.relname, "
+    "greatest(pg_relation_size(c.oid), CAST(c.relkind <> 'p' AS int)) FROM pg_class c "
     "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm')",
     "mysql": "SELECT table_schema, table_name, data_length FROM information_schema.tables",
 }
@@ -30,7 +32,7 @@ class ListedRelation:
     """Name of the table or view, without the schema."""
 
     size: int
-    """Bytes on disk; 0 if the database does not report it."""
+    """Bytes on disk, at least 1; 0 if the database does not report it."""
 
     state: str = ""
     """A value that differs whenever the rows may have changed; empty if that is uncertain."""

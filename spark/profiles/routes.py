@@ -117,6 +117,20 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
     )
 
 
+def may_need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
+    """Return whether tables need Spark, or have a size that nobody knows.
+
+    Args:
+        tables: The tables to read.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        Also True for a table or view of a database whose size is unknown, since it may be large.
+    """
+    unknown = any(database_of(table.location) and not table.size for table in tables)
+    return unknown or need_spark(tables, config)
+
+
 def session_for(
     tables: Sequence[Table], session: OptionalSession, config: ProfileConfig
 ) -> "SparkSession | None":
@@ -129,8 +143,6 @@ def session_for(
 
     Returns:
         None for files on this machine and tables of databases of at most 256 MiB in all, which
-        processes of this program read in less time. A table or view of a database whose size is
-        unknown may be large.
+        processes of this program read in less time.
     """
-    unknown = any(database_of(table.location) and not table.size for table in tables)
-    return session() if unknown or need_spark(tables, config) else None
+    return session() if may_need_spark(tables, config) else None

@@ -15,6 +15,7 @@ from datahub.configuration.config_loader import load_config_file
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 
 from datahub_hyperjoin.cli import main
+from datahub_hyperjoin.spark.errors import MissingJavaError
 from gms import Gms
 
 ANN = "urn:li:corpuser:ann"
@@ -163,13 +164,21 @@ def test_a_database_that_nobody_serves_is_named_without_its_password() -> None:
     )
 
 
-def test_tables_of_a_database_are_counted(tmp_path: Path) -> None:
+def test_tables_of_a_database_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
         connection.execute("CREATE TABLE orders (id INTEGER)")
         connection.execute("CREATE TABLE items (id INTEGER)")
-    url = f"sqlite:///{tmp_path}/shop.db"
-    _, lines = check(recipe(connections=[{"database": {"url": url}}]))
+    shop = recipe(connections=[{"database": {"url": f"sqlite:///{tmp_path}/shop.db"}}])
+    _, lines = check(shop)
     assert lines[1] == "It reads 1 table of the folder lake and 2 tables of `connections[0]`."
+    # SQLite does not tell how large its tables are, so a run would start Spark.
+    monkeypatch.setattr("datahub_hyperjoin.recipe_check.check.find_java", _find_no_java)
+    assert "Spark needs Java 17 or newer" in problems(shop)[0]
+    assert check(recipe())[0] == 0
+
+
+def _find_no_java() -> None:
+    raise MissingJavaError.nowhere()
 
 
 @pytest.mark.parametrize(
