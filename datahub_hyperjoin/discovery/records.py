@@ -10,6 +10,10 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId
 
+_WHERE = (
+    "-- DuckDB finds files by the names below in the folder that was searched. Start it there.\n"
+)
+
 
 class JoinRecord(TypedDict):
     """A join as plain values.
@@ -144,7 +148,8 @@ def records_as_sql(records: Sequence[JoinRecord]) -> str:
     Args:
         records: The joins.
     """
-    return "\n".join(map(_statement, records))
+    runs_on_files = any(record["dialect"] == "duckdb" and record["sql"] for record in records)
+    return "\n".join([*([_WHERE] if runs_on_files else []), *map(_statement, records)])
 
 
 def _statement(record: JoinRecord) -> str:

@@ -63,12 +63,12 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         contributions=contributions,
         values=values,
     )
-    readable = (profile.table.id for profile in profiles if not profile.fault)
+    readable = [profile.table.id for profile in profiles if not profile.fault]
     text = render_page(
         contents,
         title=_TITLE,
         counts={
-            "tables": len(profiles),
+            "tables": len(readable),
             "columns": sum(len(profile.columns) for profile in profiles),
             "key columns": len(keys),
             "joins": len(joins),

@@ -98,7 +98,8 @@ def test_a_pair_that_datahub_does_not_have_asks_for_a_recipe() -> None:
         fail(CUSTOMER, "shop.public.regions.id")
         .strip()
         .endswith(
-            f"Did you mean '{CUSTOMER} = {ID}'? To see why a pair is not suggested, add --recipe or --in"
+            f"Did you mean '{CUSTOMER} = {ID}'? To see why a pair is not suggested, add --recipe "
+            "or --in"
         )
     )
 

@@ -14,6 +14,9 @@ from click.testing import CliRunner, Result
 
 from datahub_hyperjoin.cli import main
 
+WHERE = (
+    "-- DuckDB finds files by the names below in the folder that was searched. Start it there.\n"
+)
 LEFT, RIGHT = "orders.csv.customer", "customers.csv.id"
 
 
@@ -112,7 +115,7 @@ def test_everything_is_written_and_told(lake: Path, tmp_path: Path) -> None:
     [row] = csv.DictReader(io.StringIO((out / "joins.csv").read_text()))
     assert row == {name: str(value) for name, value in join.items()}
     statement = (out / "joins.sql").read_text()
-    assert statement.startswith(f"-- {LEFT} = {RIGHT} (")
+    assert statement.startswith(f"{WHERE}\n-- {LEFT} = {RIGHT} (")
     assert join["sql"] + ";\n" in statement
 
 
@@ -123,7 +126,7 @@ def test_programs_can_read_the_output(lake: Path, output_format: str) -> None:
     if output_format == "json":
         assert json.loads(result.stdout)[0]["left"] == LEFT
     else:
-        begin = {"csv": "left,right,role,", "sql": f"-- {LEFT} = {RIGHT}"}[output_format]
+        begin = {"csv": "left,right,role,", "sql": f"{WHERE}\n-- {LEFT} = {RIGHT}"}[output_format]
         assert result.stdout.startswith(begin)
 
 

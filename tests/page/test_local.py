@@ -145,8 +145,7 @@ def test_by_default_decisions_go_to_the_file_that_the_page_names(
         (None, "joins.html cannot be read: No such file or directory. Correct the path"),
         (
             b"<html>",
-            "joins.html is no page of joins, or has none. Write one with `hyperjoin find "
-            "FOLDER --page joins.html`, or with `page` in a recipe",
+            "is no page of joins, or has none. Write one with `hyperjoin find FOLDER --page joins.",
         ),
         (b"\xff\xfe\xff", "joins.html is no page of joins"),
     ],

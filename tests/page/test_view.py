@@ -119,6 +119,42 @@ def choose(tab: Tab, name: str, value: str) -> None:
     )
 
 
+def open_menus(tab: Tab) -> list[str]:
+    shown = "[...document.querySelectorAll('.menu[open] > summary')].map((each) => each.innerText)"
+    return [str(text).split()[0] for text in tab.run(shown)]
+
+
+def test_a_menu_closes_by_escape_and_by_a_press_elsewhere(tab: Tab) -> None:
+    for menu in (0, 1):
+        tab.run(f"document.querySelectorAll('.menu > summary')[{menu}].click(); 0")
+        assert open_menus(tab) == [("Filters", "Export")[menu]]
+        tab.run(
+            "document.forms.filters.dispatchEvent(new PointerEvent('pointerdown', "
+            "{ bubbles: true })); 0"
+        )
+        assert open_menus(tab) == (["Filters"], [])[menu]  # the press was in the first menu
+        tab.run("dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); 0")
+        assert open_menus(tab) == []
+    assert tab.log == []
+
+
+def test_the_sides_of_a_join_have_different_names(browser: Tab, tmp_path: Path) -> None:
+    joins = [
+        undeclared(column("east/roads.land"), column("west/roads.land")),
+        undeclared(column("hr/staff.boss"), column("hr/staff.id")),
+        undeclared(column("hr/staff.town"), column("geo/towns.name")),
+    ]
+    columns = sorted({end for join in joins for end in (join.left, join.right)})
+    path = tmp_path / "joins.html"
+    write_page(path, profiles=profiles(*columns), keys=columns, suggestions=(), joins=joins)
+    tab = opened(browser, path)
+    sides = tab.run(
+        "[...document.querySelectorAll('.overlap')].map((one) => "
+        "[...one.querySelectorAll('.of')].map((side) => side.textContent).sort().join(', '))"
+    )
+    assert {*sides} == {"of east, of west", "of boss, of id", "of staff, of towns"}
+
+
 def test_an_exact_name_comes_first(tab: Tab) -> None:
     search(tab, "orders")
     # The table of this name, one whose name holds it, and one that joins with them.

@@ -196,7 +196,9 @@ def test_a_skipped_table_is_named_with_its_error(tmp_path: Path) -> None:
     broken = profile(TableId("file", "vega/broken.csv"), fault="is an empty file")
     page = write(tmp_path / "page.html", [TEAMS], extra=[broken])
     assert "<b>vega/broken.csv</b> is an empty file" in page
+    assert "1 table was skipped" in page
     assert len(data_of(page)["tables"]) == 1
+    assert "<dt>tables</dt><dd>1</dd>" in page  # as many as the list has
 
 
 def test_the_page_of_a_large_lake_has_a_bounded_size(tmp_path: Path) -> None:
