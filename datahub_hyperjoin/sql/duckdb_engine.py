@@ -164,10 +164,16 @@ class DuckDbEngine(SqlEngine):
         """Load the joined columns of a table.
 
         If DuckDB guesses types, all columns are read first, to see that no row fails.
+
+        Raises:
+            TableUnavailableError: DuckDB gives the table other columns, or lists of values.
         """
         source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
-        names = [str(row[0]) for row in self.fetch(f"DESCRIBE FROM {source}")]
-        members = {path: _members(path, names) for path in paths}
+        types = {str(name): str(kind) for name, kind, *_ in self.fetch(f"DESCRIBE FROM {source}")}
+        members = {path: _members(path, [*types]) for path in paths}
+        # An object of columns is one row of lists for DuckDB.
+        if any(types[first].endswith("[]") for first, *_ in members.values()):
+            raise TableUnavailableError.in_system(reading.name, DUCKDB.title)
         tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
         # People's statement reads all columns of all rows, where a guess may turn out to be wrong.
         if reading.is_guess:

@@ -264,7 +264,8 @@ def test_json_arrays_are_read_and_other_json_has_a_reason(
     )
     assert '"a.json"' in found.sql
     assert rows_of(found) == 2
-    assert without.reason.startswith("no SQL condition returns the 2 rows that were measured")
+    # An object of columns is one row of lists for DuckDB.
+    assert without.reason == "DuckDB does not read b.json as HyperJoin does"
 
 
 def test_sheets_of_workbooks_have_a_reason(
