@@ -142,7 +142,8 @@ def _direction(join: Join) -> int:
 
 def _rank_and_score(suggestion: Suggestion | None, join: Join) -> Iterator[int | float]:
     yield suggestion.rank if suggestion else 0
-    yield round(suggestion.joinability if suggestion else join.joinability, 3)
+    # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
+    yield round(suggestion.joinability if suggestion else join.joinability, 4)
 
 
 def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:

@@ -192,6 +192,12 @@ def test_a_lake_without_tables_has_a_page(tmp_path: Path) -> None:
     assert "No joins found" in write(tmp_path / "page.html", [])
 
 
+def test_a_joinability_is_not_rounded_twice(tmp_path: Path) -> None:
+    found = replace(join(FLIGHTS, PLANES), joinability=0.9954)
+    page = write(tmp_path / "page.html", [FLIGHTS, PLANES], [found])
+    assert 0.9954 in data_of(page)["joins"][0]
+
+
 def test_a_skipped_table_is_named_with_its_error(tmp_path: Path) -> None:
     broken = profile(TableId("file", "vega/broken.csv"), fault="is an empty file")
     page = write(tmp_path / "page.html", [TEAMS], extra=[broken])
