@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 
-from datahub_hyperjoin.agents.errors import AmbiguousColumnError
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.urns import plain_path
+from datahub_hyperjoin.graphql.path_ends import choose_column
 
 
 def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]:
     """Select the joins of the column that an agent names.
-
-    The rules are tried from the strictest to the loosest: the whole name, the name in any case, and
-    the last part of the name of a struct's member. The first rule with a match decides.
 
     Args:
         joins: Joins with the column's dataset on the left.
@@ -21,20 +17,13 @@ def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]
         The joins in their order; none if no join of the column is known.
 
     Raises:
-        AmbiguousColumnError: The first rule with a match has several.
+        AmbiguousColumnError: The name matches several columns.
     """
-    path = plain_path(name.strip())
-    folded = path.casefold()
-    known = sorted({column for join in joins for column in _columns_of(join)})
-    rules = (
-        [column for column in known if column == path],
-        [column for column in known if column.casefold() == folded],
-        [column for column in known if column.casefold().rpartition(".")[2] == folded],
-    )
-    matches = next(filter(None, rules), [])
-    if len(matches) > 1:
-        raise AmbiguousColumnError.among(name, joins[0].left.table.name, matches)
-    return [join for join in joins if not _columns_of(join).isdisjoint(matches)]
+    if not joins:
+        return []
+    known = {column for join in joins for column in _columns_of(join)}
+    chosen = choose_column(name, known, joins[0].left.table.name)
+    return [join for join in joins if chosen in _columns_of(join)]
 
 
 def _columns_of(join: CatalogJoin) -> set[str]:

@@ -1,30 +1,13 @@
 """Errors of the server for agents.
 
 HyperJoinError
-├─ AmbiguousColumnError  a name matches several columns
 ├─ MissingMcpError       the package `mcp` is not installed
 └─ UnguardedServerError  others could reach the server without a token
 """
 
-from collections.abc import Sequence
-
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.wording import name_some
-
-
-class AmbiguousColumnError(HyperJoinError, LookupError):
-    """A name matches several columns of a dataset."""
-
-    @classmethod
-    def among(cls, name: str, dataset: str, columns: Sequence[str]) -> Self:
-        """Report an ambiguous name and the columns that it matches."""
-        choices = name_some([*map(repr, columns)])
-        return cls(
-            f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "
-            "whole name of one"
-        )
 
 
 class MissingMcpError(HyperJoinError, ImportError):

@@ -9,11 +9,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.agents.errors import AmbiguousColumnError
 from datahub_hyperjoin.agents.limit import Answer, to_text
 from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql.errors import UnknownNameError
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
 
 _UNKNOWN = "unknown or ambiguous name"
 

@@ -26,9 +26,9 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
+from datahub_hyperjoin.graphql.path_ends import find_path_end
 from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.urns import table_id
 
 _format = with_format("table")
 _why = click.option(
@@ -158,21 +158,26 @@ def show_path(
     min_joinability: float,
     output_format: str,
 ) -> None:
-    """Show the best path of joins from dataset A to dataset B.
+    """Show the best path of joins from A to B.
+
+    A and B are datasets, or columns as in orders.billing_address: then the path starts or ends with
+    a join over this column.
 
     The best path follows references to keys, and has one row for each row of some table on it: its
     grain. Of several such paths, the best has the fewest joins that multiply rows, then the
     fewest that nobody accepted, created or declared, then the fewest joins, then the greatest
     product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
     a reference whose key has duplicates. A path that is more probably wrong than right is not
-    shown.
+    shown. Beside a detour, the joins of A with B themselves are named.
     """
     with connected() as graph:
-        tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
         # A path may lead over any table, so all joins are read.
+        joins = all_joins(graph)
+        first, last = (find_path_end(graph, name, joins) for name in (start, end))
         path = find_path(
-            all_joins(graph),
-            *tables,
+            joins,
+            first,
+            last,
             most=max_hops,
             many_to_many=many_to_many,
             min_joinability=min_joinability,

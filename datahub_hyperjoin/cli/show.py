@@ -8,6 +8,7 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.steps import JoinPath, Step
+from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
@@ -120,7 +121,8 @@ def path_as_table(path: JoinPath) -> str:
             disable_numparse=True,
         ),
     ]
-    return "\n".join([*lines, *_crosswalks(path.joins), *_choices(path.steps)])
+    beside = (*_crosswalks(path.joins), *_choices(path.steps), *_direct(path.direct))
+    return "\n".join([*lines, *beside])
 
 
 def _route(path: JoinPath) -> str:
@@ -157,6 +159,12 @@ def _choices(steps: Sequence[Step]) -> list[str]:
     return ["", "Other references between the same tables:", *choices] if choices else []
 
 
+def _direct(joins: Sequence[CatalogJoin]) -> list[str]:
+    """List the joins that a path goes around, as lines of text."""
+    names = [join_in_brief(join) for join in joins]
+    return ["", "Direct joins of the first and the last table:", *names] if names else []
+
+
 def path_as_json(path: JoinPath) -> str:
     """Format a path of joins as JSON."""
     return _dump(
@@ -174,5 +182,6 @@ def path_as_json(path: JoinPath) -> str:
                 }
                 for step in path.steps
             ],
+            "direct": [_record(join) for join in path.direct],
         }
     )

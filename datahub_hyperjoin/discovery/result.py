@@ -32,11 +32,13 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.storage import refuse_foreign_page
-from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import plain_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from datahub_hyperjoin.graphql.path_ends import PathEnd
     from datahub_hyperjoin.graphql.steps import JoinPath
 
 _SHOWN_ROWS = 25
@@ -127,8 +129,9 @@ class FoundJoins:
         """Find the best path of joins between two tables; many-to-many paths only if allowed.
 
         Args:
-            start: Name of the first table; its last part suffices if no other table has it.
-            end: Name of the last table.
+            start: Name of the first table; its last part suffices if no other table has it. Or a
+                column over which the path starts, as in `orders.billing_address`.
+            end: Name of the last table, or a column of it.
             many_to_many: Whether rows of all tables may repeat, if there is no other path.
             min_joinability: Lowest joinability of all joins of the path together.
 
@@ -137,11 +140,12 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: A name belongs to no table, or to several.
+            UnknownColumnError: A table has no such column.
             NoPathError: No path of joins connects the tables, or the best one is improbable.
         """
         from datahub_hyperjoin.graphql import catalog_join, find_path  # noqa: PLC0415 (seconds)
 
-        ends = self._table(start), self._table(end)
+        ends = self._end(start), self._end(end)
         return find_path(
             map(catalog_join, self.joins),
             *ends,
@@ -299,14 +303,28 @@ class FoundJoins:
     def _names(self) -> dict[str, TableId]:
         return {str(each.table.id): each.table.id for each in self.findings.profiles}
 
+    def _end(self, name: str) -> "PathEnd":
+        """Find the table, or else the column, that a name refers to."""
+        from datahub_hyperjoin.explain import find_profile, split_column_name  # noqa: PLC0415
+
+        profiles = self.findings.profiles
+        if self._matching(name) or not [*split_column_name(name, profiles)]:
+            return self._table(name)
+        column = find_profile(name, profiles).id
+        return ColumnId(column.table, plain_path(column.path))
+
     def _table(self, name: str) -> TableId:
-        if name in self._names:
-            return self._names[name]
-        titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
-        ends = [known for known in self._names if known.endswith((f"/{name}", f".{name}"))]
-        matching = sorted({*titles, *ends})
+        matching = self._matching(name)
         if len(matching) > 1:
             raise UnknownTableError.shared(name, names=matching)
         if not matching:
             raise UnknownTableError.named(name, near=get_close_matches(name, self._names, n=3))
         return self._names[matching[0]]
+
+    def _matching(self, name: str) -> list[str]:
+        """Return the whole names of the tables that a name fits; one if it is a whole name."""
+        if name in self._names:
+            return [name]
+        titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
+        ends = [known for known in self._names if known.endswith((f"/{name}", f".{name}"))]
+        return sorted({*titles, *ends})

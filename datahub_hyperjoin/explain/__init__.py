@@ -1,6 +1,11 @@
 """Explain why a pair of columns is suggested as a join, or why not."""
 
-from datahub_hyperjoin.explain.columns import ColumnExplanation, explain_column, find_profile
+from datahub_hyperjoin.explain.columns import (
+    ColumnExplanation,
+    explain_column,
+    find_profile,
+    split_column_name,
+)
 from datahub_hyperjoin.explain.pairs import PairExplanation, explain_pair
 from datahub_hyperjoin.explain.words import as_record, describe_column, describe_pair
 
@@ -13,4 +18,5 @@ __all__ = [
     "explain_column",
     "explain_pair",
     "find_profile",
+    "split_column_name",
 ]

@@ -1,12 +1,13 @@
 """Explain whether a column is a key column, and list its suggestions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
 
 from datahub_hyperjoin.explain.errors import UnknownColumnError
+from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.signals.keys import find_obstacle
@@ -78,12 +79,36 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
     for table in profiles:
         if table.fault and name.startswith((f"{table.table.id}.", f"{table.table.title}.")):
             raise UnknownColumnError.of_unread_table(name, fault=table.fault)
+    for table, column in split_column_name(name, read):
+        paths = [each.id.path for each in table.columns]
+        near = find_near(column, paths) or paths
+        raise UnknownColumnError.of_table(column, str(table.table.id), near=near)
     full_names = {
         **{title: full for full, title in short.items()},
         **{full: full for full in columns},
     }
     near = [full_names[text] for text in get_close_matches(name, full_names, n=1)]
     raise UnknownColumnError.named(name, near=near)
+
+
+def split_column_name(
+    name: str, profiles: Sequence[TableProfile]
+) -> Iterator[tuple[TableProfile, str]]:
+    """Yield the tables that the first part of a name fits, each with the rest of the name.
+
+    Longer parts come first, since the names of files contain a dot.
+
+    Args:
+        name: `table.column`, as `find_profile` takes it.
+        profiles: The tables.
+    """
+    places = [at for at, character in enumerate(name) if character == "."]
+    for at in reversed(places):
+        part = name[:at]
+        for profile in profiles:
+            full = str(profile.table.id)
+            if part in {full, profile.table.title} or full.endswith((f"/{part}", f".{part}")):
+                yield profile, name[at + 1 :]
 
 
 def explain_column(

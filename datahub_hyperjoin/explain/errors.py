@@ -18,6 +18,14 @@ class UnknownColumnError(HyperJoinError, LookupError):
         return cls(f"no table that was read has the column {name!r}. {fix}")
 
     @classmethod
+    def of_table(cls, column: str, table: str, *, near: Sequence[str]) -> Self:
+        """Report a table without the named column, and suggest the nearest columns."""
+        return cls(
+            f"the table {table!r} has no column {column!r}. Did you mean "
+            f"{name_some([*map(repr, near)])}?"
+        )
+
+    @classmethod
     def ambiguous(cls, name: str, *, columns: Sequence[str]) -> Self:
         """Report a name that matches several columns."""
         return cls(

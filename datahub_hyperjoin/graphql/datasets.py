@@ -1,4 +1,4 @@
-"""Read the titles and column counts of datasets, and the URN of the signed-in user."""
+"""Read the titles and columns of datasets, and the URN of the signed-in user."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from itertools import islice
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing
+from datahub_hyperjoin.urns import plain_path
 
 _PAGE = 200
 
@@ -50,6 +51,27 @@ def _summarize(entity: GraphQLObject) -> DatasetSummary:
         title=(entity.get("properties") or {}).get("name") or "",
         columns=len(schema["fields"]) if schema else None,
     )
+
+
+def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
+    """Read the paths of a dataset's columns.
+
+    Args:
+        graph: DataHub's server.
+        urn: URN of the dataset.
+
+    Returns:
+        Plain paths, as in `address.city`; none if DataHub does not know the columns.
+
+    Raises:
+        DeniedError: The server refuses the request.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    data = execute(graph, "describe_datasets", datasets=[urn])
+    with parsing("describe_datasets"):
+        schemas = [entity.get("schemaMetadata") for entity in data["entities"] if entity]
+        fields = [field for schema in schemas if schema for field in schema["fields"]]
+        return [plain_path(field["fieldPath"]) for field in fields]
 
 
 def signed_in_user(graph: DataHubGraph) -> str:

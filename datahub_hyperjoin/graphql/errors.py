@@ -5,6 +5,7 @@ CatalogError
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
 ├─ UnknownNameError      a name matches no entity, or more than one
+├─ AmbiguousColumnError  a name matches several columns
 └─ NoPathError           no path of joins connects two tables
 """
 
@@ -82,46 +83,80 @@ class UnknownNameError(CatalogError, LookupError):
         matches = name_some([*map(repr, urns)])
         return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Use a URN")
 
+    @classmethod
+    def column(cls, name: str, table: str, *, near: Sequence[str]) -> Self:
+        """Report a dataset without the named column, and suggest the nearest columns."""
+        hint = (
+            f"Did you mean {name_some([*map(repr, near)])}?"
+            if near
+            else "DataHub knows none of its columns"
+        )
+        return cls(f"the dataset {table!r} has no column {name!r}. {hint}")
+
+
+class AmbiguousColumnError(CatalogError, LookupError):
+    """A name matches several columns of a dataset."""
+
+    @classmethod
+    def among(cls, name: str, dataset: str, columns: Sequence[str]) -> Self:
+        """Report an ambiguous name and the columns that it matches."""
+        choices = name_some([*map(repr, columns)])
+        return cls(
+            f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "
+            "whole name of one"
+        )
+
 
 class NoPathError(CatalogError, LookupError):
     """No path of joins connects two tables."""
 
     @classmethod
-    def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
+    def without_grain(
+        cls, start: str, end: str, *, via: Sequence[str], most: int | None, direct: Sequence[str]
+    ) -> Self:
         """Report that every known path between two tables may pair unrelated rows.
 
-        The message names the tables on the way of the best of these paths.
+        The message names the tables on the way of the best of these paths, and the direct joins.
         """
         way = f" by way of {name_some([*map(repr, via)])}" if via else ""
         limit = f" of at most {most} joins" if most else ""
         return cls(
             f"no safe path{limit} is known between {start!r} and {end!r}: the best one{way} "
             "does not follow keys, so it may pair rows that have nothing to do with each other. "
-            "Add `--many-to-many` to see it, or accept a join that leads to a key"
+            f"{_beside(direct)}Add `--many-to-many` to see it, or accept a join that leads to a key"
         )
 
     @classmethod
-    def improbable(cls, start: str, end: str, *, joins: int, of: float) -> Self:
+    def improbable(
+        cls, start: str, end: str, *, joins: int, of: float, direct: Sequence[str]
+    ) -> Self:
         """Report that the best path between two tables is more probably wrong than right.
 
-        The message names the number of its joins, and the joinability of all of them together.
+        The message names the number of its joins, the joinability of all of them together, and the
+        direct joins.
         """
         together = f" for all {joins} joins together" if joins > 1 else ""
         return cls(
             f"no safe path is known between {start!r} and {end!r}: the best one has a joinability "
-            f"of only {of:.2f}{together}. Lower `--min-joinability` to see it, and accept the "
-            "joins that are right"
+            f"of only {of:.2f}{together}. {_beside(direct)}Lower `--min-joinability` to see it, "
+            "and accept the joins that are right"
         )
 
     @classmethod
-    def between(cls, start: str, end: str, *, most: int | None) -> Self:
+    def between(cls, start: str, end: str, *, most: int | None, by_column: bool = False) -> Self:
         """Report that no path of joins connects two tables.
 
-        The message names the limit on the number of joins, if there is one.
+        The message names the limit on the number of joins, if there is one, and proposes to allow
+        other columns if an end is a column.
         """
         limit = f" of at most {most} joins" if most else ""
-        longer = "Raise `--max-hops`, or list" if most else "List"
-        return cls(
-            f"no path{limit} connects {start!r} and {end!r}. {longer} the joins of each table with "
-            "`hyperjoin joins --dataset`, and accept those that are right"
-        )
+        joins = "list the joins of each table with `hyperjoin joins --dataset`"
+        longer = ["raise `--max-hops`"] if most else []
+        wider = ["name tables without a column"] if by_column else []
+        hint = ", or ".join([*longer, *wider, f"{joins}, and accept those that are right"])
+        return cls(f"no path{limit} connects {start!r} and {end!r}. {hint[0].upper()}{hint[1:]}")
+
+
+def _beside(direct: Sequence[str]) -> str:
+    """Return a sentence that names the direct joins of two tables; empty without one."""
+    return f"The tables are joined directly by {'; '.join(direct)}. " if direct else ""

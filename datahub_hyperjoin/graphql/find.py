@@ -98,7 +98,7 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
         ]
     if not matches:
         all_names = sorted({other for _, names in names_of for other in names if other})
-        raise UnknownNameError.nothing(_JOIN, spellings[0], near=_near(spellings[0], all_names))
+        raise UnknownNameError.nothing(_JOIN, spellings[0], near=find_near(spellings[0], all_names))
     return matches
 
 
@@ -117,14 +117,20 @@ def _is_short_for(short: str, name: str) -> bool:
     )
 
 
-def _near(name: str, candidates: Sequence[str]) -> list[str]:
+def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     """Return the names among `candidates` that are similar to a given name.
 
     A candidate is similar if it contains the given name. If none does, candidates with similar
     spelling are returned.
 
-    >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
-    (['shop.orders'], ['shop.orders'])
+    Args:
+        name: A name that was not found.
+        candidates: The known names.
+
+    >>> find_near("orders", ["shop.customers", "shop.orders"])
+    ['shop.orders']
+    >>> find_near("shop.ordres", ["shop.customers", "shop.orders"])
+    ['shop.orders']
     """
     folded = name.casefold()
     containing = [candidate for candidate in candidates if folded in candidate.casefold()]
@@ -154,23 +160,29 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
         UnknownNameError: No dataset matches, or more than one.
     """
     name = name_or_urn.strip()
+    return choose_dataset(name, find_named_datasets(graph, name))
+
+
+def find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
+    """Find the datasets that a name may refer to; a URN is not looked up.
+
+    Args:
+        graph: DataHub's server.
+        name: URN, full name, title, or the last parts of the full name.
+
+    Returns:
+        The datasets with similar names; for the URN of a dataset, this one.
+    """
     if name.startswith("urn:li:"):
-        return _checked(name)
+        return [(name, "")] if _is_dataset(name) else []
     words = " ".join(re.findall(r"[\w.]+", name)) or "*"
     found = search(graph, "datasets_by_name", words=words)
     with parsing("datasets_by_name"):
-        candidates = [
+        return [
             (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
             for entity in found
             if entity and _is_dataset(entity["urn"])
         ]
-    return choose_dataset(name, candidates)
-
-
-def _checked(urn: str) -> str:
-    if not _is_dataset(urn):
-        raise UnknownNameError.nothing(_DATASET, urn, near=())
-    return urn
 
 
 def _is_dataset(urn: str) -> bool:
@@ -188,11 +200,8 @@ def _is_dataset(urn: str) -> bool:
 def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
     """Choose the dataset that a name refers to, and return its URN.
 
-    The rules are tried from the strictest to the loosest: the full name, the title, either of them
-    in any case, and the last parts of the full name. The first rule with a match decides.
-
     Args:
-        name: The name that a person gave.
+        name: The name that a person gave, or a URN.
         candidates: Datasets and their titles.
 
     Returns:
@@ -205,19 +214,38 @@ def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
     >>> choose_dataset("public.orders", [(orders, "Orders")]) == orders
     True
     """
+    urns = match_datasets(name, candidates)
+    if len(urns) > 1:
+        raise UnknownNameError.several(_DATASET, name, urns=urns)
+    if not urns:
+        full_names = sorted({table_id(urn).name for urn, _ in candidates})
+        raise UnknownNameError.nothing(_DATASET, name, near=find_near(name, full_names))
+    return urns[0]
+
+
+def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
+    """Return the URNs of the datasets that a name refers to.
+
+    The rules are tried from the strictest to the loosest: the full name or the URN, the title,
+    either name in any case, and the last parts of the full name. The first rule with a match
+    decides.
+
+    Args:
+        name: The name that a person gave, or a URN.
+        candidates: Datasets and their titles.
+    """
     folded = name.casefold()
     names = {urn: (table_id(urn).name, title) for urn, title in candidates}
+    if name in names:
+        return [name]
     rules = (
         lambda full_name, _: full_name == name,
         lambda _, title: title == name,
         lambda full_name, title: folded in {full_name.casefold(), title.casefold()},
         lambda full_name, _: bool(re.search(rf"[./]{re.escape(folded)}$", full_name.casefold())),
     )
-    for matches in rules:
-        urns = sorted(urn for urn, (full_name, title) in names.items() if matches(full_name, title))
-        if len(urns) == 1:
-            return urns[0]
-        if urns:
-            raise UnknownNameError.several(_DATASET, name, urns=urns)
-    full_names = sorted({full_name for full_name, _ in names.values()})
-    raise UnknownNameError.nothing(_DATASET, name, near=_near(name, full_names))
+    matches = (
+        sorted(urn for urn, (full_name, title) in names.items() if fits(full_name, title))
+        for fits in rules
+    )
+    return next(filter(None, matches), [])

@@ -13,12 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
+from datahub_hyperjoin.graphql.path_ends import PathEnd, fits_end, table_of
 from datahub_hyperjoin.graphql.path_search import search_chain
 from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_grain_losses, strength
+from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.tables import TableId
 
 MIN_JOINABILITY = 0.5
 """Joinability of all joins of a path together below which it is more probably wrong than right."""
+
+_MOST_DIRECT = 3
+"""Maximum number of direct joins that are named beside a path or an error."""
 
 _Chain = tuple[CatalogJoin, ...]
 _Neighbours = Mapping[TableId, Sequence[CatalogJoin]]
@@ -26,8 +31,8 @@ _Neighbours = Mapping[TableId, Sequence[CatalogJoin]]
 
 def find_path(
     joins: Iterable[CatalogJoin],
-    start: TableId,
-    end: TableId,
+    start: PathEnd,
+    end: PathEnd,
     *,
     most: int | None = None,
     many_to_many: bool = False,
@@ -43,36 +48,68 @@ def find_path(
 
     Args:
         joins: All joins of the catalog; rejected and hidden ones are ignored.
-        start: The first table.
-        end: The last table.
+        start: The first table, or a column of it that the first join must compare.
+        end: The last table, or a column of it that the last join must compare.
         most: Maximum number of joins; None for no limit.
         many_to_many: Whether a path without a grain is returned if there is none with a grain.
         min_joinability: Lowest joinability of all joins of the path together. Many joins that are
             probably right make a path that is probably wrong.
 
     Returns:
-        The path, with other references that a person might mean.
+        The path, with other references that a person might mean, and with the joins of both tables
+        that a detour leaves out.
 
     Raises:
         NoPathError: No path connects the tables, none has a grain, or the best one is improbable.
     """
-    neighbours = _neighbours(joins)
-    chain = search_chain(neighbours, start, end, most=most, many_to_many=False)
-    ambiguous = _ambiguous_references(neighbours, start, end)
+    neighbours = _neighbours(
+        join for join in joins if fits_end(join, start) and fits_end(join, end)
+    )
+    ends = table_of(start), table_of(end)
+    direct = _direct_joins(neighbours, *ends)
+    shown = direct[:_MOST_DIRECT]
+    chain = search_chain(neighbours, *ends, most=most, many_to_many=False)
+    ambiguous = _ambiguous_references(direct)
     if not chain or (ambiguous and len(chain) > 1):
         # Searched even if it may not be returned, because the error names its tables.
-        wide = search_chain(neighbours, start, end, most=most, many_to_many=True)
+        wide = search_chain(neighbours, *ends, most=most, many_to_many=True)
         chain = ambiguous[:1] or wide
-        if not chain:
-            raise NoPathError.between(start.name, end.name, most=most)
-        if not many_to_many:
-            via = [join.right.table.name for join in chain[:-1]]
-            raise NoPathError.without_grain(start.name, end.name, via=via, most=most)
+        if not many_to_many or not chain:
+            raise _no_path((start, end), chain, shown, most=most)
     if strength(chain) < min_joinability:
-        raise NoPathError.improbable(start.name, end.name, joins=len(chain), of=strength(chain))
+        raise NoPathError.improbable(
+            str(start),
+            str(end),
+            joins=len(chain),
+            of=strength(chain),
+            direct=[*map(join_in_brief, shown)],
+        )
     return JoinPath(
-        steps=tuple(Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain)
+        steps=tuple(
+            Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain
+        ),
+        direct=shown if len(chain) > 1 else (),
     )
+
+
+def _no_path(
+    ends: tuple[PathEnd, PathEnd], chain: _Chain, direct: _Chain, *, most: int | None
+) -> NoPathError:
+    """Build the error for two ends without a safe path.
+
+    Args:
+        ends: The ends, as the user named them.
+        chain: The best path, which is not safe; empty if there is none.
+        direct: The best joins of the two tables with each other.
+        most: Maximum number of joins; None for no limit.
+    """
+    start, end = map(str, ends)
+    if not chain:
+        by_column = any(table_of(each) != each for each in ends)
+        return NoPathError.between(start, end, most=most, by_column=by_column)
+    via = [join.right.table.name for join in chain[:-1]]
+    beside = [*map(join_in_brief, direct)]
+    return NoPathError.without_grain(start, end, via=via, most=most, direct=beside)
 
 
 def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
@@ -86,18 +123,19 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
     return by_table
 
 
-def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
-    """Return the references between two tables that may be many-to-many, best first.
+def _direct_joins(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
+    """Return the joins between two tables, best first."""
+    return tuple(join for join in neighbours.get(start, ()) if join.right.table == end)
+
+
+def _ambiguous_references(direct: _Chain) -> _Chain:
+    """Return the joins of two tables that are references but may be many-to-many, best first.
 
     Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever asks
     for a path between these tables means such a reference. A detour around it would give other
     rows, so there is no safe path.
     """
-    return tuple(
-        join
-        for join in neighbours.get(start, ())
-        if join.right.table == end and join.is_reference and count_grain_losses([join])
-    )
+    return tuple(join for join in direct if join.is_reference and count_grain_losses([join]))
 
 
 def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:

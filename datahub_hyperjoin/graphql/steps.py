@@ -106,6 +106,10 @@ class JoinPath:
     steps: tuple[Step, ...]
     """At least one join, in order."""
 
+    direct: tuple[CatalogJoin, ...] = ()
+    """Of a path of several joins: the best joins of its first table with its last one. The path
+    goes around them because they follow no keys, or because nobody confirmed them."""
+
     def __str__(self) -> str:
         lines = [join.arrows for join in self.joins]
         return "\n".join([*lines, self.grain_in_words])

@@ -1,7 +1,8 @@
-"""Describe joins and paths in English, for AI agents."""
+"""Describe joins and paths in English, for people and AI agents."""
 
 from collections.abc import Sequence
 
+from datahub_hyperjoin.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.safety import single_join_path
 from datahub_hyperjoin.graphql.steps import JoinPath
@@ -118,6 +119,19 @@ def comparison_in_words(join: CatalogJoin) -> str:
         into, out = join.via
         return f"in two steps: {join.left} = {into}, then {out} = {join.right}"
     return f"values are equal only as {join.compared_as}" if join.compared_as else ""
+
+
+def join_in_brief(join: CatalogJoin) -> str:
+    """Describe a join in one line: its columns, joinability, role and fan-out.
+
+    Args:
+        join: The join, with the table that is asked about on the left.
+    """
+    score = "" if join.joinability is None else f"{join.joinability:.2f}"
+    doubt = "" if join.is_verified else NOT_VERIFIED
+    fan_out = "" if join.left_fan_out is None else f"{join.left_fan_out:.3g} rows per row"
+    facts = filter(None, [score, doubt, join.role.value if join.role else "", fan_out])
+    return f"{join.arrows} ({', '.join(facts)})"
 
 
 def decision_in_words(join: CatalogJoin) -> str:

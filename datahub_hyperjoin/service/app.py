@@ -16,6 +16,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import accept, reject, undo
 from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import (
+    AmbiguousColumnError,
     DeniedError,
     NoPathError,
     NoServerError,
@@ -223,7 +224,7 @@ def _status(error: HyperJoinError) -> int:
     match error:
         case DeniedError() | NoServerError():
             return 403
-        case UnknownNameError() | NoPathError():
+        case UnknownNameError() | AmbiguousColumnError() | NoPathError():
             return 404
         case _:
             return 502

@@ -4,14 +4,15 @@ from typing import TypedDict
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.graphql import all_joins, find_dataset, find_path
+from datahub_hyperjoin.graphql import all_joins, find_path
+from datahub_hyperjoin.graphql.path_ends import find_path_end
 from datahub_hyperjoin.graphql.steps import Step
 from datahub_hyperjoin.graphql.words import (
     comparison_in_words,
     decision_in_words,
     grain_in_words,
+    join_in_brief,
 )
-from datahub_hyperjoin.urns import table_id
 
 
 class DescribedStep(TypedDict):
@@ -36,25 +37,34 @@ class DescribedPath(TypedDict):
     steps: list[DescribedStep]
     """The joins, in order."""
 
+    direct: list[str]
+    """Joins of the first dataset with the last one that the path goes around."""
+
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     """Describe the best path of joins between two datasets, ignoring many-to-many paths.
 
     Args:
         graph: DataHub's server.
-        start: URN or name of the first dataset.
-        end: URN or name of the last dataset.
+        start: URN or name of the first dataset, or of a column of it.
+        end: URN or name of the last dataset, or of a column of it.
 
     Raises:
-        UnknownNameError: There is no such dataset.
+        UnknownNameError: There is no such dataset or column.
+        AmbiguousColumnError: A dataset has several such columns.
         NoPathError: No path connects the datasets, or only many-to-many paths do.
         DeniedError: The server refuses the request.
         UnansweredError: The server cannot be reached or fails.
     """
-    ends = [table_id(find_dataset(graph, name)) for name in (start, end)]
     # A path may lead over any table, so all joins are read.
-    path = find_path(all_joins(graph), *ends)
-    return {"grain": grain_in_words(path), "steps": [*map(_describe, path.steps)]}
+    joins = all_joins(graph)
+    first, last = (find_path_end(graph, name, joins) for name in (start, end))
+    path = find_path(joins, first, last)
+    return {
+        "grain": grain_in_words(path),
+        "steps": [*map(_describe, path.steps)],
+        "direct": [*map(join_in_brief, path.direct)],
+    }
 
 
 def _describe(step: Step) -> DescribedStep:

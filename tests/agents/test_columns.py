@@ -6,8 +6,8 @@ import pytest
 from chains import join
 
 from datahub_hyperjoin.agents.columns import joins_of_named
-from datahub_hyperjoin.agents.errors import AmbiguousColumnError
 from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError
 
 JOINS = [
     join("orders", "cities", 0.9, key=key)

@@ -106,6 +106,7 @@ def describe_paths(lake: DirectedLake, findings: Findings, tables: Path) -> list
         ("paths that name such a join beside them", str(paths.named)),
         ("paths without a choice, with the declared rows", f"{paths.alone_equal} of {paths.alone}"),
         ("table pairs without a safe path", str(paths.refused)),
+        ("such pairs whose error names a join with these rows", str(paths.refused_named)),
     ]
 
 

@@ -11,7 +11,7 @@ from benchmarks.directed_lake import DirectedLake
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.paths import find_path
-from datahub_hyperjoin.graphql.steps import Step
+from datahub_hyperjoin.graphql.steps import JoinPath
 from datahub_hyperjoin.tables import TableId
 
 _ROWS = "SELECT COUNT(*), SUM(HASH(t0, t{})::HUGEINT) FROM {}"
@@ -31,10 +31,14 @@ class PathRows:
     """Number of paths that return the rows of a declared reference."""
 
     named: int
-    """Number of other paths of one join that list a join with these rows as an alternative."""
+    """Number of other paths that name a join with these rows beside them: an alternative to a path
+    of one join, or a direct join of the tables at the ends of a detour."""
 
     refused: int
     """Number of pairs of tables for which no safe path is known."""
+
+    refused_named: int
+    """Those of them whose error names a direct join with the declared rows."""
 
     alone: int
     """Paths that name no alternative, so that nobody is asked to choose."""
@@ -62,26 +66,29 @@ def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: 
         _create_views(connection, tables)
         for (start, end), references in _references_between(lake).items():
             path = _path(known, ids.get(start), ids.get(end))
+            expected = [_count(connection, [condition]) for condition in references]
+            beside = _beside(path) if path else _named_by_error(known, ids.get(start), ids.get(end))
+            is_named = any(_count(connection, [_condition(join)]) in expected for join in beside)
             if not path:
                 outcomes["refused"] += 1
+                outcomes["refused_named"] += is_named
                 continue
-            expected = [_count(connection, [condition]) for condition in references]
-            rows = _count(connection, [_condition(step.join) for step in path])
-            alone = not any(step.alternatives for step in path)
+            rows = _count(connection, [*map(_condition, path.joins)])
+            alone = not any(step.alternatives for step in path.steps)
             outcomes["alone"] += alone
             outcomes["alone_equal"] += alone and rows in expected
-            others = [_count(connection, [_condition(join)]) for join in path[0].alternatives]
             if rows in expected:
                 outcomes["equal"] += 1
-            elif len(path) == 1 and any(other in expected for other in others):
+            elif is_named:
                 outcomes["named"] += 1
             else:
-                conditions = " and ".join(step.join.condition for step in path)
+                conditions = " and ".join(join.condition for join in path.joins)
                 different.append(f"{start} to {end} by {conditions}: {rows[0]} of {expected[0][0]}")
     return PathRows(
         equal=outcomes["equal"],
         named=outcomes["named"],
         refused=outcomes["refused"],
+        refused_named=outcomes["refused_named"],
         alone=outcomes["alone"],
         alone_equal=outcomes["alone_equal"],
         different=tuple(different),
@@ -110,13 +117,31 @@ def _references_between(lake: DirectedLake) -> Mapping[tuple[str, str], Sequence
 
 def _path(
     joins: Sequence[CatalogJoin], start: TableId | None, end: TableId | None
-) -> tuple[Step, ...]:
+) -> JoinPath | None:
+    if start is None or end is None:
+        return None
+    try:
+        return find_path(joins, start, end)
+    except NoPathError:
+        return None
+
+
+def _beside(path: JoinPath) -> tuple[CatalogJoin, ...]:
+    """Return the joins of the two tables that are named beside a path."""
+    return path.steps[0].alternatives if len(path.joins) == 1 else path.direct
+
+
+def _named_by_error(
+    joins: Sequence[CatalogJoin], start: TableId | None, end: TableId | None
+) -> tuple[CatalogJoin, ...]:
+    """Return the direct joins that the error names if no safe path is known."""
     if start is None or end is None:
         return ()
     try:
-        return find_path(joins, start, end).steps
+        path = find_path(joins, start, end, many_to_many=True, min_joinability=0)
     except NoPathError:
         return ()
+    return path.direct or (path.joins if len(path.joins) == 1 else ())
 
 
 def _condition(join: CatalogJoin) -> Condition:

@@ -64,12 +64,39 @@ def test_a_path_does_not_multiply_rows_unless_it_is_asked_to(shop: Shop) -> None
     assert fail("path", "orders", "regions") == (
         "Error: no safe path is known between 'shop.public.orders' and 'shop.public.regions': the "
         "best one does not follow keys, so it may pair rows that have nothing to do with each "
-        "other. Add `--many-to-many` to see it, or accept a join that leads to a key"
+        "other. The tables are joined directly by shop.public.orders.region = "
+        "shop.public.regions.name (0.99, sibling, 4 rows per row). Add "
+        "`--many-to-many` to see it, or accept a join that leads to a key"
     )
     lines = succeed("path", "orders", "regions", "--many-to-many").splitlines()
     assert lines[2] == "Rows of every table may repeat: do not sum over the result"
     path = json.loads(succeed("path", "orders", "regions", "--many-to-many", "--json"))
     assert (path["safe"], path["grain"], path["multiplies_by"]) == (False, None, 4.0)
+
+
+def test_a_path_may_start_and_end_at_a_column(shop: Shop) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    lines = succeed("path", "orders.payer", "regions").splitlines()
+    assert "shop.public.orders.payer → shop.public.customers.id" in lines[-2]
+    assert lines[-1].startswith("0.80")
+    path = json.loads(succeed("path", "customers.id", "shop.public.orders.payer", "--json"))
+    assert [join["alternatives"] for join in path["joins"]] == [[]]
+    assert path["joins"][0]["columns"][0]["right"]["column"] == "payer"
+    assert fail("path", "orders.payee", "regions") == (
+        "Error: the dataset 'shop.public.orders' has no column 'payee'. Did you mean 'payer'?"
+    )
+
+
+def test_a_detour_names_the_direct_join_with_its_rows(shop: Shop) -> None:
+    shop.suggest("orders.region", "regions.name", 0.99, role=Role.SIBLING)
+    lines = succeed("path", "orders", "regions").splitlines()
+    assert lines[-3:] == [
+        "",
+        "Direct joins of the first and the last table:",
+        "shop.public.orders.region = shop.public.regions.name (0.99, sibling, 4 rows per row)",
+    ]
+    (direct,) = json.loads(succeed("path", "orders", "regions", "--json"))["direct"]
+    assert (direct["role"], direct["left_fan_out"]) == ("sibling", 4.0)
 
 
 def test_a_path_names_the_crosswalk_of_a_join_in_two_steps(shop: Shop) -> None:
@@ -131,8 +158,9 @@ def test_an_improbable_path_is_shown_on_request(shop: Shop) -> None:
     shop.suggest("refunds.label", "regions.label", 0.4)
     assert fail("path", "refunds", "regions") == (
         "Error: no safe path is known between 'shop.public.refunds' and 'shop.public.regions': the "
-        "best one has a joinability of only 0.40. Lower `--min-joinability` to see it, and accept "
-        "the joins that are right"
+        "best one has a joinability of only 0.40. The tables are joined directly by "
+        "shop.public.refunds.label → shop.public.regions.label (0.40, reference, 1 rows per row). "
+        "Lower `--min-joinability` to see it, and accept the joins that are right"
     )
     lines = succeed("path", "refunds", "regions", "--min-joinability=0.4").splitlines()
     assert lines[1] == "1 join with a combined joinability of 0.40"

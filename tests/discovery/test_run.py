@@ -27,6 +27,7 @@ from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import record_of, records_as_sql
 from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.errors import UnwritablePathError
+from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
@@ -144,6 +145,13 @@ def test_a_result_finds_paths(found: FoundJoins) -> None:
         UnknownTableError, match=r"no table is named 'order'. Did you mean 'orders\."
     ):
         found.path("order", "regions")
+    assert found.path("orders.customer", "regions") == path
+    assert found.path("regions.csv", "orders.csv.customer").tables == path.tables[::-1]
+    with pytest.raises(
+        UnknownColumnError,
+        match=r"^the table 'orders\.csv' has no column 'custmer'\. Did you mean 'customer'\?$",
+    ):
+        found.path("orders.csv.custmer", "regions")
     with pytest.raises(NoPathError):
         found.path("orders", "bad.parquet")
 

@@ -35,6 +35,11 @@ def test_a_column_is_found_by_its_name_its_title_and_the_end_of_its_name(name: s
             "Prks.id",
             "no table that was read has the column 'Prks.id'. Did you mean lahman/Parks.csv.id?",
         ),
+        (
+            "Parks.csv.idx",
+            "the table 'lahman/Parks.csv' has no column 'idx'. Did you mean 'id'?",
+        ),
+        ("Parks.town", "the table 'lahman/Parks.csv' has no column 'town'. Did you mean 'id'?"),
         ("x", "no table that was read has the column 'x'. Write it as table.column"),
         (
             "broken.id",

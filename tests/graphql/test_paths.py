@@ -51,8 +51,9 @@ def test_a_path_that_is_more_probably_wrong_than_right_is_not_guessed() -> None:
     assert find_path(likely, *ends).strength == pytest.approx(0.56)
     joins = (join("a", "b", 0.8), join("b", "c", 0.8), join("c", "d", 0.7))
     start = "no safe path is known between 'a' and 'd': the best one has a joinability of only "
-    end = ". Lower `--min-joinability` to see it, and accept the joins that are right"
-    for some, of in ((joins, "0.45 for all 3 joins together"), ((*likely, unlikely), "0.30")):
+    end = "Lower `--min-joinability` to see it, and accept the joins that are right"
+    direct = "0.30. The tables are joined directly by a.key → d.key (0.30, reference). "
+    for some, of in ((joins, "0.45 for all 3 joins together. "), ((*likely, unlikely), direct)):
         with pytest.raises(NoPathError, match=f"^{re.escape(start + of + end)}$"):
             find_path(some, *ends)
         assert find_path(some, *ends, min_joinability=0.3) == find(*some)
@@ -123,8 +124,9 @@ def test_no_path_leads_from_a_table_to_itself() -> None:
 # Two tables of clinical data; both refer to the person, and one refers to the other.
 VISIT = join("drug_exposure", "visit_occurrence", 0.979, key="visit_occurrence_id")
 SIBLING = join(
-    "drug_exposure", "visit_occurrence", 0.995, key="person_id", role=Role.SIBLING, cardinality=N_N
-)
+    "drug_exposure", "visit_occurrence", 0.994, key="person_id", role=Role.SIBLING, cardinality=N_N,
+    fan_outs=(13.0, 7.0),
+)  # fmt: skip
 PERSONS = (
     join("drug_exposure", "person", 1.0, key="person_id"),
     join("visit_occurrence", "person", 1.0, key="person_id"),
@@ -143,7 +145,9 @@ def test_a_path_that_pairs_all_rows_of_a_person_is_not_guessed() -> None:
     expected = (
         "no safe path is known between 'drug_exposure' and 'visit_occurrence': the best one by way "
         "of 'person' does not follow keys, so it may pair rows that have nothing to do with each "
-        "other. Add `--many-to-many` to see it, or accept a join that leads to a key"
+        "other. The tables are joined directly by drug_exposure.person_id = visit_occurrence.key "
+        "(0.99, sibling, 13 rows per row). Add `--many-to-many` to see it, or accept a join that "
+        "leads to a key"
     )
     with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
         find(SIBLING, *PERSONS, start="drug_exposure", end="visit_occurrence")
@@ -216,6 +220,78 @@ def test_a_reference_in_the_opposite_direction_is_an_alternative() -> None:
         assert (step.join, step.alternatives) == (chosen, (other,))
 
 
+def test_a_detour_names_the_direct_joins_that_it_goes_around() -> None:
+    detour = (join("a", "b", 0.9), join("b", "d", 0.9))
+    direct = [domain("d", "a", score, N_N) for score in (0.6, 0.9, 0.7, 0.8)]
+    rejected = join("a", "d", 0.95, Verdict.REJECTED, role=Role.SIBLING)
+    found = find(*detour, *direct, rejected, domain("a", "b", 0.9))
+    assert [table.name for table in found.tables] == ["a", "b", "d"]
+    assert found.direct == tuple(direct[at].reversed for at in (1, 3, 2))
+    assert find(*detour).direct == ()
+
+
+def test_a_detour_of_accepted_joins_names_a_direct_reference() -> None:
+    detour = [join(one, other, 0.9, Verdict.ACCEPTED) for one, other in ("ab", "bd")]
+    reference = join("a", "d", 0.99)
+    assert find(*detour, reference).direct == (reference,)
+
+
+def test_a_path_of_one_join_goes_around_nothing() -> None:
+    assert find(join("a", "d", 0.9), domain("a", "d", 0.9)).direct == ()
+    assert find(domain("a", "d", 0.9), many_to_many=True).direct == ()
+
+
+def test_an_error_names_the_unsafe_join_itself() -> None:
+    expected = (
+        "each other. The tables are joined directly by a.key = d.key (0.90, same domain). Add"
+    )
+    with pytest.raises(NoPathError, match=re.escape(expected)):
+        find(domain("a", "d", 0.9, N_N))
+
+
+def end(name: str) -> ColumnId:
+    table, _, path = name.partition(".")
+    return ColumnId(TableId("file", table), path)
+
+
+BILLED = join("orders", "addresses", 0.7, key="billing")
+SHIPPED = join("orders", "addresses", 0.9, key="shipping")
+
+
+def test_a_path_starts_and_ends_with_a_join_over_the_named_column() -> None:
+    joins = (BILLED, SHIPPED, join("addresses", "towns", 0.9, key="town"))
+    towns = TableId("file", "towns")
+    assert find_path(joins, end("orders.shipping"), towns).joins[0] == SHIPPED
+    found = find_path(joins, end("orders.billing"), towns)
+    assert found.joins == (BILLED, joins[2])
+    assert not any(step.alternatives for step in found.steps)
+    back = find_path(joins, towns, end("orders.billing"))
+    assert back.joins == tuple(join.reversed for join in reversed(found.joins))
+    assert find_path(joins, end("orders.billing"), end("addresses.key")).joins == (BILLED,)
+
+
+def test_a_detour_from_a_column_leaves_the_table_only_over_it() -> None:
+    joins = (
+        SHIPPED,
+        join("orders", "parties", 0.9, key="billing"),
+        join("parties", "addresses", 1.0),
+    )
+    found = find_path(joins, end("orders.billing"), TableId("file", "addresses"))
+    assert (found.joins, found.direct) == (joins[1:], ())
+
+
+def test_a_column_without_a_path_is_named() -> None:
+    expected = (
+        "no path connects 'orders.note' and 'addresses'. Name tables without a column, or list the "
+        "joins of each table with `hyperjoin joins --dataset`, and accept those that are right"
+    )
+    with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
+        find_path([BILLED], end("orders.note"), TableId("file", "addresses"))
+    expected = "Raise `--max-hops`, or name tables without a column, or list the joins"
+    with pytest.raises(NoPathError, match=re.escape(expected)):
+        find_path([BILLED], TableId("file", "addresses"), end("orders.note"), most=1)
+
+
 def test_a_composite_key_is_joined_on_all_its_columns() -> None:
     pairs = tuple(
         (ColumnId(TableId("file", "a"), name), ColumnId(TableId("file", "d"), name))
@@ -224,6 +300,7 @@ def test_a_composite_key_is_joined_on_all_its_columns() -> None:
     key = CatalogJoin(urn="k", name="", pairs=pairs, cardinality=N_1, joinability=0.9)
     (only,) = find(key, domain("a", "d", 1.0, N_N)).joins
     assert only.condition == "a.year = d.year and a.code = d.code"
+    assert find_path([key], end("a.code"), end("d.code")).joins == (only,)
 
 
 NAMES = "abcde"
@@ -290,6 +367,25 @@ def quality(chain: tuple[CatalogJoin, ...]) -> tuple[float, ...]:
 def is_ambiguous(chain: tuple[CatalogJoin, ...]) -> bool:
     """Return whether a chain is a single reference whose key has duplicates."""
     return len(chain) == 1 and chain[0].is_reference and not has_grain(chain)
+
+
+@given(st.lists(SOME_JOIN, max_size=12), st.sampled_from("xyz"), st.sampled_from("xyz"))
+def test_every_path_between_columns_joins_them(
+    joins: list[CatalogJoin], first: str, last: str
+) -> None:
+    ends = end(f"a.{first}"), end(f"e.{last}")
+    every = [
+        chain
+        for chain in chains(joins, "a", "e")
+        if chain[0].left == ends[0] and chain[-1].right == ends[1]
+    ]
+    try:
+        found = find_path(joins, *ends, many_to_many=True, min_joinability=0)
+    except NoPathError:
+        assert not every
+    else:
+        assert (found.joins[0].left, found.joins[-1].right) == ends
+        assert {found.joins} <= {*every}
 
 
 @settings(max_examples=300)

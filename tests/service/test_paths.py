@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from browsers import ADA, PEOPLE, Browser
+from datahub_hyperjoin.joins import Role
 from shop import Shop, open_shop
 
 
@@ -45,13 +46,24 @@ def test_a_path_has_a_grain_and_steps(joined: Browser) -> None:
                 "choices": [],
             },
         ],
+        "direct": [],
     }
+
+
+def test_a_path_between_columns_names_the_direct_joins(joined: Browser, shop: Shop) -> None:
+    shop.suggest("orders.payer", "regions.name", 0.7, role=Role.SIBLING)
+    answer = joined.client.get("/path", params={"start": "orders.payer", "end": "regions"})
+    assert answer.json()["steps"][0]["join"].startswith("shop.public.orders.payer → ")
+    assert answer.json()["direct"] == [
+        "shop.public.orders.payer = shop.public.regions.name (0.70, sibling, 4 rows per row)"
+    ]
 
 
 @pytest.mark.parametrize(("start", "end", "status", "error"), [
     ("orders", "refunds", 404, "no path connects 'shop.public.orders' and 'shop.public.refunds'."),
     ("orders", "unheard", 404, "the catalog has no dataset 'unheard'"),
     ("orders", "", 400, "name two datasets"),
+    ("orders.x", "regions", 404, "the dataset 'shop.public.orders' has no column 'x'"),
 ])  # fmt: skip
 def test_without_a_path_the_answer_says_why(
     joined: Browser, start: str, end: str, status: int, error: str

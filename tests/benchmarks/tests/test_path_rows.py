@@ -40,7 +40,10 @@ def join(column: str, key: str = "name") -> CatalogJoin:
 
 def outcome(lake: DirectedLake, *joins: CatalogJoin, **counts: int) -> tuple[PathRows, PathRows]:
     """Return the actual counts and the expected counts, which are 0 unless given."""
-    every = dict.fromkeys(("equal", "named", "refused", "alone", "alone_equal"), 0) | counts
+    every = (
+        dict.fromkeys(("equal", "named", "refused", "refused_named", "alone", "alone_equal"), 0)
+        | counts
+    )
     found = compare_path_rows(lake, joins, lake.labelled.folder)
     return found, PathRows(**every, different=found.different)
 
@@ -53,6 +56,29 @@ def test_the_declared_reference_is_equal(lake: DirectedLake) -> None:
 
 def test_a_table_without_a_join_is_refused(lake: DirectedLake) -> None:
     found, expected = outcome(lake, refused=1)
+    assert found == expected
+
+
+def without_key(join: CatalogJoin) -> CatalogJoin:
+    return replace(join, role=Role.SAME_DOMAIN, referenced=None)
+
+
+def test_an_error_that_names_the_declared_join_counts(lake: DirectedLake) -> None:
+    found, expected = outcome(lake, without_key(join("created_by")), refused=1, refused_named=1)
+    assert found == expected
+    found, expected = outcome(lake, without_key(join("approved_by")), refused=1)
+    assert found == expected
+
+
+def test_a_detour_that_names_the_declared_join_counts(lake: DirectedLake) -> None:
+    other = ColumnId(TableId("file", "orders.csv"), "approved_by")
+    people, key = (ColumnId(TableId("file", "people.csv"), name) for name in ("id", "name"))
+    (lake.labelled.folder / "people.csv").write_text("id,name\nb,a\nc,b\na,c\n")
+    detour = (
+        replace(join("approved_by"), pairs=((other, people),), referenced=people),
+        replace(join("x"), pairs=((key, join("x").right),)),
+    )
+    found, expected = outcome(lake, *detour, without_key(join("created_by")), named=1, alone=1)
     assert found == expected
 
 

@@ -1,0 +1,129 @@
+"""Test that the ends of a path are found by the names that people type."""
+
+import re
+
+import pytest
+from datahub.metadata.schema_classes import DatasetPropertiesClass
+
+from datahub_hyperjoin.graphql import all_joins
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.graphql.path_ends import PathEnd, find_path_end, fits_end, table_of
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import column_urn, dataset_urn
+from lake import describe
+from shop import Shop, column, table
+
+ORDERS = dataset_urn(table("orders"))
+PAYER = column("orders.payer")
+
+
+@pytest.fixture
+def described(shop: Shop) -> Shop:
+    paths = ["id", "payer", "Payee", "PAYEE", "address.city", "[version=2.0].[type=string].note"]
+    describe(shop.gms, table("orders").name, paths, platform="postgres")
+    describe(shop.gms, "lake/flights.csv", ["carrier", "csv.carrier"])
+    return shop
+
+
+def find(shop: Shop, name: str) -> PathEnd:
+    return find_path_end(shop.graph, name, all_joins(shop.graph))
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("orders", PAYER.table),
+        (f" {ORDERS} ", PAYER.table),
+        ("orders.payer", PAYER),
+        ("Orders.PAYER", PAYER),
+        ("shop.public.orders.payer", PAYER),
+        (f"{ORDERS}.payer", PAYER),
+        (column_urn(PAYER), PAYER),
+        ("orders.note", column("orders.note")),
+        ("orders.address.city", column("orders.address.city")),
+        ("orders.city", column("orders.address.city")),
+        ("flights.csv.carrier", ColumnId(TableId("file", "lake/flights.csv"), "carrier")),
+        ("lake/flights.csv", TableId("file", "lake/flights.csv")),
+    ],
+)
+def test_an_end_is_a_dataset_or_a_column_of_it(described: Shop, name: str, end: PathEnd) -> None:
+    assert find(described, name) == end
+
+
+def test_a_name_of_a_dataset_precedes_that_of_a_column(described: Shop) -> None:
+    other = TableId("mysql", "orders.payer")
+    described.gms.put(dataset_urn(other), DatasetPropertiesClass(name="Payers"))
+    assert find(described, "orders.payer") == other
+
+
+def test_a_column_that_only_a_join_knows_is_found(shop: Shop) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.9)
+    assert find(shop, "customers.id") == column("customers.id")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "orders.pay",
+            (
+                "the dataset 'shop.public.orders' has no column 'pay'. Did you mean 'PAYEE', "
+                "'Payee', 'payer'?"
+            ),
+        ),
+        (
+            "orders.x",
+            (
+                "the dataset 'shop.public.orders' has no column 'x'. Did you mean 'PAYEE', "
+                "'Payee', 'address.city', 'id', 'note' and 1 more?"
+            ),
+        ),
+        (
+            "regions.id",
+            (
+                "the dataset 'shop.public.regions' has no column 'id'. DataHub knows none of its "
+                "columns"
+            ),
+        ),
+        (
+            "nowhere.id",
+            ("the catalog has no dataset 'nowhere.id'. Use the URN that its page in DataHub shows"),
+        ),
+        (
+            "urn:li:schemaField:orders",
+            (
+                "the catalog has no column 'urn:li:schemaField:orders'. Use the URN that its page "
+                "in DataHub shows"
+            ),
+        ),
+    ],
+)
+def test_an_unknown_end_is_reported(described: Shop, name: str, message: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"^{re.escape(message)}$"):
+        find(described, name)
+
+
+def test_an_ambiguous_end_is_reported(described: Shop) -> None:
+    message = (
+        "2 columns of 'shop.public.orders' have the name 'payee': 'PAYEE', 'Payee'. Use the whole "
+        "name of one"
+    )
+    with pytest.raises(AmbiguousColumnError, match=f"^{re.escape(message)}$"):
+        find(described, "orders.payee")
+    other = dataset_urn(TableId("mysql", "shop.public.orders"))
+    described.gms.put(other, DatasetPropertiesClass(name="Orders"))
+    message = re.escape(f"2 datasets have the name 'Orders': '{other}', '{ORDERS}'. Use a URN")
+    with pytest.raises(UnknownNameError, match=message):
+        find(described, "Orders.payer")
+
+
+def test_only_joins_over_the_column_of_an_end_fit_it(shop: Shop) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    shop.suggest("orders.customer", "customers.id", 0.9)
+    shop.suggest("customers.region", "regions.id", 0.9)
+    shop.write("by two columns", ("orders.id", "refunds.order"), ("orders.payer", "refunds.payer"))
+    joins = all_joins(shop.graph)
+    assert table_of(PAYER) == table_of(PAYER.table) == PAYER.table
+    assert all(fits_end(join, PAYER.table) for join in joins)
+    fitting = sorted(join.left.path for join in joins if fits_end(join, PAYER))
+    assert fitting == ["id", "payer", "region"]
