@@ -164,13 +164,15 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
     """Drop each reference that conflicts with an earlier reference in the list.
 
     The list has the best references first. Two references conflict if they have the same referring
-    columns, have the same column pairs, or lead from one table to different keys of another. A
-    declared reference is dropped only if an earlier one has the same column pairs.
+    columns, have the same column pairs, lead from one table to different keys of another, or join
+    two tables one to one in opposite directions: each row of a copy has its row in the original
+    already. A declared reference is dropped only if an earlier one has the same column pairs.
     """
     kept: list[CompositeReference] = []
     keys: dict[tuple[TableId, TableId], tuple[ColumnId, ...]] = {}
     referring: set[frozenset[ColumnId]] = set()
     joined: set[frozenset[frozenset[ColumnId]]] = set()
+    extensions: set[tuple[TableId, TableId]] = set()
     for reference in references:
         columns = frozenset(column for column, _ in reference.pairs)
         join = frozenset(map(frozenset, reference.pairs))
@@ -178,6 +180,7 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
             columns in referring
             or keys.get(reference.tables, reference.key) != reference.key
             or join in joined
+            or (is_one_to_one(reference) and reference.tables[::-1] in extensions)
         )
         if is_rival and not reference.declared:
             continue
@@ -187,6 +190,7 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
         referring.add(columns)
         joined.add(join)
         keys.setdefault(reference.tables, reference.key)
+        extensions |= {reference.tables} if is_one_to_one(reference) else set()
     return kept
 
 

@@ -124,6 +124,17 @@ def test_a_reference_and_its_reverse_are_one_join() -> None:
     assert is_one_to_one(found)
 
 
+def test_copies_of_a_table_join_in_one_direction_only() -> None:
+    forth = proposal("orders", "orders_backup", "order", "line")
+    back = proposal("orders_backup", "orders", "order", "product", "quantity", names=0.99)
+    copy = measured(cardinality=Cardinality.ONE_ONE, covered=1.0)
+    [found] = decide([back, forth], {forth.pairs: copy, back.pairs: copy})
+    assert found.pairs == forth.pairs
+    # Both references of a department to its head and of employees to their department hold.
+    both = {forth.pairs: copy, back.pairs: measured()}
+    assert {found.pairs for found in decide([back, forth], both)} == {*both}
+
+
 def test_what_could_not_be_read_or_is_improbable_is_left_out() -> None:
     unlike = proposal("memos", "lines", "a=order", "b=line", names=0.1)
     assert decide([LINES, unlike], {unlike.pairs: measured(chance=1.0)}) == []
