@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, trigrams
+from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, trigrams
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
 
@@ -68,6 +68,9 @@ class NameClues:
 
     unmarked: Clue
     """1 if only the key's name contains an identifier word such as `id`."""
+
+    counts: Clue
+    """1 if the referring column is named as a count, such as `num_rooms` or `room_count`."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:
@@ -207,6 +210,8 @@ class NameComparison:
         self._of_both = of_both.sign().tocsr()
         self._spellings = _Spellings(lake, tables, columns)
         self._names_parent = names_parent(columns).astype(np.float64)
+        counts = [COUNT in words and IDENTIFIER_WORDS.isdisjoint(words) for words in columns]
+        self._names_count = np.array(counts, dtype=np.float64)
 
     def of(
         self, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
@@ -229,6 +234,7 @@ class NameComparison:
             same_name=spellings.same_name(referring, referenced),
             other_word=spellings.other_word(referring, referenced),
             unmarked=spellings.unmarked(referring, referenced),
+            counts=self._names_count[referring],
         )
 
 

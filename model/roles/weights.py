@@ -31,6 +31,10 @@ class ReferenceWeights:
     """Weight if only the key is named as an identifier, and the referring column looks like a
     measure: its name is another word, and its numbers are few of the key's."""
 
+    counts: float = -3.0
+    """Weight if the referring column is named as a count: a count identifies nothing, but small
+    whole numbers are in every counter."""
+
     leading_column: float = -2.5
     """Weight if the referring column is unique and the first of its table, unless it is a part of a
     key of the same name, as in a table that extends another one."""

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
@@ -54,7 +54,7 @@ def find_obstacle(
         uniqueness: Distinct values per row with a value, in [0, 1].
         completeness: Share of rows with a value, in [0, 1].
     """
-    named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
+    named_identifier = not IDENTIFIER_WORDS.isdisjoint(name_words(profile.id.path))
     has_type = profile.type in {DataType.TEXT, DataType.INTEGER}
     if not profile.rows:  # Nothing but the name and the declared type is known.
         known = has_type and (named_identifier or profile.position == 0)

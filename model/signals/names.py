@@ -14,6 +14,15 @@ IDENTIFIER_WORDS = frozenset(
 )
 """Tokens that mark a column as an identifier without naming what it identifies."""
 
+COUNT = "count"
+"""The word that `name_words` writes for the number word of a count."""
+
+_NUMBER_WORDS = frozenset(["no", "nr", "nbr", "num", "number"])
+_COUNTED = frozenset(["of", "children", "people"])
+"""Words that follow a number word, besides plurals, in the name of a count."""
+_MIN_PLURAL = 4
+"""Minimum number of letters of a plural."""
+
 _PROJECTED = 256
 """Dimensions of a name's projected trigram vector."""
 _WORD = re.compile(r"[^\W_]+")
@@ -70,6 +79,39 @@ def tokens(name: str) -> tuple[str, ...]:
     composed = name if name.isascii() else normalize("NFC", name)
     parts = (part for word in _WORD.findall(composed) for part in _split_word(word))
     return tuple(_write_in_ascii(part.lower()) for part in parts)
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """Split a name into its tokens, and write the number word of a count as `count`.
+
+    In `num_rooms` and `number_of_guests`, the first word means a count, and marks no identifier as
+    in `order_num` or `num_client`.
+
+    Args:
+        name: A name as written in the catalog.
+
+    >>> name_words("num_rooms"), name_words("NumberOfGuests")
+    (('count', 'rooms'), ('count', 'of', 'guests'))
+    >>> name_words("order_num"), name_words("num_client"), name_words("num")
+    (('order', 'num'), ('num', 'client'), ('num',))
+    """
+    words = tokens(name)
+    return (COUNT, *words[1:]) if _names_count(words) else words
+
+
+def _names_count(words: tuple[str, ...]) -> bool:
+    """Return whether the name of a number says how many things there are, and not which one.
+
+    A number word before its noun names a count if the noun is in the plural. In the singular, it
+    may be a number of one thing, as French and Spanish people write it (`num_client`).
+    """
+    if not words or words[0] not in _NUMBER_WORDS:
+        return False
+    return any(word in _COUNTED or _is_plural(word) for word in words[1:])
+
+
+def _is_plural(word: str) -> bool:
+    return len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
 def _write_in_ascii(word: str) -> str:

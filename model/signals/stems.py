@@ -1,6 +1,6 @@
 """Reduce the words of names to their stems, and drop words without meaning."""
 
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
 
 _ENDINGS = (
     ("ies", "y"),
@@ -51,7 +51,7 @@ def stems(name: str) -> Words:
     Args:
         name: The name of a table or column.
     """
-    return tuple(noun_stem(word) for word in tokens(name))
+    return tuple(noun_stem(word) for word in name_words(name))
 
 
 def meaningful_words(words: Words) -> Words:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison, column_stems
 from datahub_hyperjoin.model.signals import row_products
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words, trigrams
 from datahub_hyperjoin.model.signals.stems import noun_stem
 from handmade import Tables, column, lake_of
 
@@ -150,7 +150,7 @@ def test_equal_names_count_unless_they_only_mark_identifiers(
         ("user_id", "user_id", 0),
         ("user_id", "user", 0),
         ("user", "id", 0),
-        ("key_no", "no_of_key", 0),
+        ("key_no", "no_key", 0),
         ("key_no", "no", 1),
     ],
 )
@@ -198,7 +198,7 @@ def test_shares_of_names_are_sums_of_rare_trigrams(named: dict[str, str]) -> Non
     clues = compare(owned, pairs)
 
     def words_of(name: str, without: frozenset[str] = frozenset()) -> str:
-        stems = map(noun_stem, tokens(name))
+        stems = map(noun_stem, name_words(name))
         return " ".join(word for word in stems if word not in without)
 
     tables = [words_of(table) for table, _ in owned]
@@ -285,3 +285,20 @@ def test_identifier_words_are_split_off_names_of_tables(
 def test_other_ways_to_mark_a_foreign_key_name_the_table_as_well(name: str) -> None:
     assert clue("names_table", ("orders", name), ("customers", "rowid")) == 1
     assert clue("column_in_key", ("orders", name), ("customers", "pk_id")) == pytest.approx(1)
+
+
+def test_a_count_of_rows_is_not_named_after_their_table() -> None:
+    rooms = "rooms", "id"
+    assert clue("names_table", ("hotels", "num_rooms"), rooms) == 0
+    assert clue("unmarked", ("hotels", "num_rooms"), rooms) == 1
+    for reference in ("room_num", "num_room"):
+        assert clue("names_table", ("bookings", reference), rooms) == 1
+        assert clue("unmarked", ("bookings", reference), rooms) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("num_rooms", 1), ("room_count", 1), ("count_id", 0), ("room_num", 0), ("country", 0)],
+)
+def test_a_count_is_named_as_one(name: str, expected: float) -> None:
+    assert clue("counts", ("hotels", name), ("rooms", "id")) == expected

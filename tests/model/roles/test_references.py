@@ -43,6 +43,18 @@ def test_counters_are_told_apart_by_names() -> None:
     }
 
 
+def test_a_count_of_rooms_refers_less_probably_than_the_number_of_a_room() -> None:
+    """Both hold the same small whole numbers."""
+
+    def likely(name: str) -> float:
+        hotels = {"id": numbers(1, 201), name: draw(numbers(1, 41), 200)}
+        tables: Tables = {"rooms": {"id": numbers(1, 41)}, "hotels": hotels, **things(9)}
+        return probability(tables, (f"hotels.{name}", "rooms.id"))
+
+    assert likely("room_num") > 0.99
+    assert max(likely("num_rooms"), likely("room_count")) < 0.7
+
+
 def test_several_columns_refer_to_one_key_in_different_roles() -> None:
     orders = {
         "id": numbers(1, 201),

@@ -25,6 +25,8 @@ Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
         ("seats", ["1", "2", "3", "1", "2", "3"], False),
         ("seats", ["1", "2", "3", "4", "5", "6"], True),
         ("order_id", ["1", "2", "3", "1", "2", "3"], True),
+        ("order_num", ["1", "2", "3", "1", "2", "3"], True),
+        ("num_orders", ["1", "2", "3", "1", "2", "3"], False),
     ],
 )
 def test_keys_are_complete_identifiers(

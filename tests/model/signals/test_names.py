@@ -9,7 +9,13 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify, tokens, trigrams
+from datahub_hyperjoin.model.signals.names import (
+    NameSimilarity,
+    name_words,
+    qualify,
+    tokens,
+    trigrams,
+)
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 NAMES = ["customerId", "CUSTOMER_ID", "carrier", "cust no", "", "__"]
@@ -35,6 +41,40 @@ NAMES = ["customerId", "CUSTOMER_ID", "carrier", "cust no", "", "__"]
 )
 def test_names_split_on_separators_case_and_digits(name: str, expected: tuple[str, ...]) -> None:
     assert tokens(name) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "num_rooms",
+        "NumCompaniesWorked",
+        "num-of-doors",
+        "NumberChildrenAtHome",
+        "no_of_pages",
+        "nbr_max_points",
+    ],
+)
+def test_a_number_word_before_a_plural_counts(name: str) -> None:
+    assert name_words(name) == ("count", *tokens(name)[1:])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "order_num",
+        "rooms_no",  # the number of one room, in a table's plural
+        "num_client",  # French
+        "num_class",
+        "num_status",
+        "no_bis",
+        "num_as",
+        "number",
+        "code_rooms",
+        "",
+    ],
+)
+def test_any_other_number_word_may_mark_an_identifier(name: str) -> None:
+    assert name_words(name) == tokens(name)
 
 
 @given(st.text(st.characters(codec="ascii")))
