@@ -64,3 +64,9 @@ def find(
     )
     assert (found.tables[0], found.tables[-1]) == ends
     return found
+
+
+def column_at(name: str) -> ColumnId:
+    """Return a column by its name, such as "orders.billing"."""
+    table, _, path = name.partition(".")
+    return ColumnId(TableId("file", table), path)

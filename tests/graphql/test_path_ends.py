@@ -3,10 +3,11 @@
 import re
 
 import pytest
+from chains import column_at, join
 from datahub.metadata.schema_classes import DatasetPropertiesClass
 
-from datahub_hyperjoin.graphql import all_joins
-from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.graphql import all_joins, find_path
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, NoPathError, UnknownNameError
 from datahub_hyperjoin.graphql.path_ends import PathEnd, find_path_end, fits_end, table_of
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -30,7 +31,7 @@ def find(shop: Shop, name: str) -> PathEnd:
 
 
 @pytest.mark.parametrize(
-    ("name", "end"),
+    ("name", "expected"),
     [
         ("orders", PAYER.table),
         (f" {ORDERS} ", PAYER.table),
@@ -46,8 +47,10 @@ def find(shop: Shop, name: str) -> PathEnd:
         ("lake/flights.csv", TableId("file", "lake/flights.csv")),
     ],
 )
-def test_an_end_is_a_dataset_or_a_column_of_it(described: Shop, name: str, end: PathEnd) -> None:
-    assert find(described, name) == end
+def test_an_end_is_a_dataset_or_a_column_of_it(
+    described: Shop, name: str, expected: PathEnd
+) -> None:
+    assert find(described, name) == expected
 
 
 def test_a_name_of_a_dataset_precedes_that_of_a_column(described: Shop) -> None:
@@ -127,3 +130,43 @@ def test_only_joins_over_the_column_of_an_end_fit_it(shop: Shop) -> None:
     assert all(fits_end(join, PAYER.table) for join in joins)
     fitting = sorted(join.left.path for join in joins if fits_end(join, PAYER))
     assert fitting == ["id", "payer", "region"]
+
+
+BILLED = join("orders", "addresses", 0.7, key="billing")
+SHIPPED = join("orders", "addresses", 0.9, key="shipping")
+
+
+def test_a_path_starts_and_ends_with_a_join_over_the_named_column() -> None:
+    joins = (BILLED, SHIPPED, join("addresses", "towns", 0.9, key="town"))
+    towns = TableId("file", "towns")
+    assert find_path(joins, column_at("orders.shipping"), towns).joins[0] == SHIPPED
+    found = find_path(joins, column_at("orders.billing"), towns)
+    assert found.joins == (BILLED, joins[2])
+    assert not any(step.alternatives for step in found.steps)
+    back = find_path(joins, towns, column_at("orders.billing"))
+    assert back.joins == tuple(join.reversed for join in reversed(found.joins))
+    assert find_path(joins, column_at("orders.billing"), column_at("addresses.key")).joins == (
+        BILLED,
+    )
+
+
+def test_a_detour_from_a_column_leaves_the_table_only_over_it() -> None:
+    joins = (
+        SHIPPED,
+        join("orders", "parties", 0.9, key="billing"),
+        join("parties", "addresses", 1.0),
+    )
+    found = find_path(joins, column_at("orders.billing"), TableId("file", "addresses"))
+    assert (found.joins, found.direct) == (joins[1:], ())
+
+
+def test_a_column_without_a_path_is_named() -> None:
+    expected = (
+        "no path connects 'orders.note' and 'addresses'. Name tables without a column, or list the "
+        "joins of each table with `hyperjoin joins --dataset`, and accept those that are right"
+    )
+    with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
+        find_path([BILLED], column_at("orders.note"), TableId("file", "addresses"))
+    expected = "Raise `--max-hops`, or name tables without a column, or list the joins"
+    with pytest.raises(NoPathError, match=re.escape(expected)):
+        find_path([BILLED], TableId("file", "addresses"), column_at("orders.note"), most=1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 import pytest
-from chains import N_1, N_N, ONE_1, ONE_N, domain, find, join
+from chains import N_1, N_N, ONE_1, ONE_N, column_at, domain, find, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -220,78 +220,6 @@ def test_a_reference_in_the_opposite_direction_is_an_alternative() -> None:
         assert (step.join, step.alternatives) == (chosen, (other,))
 
 
-def test_a_detour_names_the_direct_joins_that_it_goes_around() -> None:
-    detour = (join("a", "b", 0.9), join("b", "d", 0.9))
-    direct = [domain("d", "a", score, N_N) for score in (0.6, 0.9, 0.7, 0.8)]
-    rejected = join("a", "d", 0.95, Verdict.REJECTED, role=Role.SIBLING)
-    found = find(*detour, *direct, rejected, domain("a", "b", 0.9))
-    assert [table.name for table in found.tables] == ["a", "b", "d"]
-    assert found.direct == tuple(direct[at].reversed for at in (1, 3, 2))
-    assert find(*detour).direct == ()
-
-
-def test_a_detour_of_accepted_joins_names_a_direct_reference() -> None:
-    detour = [join(one, other, 0.9, Verdict.ACCEPTED) for one, other in ("ab", "bd")]
-    reference = join("a", "d", 0.99)
-    assert find(*detour, reference).direct == (reference,)
-
-
-def test_a_path_of_one_join_goes_around_nothing() -> None:
-    assert find(join("a", "d", 0.9), domain("a", "d", 0.9)).direct == ()
-    assert find(domain("a", "d", 0.9), many_to_many=True).direct == ()
-
-
-def test_an_error_names_the_unsafe_join_itself() -> None:
-    expected = (
-        "each other. The tables are joined directly by a.key = d.key (0.90, same domain). Add"
-    )
-    with pytest.raises(NoPathError, match=re.escape(expected)):
-        find(domain("a", "d", 0.9, N_N))
-
-
-def end(name: str) -> ColumnId:
-    table, _, path = name.partition(".")
-    return ColumnId(TableId("file", table), path)
-
-
-BILLED = join("orders", "addresses", 0.7, key="billing")
-SHIPPED = join("orders", "addresses", 0.9, key="shipping")
-
-
-def test_a_path_starts_and_ends_with_a_join_over_the_named_column() -> None:
-    joins = (BILLED, SHIPPED, join("addresses", "towns", 0.9, key="town"))
-    towns = TableId("file", "towns")
-    assert find_path(joins, end("orders.shipping"), towns).joins[0] == SHIPPED
-    found = find_path(joins, end("orders.billing"), towns)
-    assert found.joins == (BILLED, joins[2])
-    assert not any(step.alternatives for step in found.steps)
-    back = find_path(joins, towns, end("orders.billing"))
-    assert back.joins == tuple(join.reversed for join in reversed(found.joins))
-    assert find_path(joins, end("orders.billing"), end("addresses.key")).joins == (BILLED,)
-
-
-def test_a_detour_from_a_column_leaves_the_table_only_over_it() -> None:
-    joins = (
-        SHIPPED,
-        join("orders", "parties", 0.9, key="billing"),
-        join("parties", "addresses", 1.0),
-    )
-    found = find_path(joins, end("orders.billing"), TableId("file", "addresses"))
-    assert (found.joins, found.direct) == (joins[1:], ())
-
-
-def test_a_column_without_a_path_is_named() -> None:
-    expected = (
-        "no path connects 'orders.note' and 'addresses'. Name tables without a column, or list the "
-        "joins of each table with `hyperjoin joins --dataset`, and accept those that are right"
-    )
-    with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
-        find_path([BILLED], end("orders.note"), TableId("file", "addresses"))
-    expected = "Raise `--max-hops`, or name tables without a column, or list the joins"
-    with pytest.raises(NoPathError, match=re.escape(expected)):
-        find_path([BILLED], TableId("file", "addresses"), end("orders.note"), most=1)
-
-
 def test_a_composite_key_is_joined_on_all_its_columns() -> None:
     pairs = tuple(
         (ColumnId(TableId("file", "a"), name), ColumnId(TableId("file", "d"), name))
@@ -300,7 +228,7 @@ def test_a_composite_key_is_joined_on_all_its_columns() -> None:
     key = CatalogJoin(urn="k", name="", pairs=pairs, cardinality=N_1, joinability=0.9)
     (only,) = find(key, domain("a", "d", 1.0, N_N)).joins
     assert only.condition == "a.year = d.year and a.code = d.code"
-    assert find_path([key], end("a.code"), end("d.code")).joins == (only,)
+    assert find_path([key], column_at("a.code"), column_at("d.code")).joins == (only,)
 
 
 NAMES = "abcde"
@@ -373,7 +301,7 @@ def is_ambiguous(chain: tuple[CatalogJoin, ...]) -> bool:
 def test_every_path_between_columns_joins_them(
     joins: list[CatalogJoin], first: str, last: str
 ) -> None:
-    ends = end(f"a.{first}"), end(f"e.{last}")
+    ends = column_at(f"a.{first}"), column_at(f"e.{last}")
     every = [
         chain
         for chain in chains(joins, "a", "e")

@@ -2,16 +2,17 @@
 
 import itertools
 import random
+import re
 from contextlib import suppress
 from dataclasses import replace
 
 import duckdb
 import pytest
-from chains import N_N, find, join
+from chains import N_N, domain, find, join
 
 from datahub_hyperjoin.graphql import CatalogJoin, JoinPath
 from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.tables import TableId
 
 NAMES = "abcde"
@@ -131,3 +132,32 @@ def test_the_grain_is_repeated_nowhere_in_the_data() -> None:
             assert total == distinct
             counted.append(total)
     assert sum(total > 0 for total in counted) >= 20
+
+
+def test_a_detour_names_the_direct_joins_that_it_goes_around() -> None:
+    detour = (join("a", "b", 0.9), join("b", "d", 0.9))
+    direct = [domain("d", "a", score, N_N) for score in (0.6, 0.9, 0.7, 0.8)]
+    rejected = join("a", "d", 0.95, Verdict.REJECTED, role=Role.SIBLING)
+    found = find(*detour, *direct, rejected, domain("a", "b", 0.9))
+    assert [table.name for table in found.tables] == ["a", "b", "d"]
+    assert found.direct == tuple(direct[at].reversed for at in (1, 3, 2))
+    assert find(*detour).direct == ()
+
+
+def test_a_detour_of_accepted_joins_names_a_direct_reference() -> None:
+    detour = [join(one, other, 0.9, Verdict.ACCEPTED) for one, other in ("ab", "bd")]
+    reference = join("a", "d", 0.99)
+    assert find(*detour, reference).direct == (reference,)
+
+
+def test_a_path_of_one_join_goes_around_nothing() -> None:
+    assert find(join("a", "d", 0.9), domain("a", "d", 0.9)).direct == ()
+    assert find(domain("a", "d", 0.9), many_to_many=True).direct == ()
+
+
+def test_an_error_names_the_unsafe_join_itself() -> None:
+    expected = (
+        "each other. The tables are joined directly by a.key = d.key (0.90, same domain). Add"
+    )
+    with pytest.raises(NoPathError, match=re.escape(expected)):
+        find(domain("a", "d", 0.9, N_N))
