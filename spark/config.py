@@ -50,9 +50,10 @@ class ProfileConfig:
     It limits tables of few long rows."""
 
     split_bytes: Large = 1 << 28
-    """Size in bytes from which many tasks read one table at once: a Parquet, ORC, CSV
-    or TSV file, a folder of Parquet or ORC files, a local Delta or Iceberg table, or a database
-    table that its database does not profile."""
+    """Size in bytes from which many tasks read one table at once: a Parquet or ORC file, or a
+    database table that its database does not profile; in verification, also a CSV or TSV file, and
+    a local Delta or Iceberg table, which many tasks profile from four times this size on.
+    """
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

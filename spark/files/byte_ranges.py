@@ -65,12 +65,11 @@ class RangeText(io.RawIOBase):
     Args:
         path: Path of the file.
         part: The range.
-        notes: Notes for users, to which readers add.
     """
 
-    def __init__(self, path: DataPath, part: ByteRange, notes: list[str]) -> None:
+    def __init__(self, path: DataPath, part: ByteRange) -> None:
         super().__init__()
-        self.notes = notes
+        self.notes: list[str] = []
         self._size = self._left = part.end - part.begin
         self._file = open_in_order(path)
         self._file.seek(part.begin)

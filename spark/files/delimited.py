@@ -58,9 +58,6 @@ class DelimitedLayout:
     columns: tuple[Column, ...]
     """The columns to read."""
 
-    notes: list[str]
-    """Notes for users on the encoding, the title lines and the header."""
-
 
 class _SkippedRows:
     """A callback that makes Arrow skip invalid rows, and counts them."""
@@ -135,16 +132,13 @@ def read_delimited_range(
     Raises:
         UnreadableTableError: The file is not text.
     """
-    layout, extent = find_layout(path, paths, dialect), RowEstimate()
+    layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
 
     def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
         return _batches(stream, layout, _SkippedRows(), extent=extent, block=block)
 
-    def open_text() -> RangeText:
-        return RangeText(path, part, layout.notes)
-
-    batches = _with_long_rows(read, open_text(), open_text)
-    return TableStream(layout.columns, batches, layout.notes, extent)
+    batches = _with_long_rows(read, text, lambda: RangeText(path, part))
+    return TableStream(layout.columns, batches, text.notes, extent)
 
 
 def find_layout(
@@ -186,7 +180,7 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     if not chosen:
         raise UnreadableTableError.without_names()
-    return DelimitedLayout(dialect, titles, names, chosen, notes)
+    return DelimitedLayout(dialect, titles, names, chosen)
 
 
 def _with_long_rows(

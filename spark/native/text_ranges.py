@@ -8,14 +8,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, TableLocation, is_remote
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, is_remote
 from datahub_hyperjoin.spark.files.byte_ranges import (
     ByteRange,
     QuoteScan,
@@ -91,20 +90,13 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
     return ranges
 
 
-def is_delimited(location: TableLocation) -> TypeGuard[File]:
-    """Return whether a table is a file of delimited text.
-
-    Args:
-        location: The table's location.
-    """
-    return isinstance(location, File) and location.format in _DELIMITED
-
-
 def _divide_lines(table: Table) -> _DividedFile | None:
     """Divide a table's file at line ends, or return None if one task should read the table."""
     file = table.location
+    if not isinstance(file, File) or file.format not in _DELIMITED:
+        return None
     # A task that Spark gives a copy of the file reads it as a whole.
-    if not is_delimited(file) or (is_remote(file.uri) and not file.store):
+    if is_remote(file.uri) and not file.store:
         return None
     path = path_of(file)
     try:

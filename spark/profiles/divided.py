@@ -5,16 +5,18 @@ Each task aggregates its part, and only aggregates are merged.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import EmptyTableError, LostWorkerError
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_table
 from datahub_hyperjoin.spark.memory import limited_memory
-from datahub_hyperjoin.spark.native.parts import PartToRead, open_part
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.partial import (
@@ -29,10 +31,15 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
     send_profiles,
     temporary_results,
 )
+from datahub_hyperjoin.spark.read import read_part
 from datahub_hyperjoin.spark.sampling import SampleCount, draw_part
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
+
+_FACTOR = 4
+"""How many times `split_bytes` a table must have to be divided for its profile. To merge the counts
+of a smaller table takes longer than to count all of it in one task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +52,38 @@ class _PartToCount:
     number: int
     """Number of the part within the table."""
 
-    part: PartToRead
+    part: TablePart
     max_rows: int
     max_bytes: int
+
+
+def divide_to_profile(
+    tables: Sequence[Table], config: ProfileConfig
+) -> dict[TableId, Sequence[TablePart]]:
+    """Divide the tables that many tasks profile in less time than one task.
+
+    Text is not divided, since a further job would read it to find where its rows begin.
+
+    Args:
+        tables: Tables that tasks of this package read.
+        config: Provides the size from which a table is divided, and the number of bytes to read.
+
+    Returns:
+        Two or more parts of each such table. The task that reads any other table also reports what
+        is wrong with it.
+    """
+    divided = {}
+    for table in tables:
+        if table.size >= _FACTOR * config.split_bytes:
+            with suppress(TableError, OSError):
+                divided[table.id] = divide_table(table.location, min(table.size, config.max_bytes))
+    return {id_: parts for id_, parts in divided.items() if parts}
 
 
 def profile_divided(
     session: SparkSession,
     tables: Sequence[Table],
-    parts: Mapping[TableId, Sequence[PartToRead]],
+    parts: Mapping[TableId, Sequence[TablePart]],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
@@ -116,7 +146,7 @@ def _count(each: _PartToCount, config: ProfileConfig) -> pa.RecordBatch:
     """Count the rows and values in a part of a table."""
     sample = SampleCount()
     try:
-        stream = open_part(each.part, None)
+        stream = read_part(each.part, None)
         rows = draw_part(stream, sample, max_rows=each.max_rows, max_bytes=each.max_bytes)
         sampled = replace(stream, batches=rows)
         return count_part(each.table, each.number, sampled, config, sample=sample)

@@ -40,9 +40,11 @@ def profile_lake(
     if session is None:
         return profile_local_batch(session, tables, config, result_folder)
     # PySpark takes a tenth of a second to import; small lakes need none.
-    from datahub_hyperjoin.spark.native.parts import divide_to_profile  # noqa: PLC0415
     from datahub_hyperjoin.spark.profiles.distributed import profile_distributed  # noqa: PLC0415
-    from datahub_hyperjoin.spark.profiles.divided import profile_divided  # noqa: PLC0415
+    from datahub_hyperjoin.spark.profiles.divided import (  # noqa: PLC0415
+        divide_to_profile,
+        profile_divided,
+    )
     from datahub_hyperjoin.spark.profiles.shipped_files import (  # noqa: PLC0415
         profile_shipped_files,
     )
@@ -51,7 +53,7 @@ def profile_lake(
     for table in tables:
         routes[route_of(table, config)].append(table)
     local = routes[Route.LOCAL_BATCH]
-    parts = divide_to_profile(session, with_absolute_paths(local), config)
+    parts = divide_to_profile(with_absolute_paths(local), config)
     large = [table for table in local if table.id in parts]
     small = [table for table in local if table.id not in parts]
     batch = profile_local_batch(session, small, config, result_folder)

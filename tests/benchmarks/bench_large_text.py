@@ -1,6 +1,4 @@
-"""Compare the times to read a large CSV file in ranges and in one piece.
-
-The file is profiled, and two joins of its columns are verified.
+"""Measure the time to verify joins of a large CSV file, read in ranges and in one piece.
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_large_text`.
 
@@ -11,7 +9,6 @@ until it has compiled frequent code.
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -26,10 +23,9 @@ from benchmarks.bench_catalog import cpu_seconds
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
-from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 
 _WAYS = {
     "in one piece": ProfileConfig(split_bytes=1 << 50),
@@ -63,27 +59,15 @@ def write_orders(path: Path, size: int) -> None:
             start += _ROWS
 
 
-def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> list[TableProfile]:
-    return profile_lake(session, [table], config)
-
-
-def _verify(session: SparkSession, table: Table, config: ProfileConfig) -> dict[Pair, Evidence]:
+def _verify(session: SparkSession, path: Path, config: ProfileConfig) -> dict[Pair, Evidence]:
+    location = File(uri=str(path), format=FileFormat.CSV)
+    table = Table(
+        id=TableId("file", path.stem), title=path.stem, location=location, size=path.stat().st_size
+    )
     order, customer, note = (ColumnId(table.id, name) for name in ("order", "customer", "note"))
     kinds = ColumnKinds(texts=frozenset({note}))
     pairs = [(customer, order), (note, order)]
     return verify_joins(session, [table], pairs, kinds=kinds, config=config)
-
-
-_JOBS: dict[str, Callable[[SparkSession, Table, ProfileConfig], object]] = {
-    "profile": _profile,
-    "verification": _verify,
-}
-
-
-def _table(path: Path) -> Table:
-    location = File(uri=str(path), format=FileFormat.CSV)
-    size = path.stat().st_size
-    return Table(id=TableId("file", path.stem), title=path.stem, location=location, size=size)
 
 
 def main() -> None:
@@ -96,31 +80,22 @@ def main() -> None:
         small, large = Path(folder, "small.csv"), Path(folder, "large.csv")
         write_orders(small, 1)
         write_orders(large, options.mib << 20)
-        rows: list[tuple[object, ...]] = []
-        for job, run in _JOBS.items():
-            for config in _WAYS.values():
-                run(session, _table(small), config)
-            rows += _compare(session, job, _table(large), turns=options.turns)
-    headers = ("job", "read", "wall s, median", "wall s, least", "CPU s")
-    print(tabulate(rows, headers, floatfmt=".1f"))
-
-
-def _compare(
-    session: SparkSession, job: str, table: Table, *, turns: int
-) -> Iterator[tuple[object, ...]]:
-    """Run a job in both ways and in turn, print their ratios, and yield a row for each way."""
-    walls, cpus = ({way: list[float]() for way in _WAYS} for _ in range(2))
-    for _ in range(turns):
-        for way, config in _WAYS.items():
-            cpu, started = cpu_seconds(), perf_counter()
-            _JOBS[job](session, table, config)
-            walls[way].append(perf_counter() - started)
-            cpus[way].append(cpu_seconds() - cpu)
-    ratios = [b / a for a, b in zip(*walls.values(), strict=True)]
-    listed = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    print(f"{job}, wall time in ranges / in one piece, by turn: {listed}", flush=True)
-    for way in _WAYS:
-        yield job, way, median(walls[way]), min(walls[way]), median(cpus[way])
+        walls, cpus = ({way: list[float]() for way in _WAYS} for _ in range(2))
+        for config in _WAYS.values():
+            _verify(session, small, config)
+        for _ in range(options.turns):
+            found = []
+            for way, config in _WAYS.items():
+                cpu, started = cpu_seconds(), perf_counter()
+                found.append(_verify(session, large, config))
+                walls[way].append(perf_counter() - started)
+                cpus[way].append(cpu_seconds() - cpu)
+            assert found[0] == found[1]
+    rows = [(way, median(walls[way]), min(walls[way]), median(cpus[way])) for way in _WAYS]
+    print(tabulate(rows, ("read", "wall s, median", "wall s, least", "CPU s"), floatfmt=".1f"))
+    whole, ranges = walls.values()
+    ratios = [b / a for a, b in zip(whole, ranges, strict=True)]
+    print("wall time in ranges / in one piece, by turn:", *(f"{ratio:.2f}" for ratio in ratios))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Test that a table which many tasks read in parts has the profile of the whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +12,17 @@ from deltalake import write_deltalake
 from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
-from stores import ENVIRONMENT, S3Server, refuse_warning, running_s3
+from stores import ENVIRONMENT, refuse_warning, running_s3
 
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files import table_parts
-from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
-from datahub_hyperjoin.spark.files.table_parts import DeltaPart
-from datahub_hyperjoin.spark.native.parts import PartToRead, divide_tables
-from datahub_hyperjoin.spark.native.text_ranges import FileRange
-from datahub_hyperjoin.spark.profiles.divided import profile_divided
+from datahub_hyperjoin.spark.files.table_parts import DeltaPart, FilePart
+from datahub_hyperjoin.spark.profiles.divided import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.tables import Table, TableProfile
@@ -50,32 +47,8 @@ def content() -> pa.Table:
     )
 
 
-def text() -> str:
-    """Return CSV text with an unnamed first column, line ends in quotes, and short rows."""
-    lines = [",city,note,more"]
-    for at in range(ROWS):
-        city = "NA" if at % 7 else "oslo" if at % 2 else "Oslo"
-        lines.append(f'k{7 * at},{city},"two\nlines {at % 50}",')
-        lines += ["short"] * (at % 1000 == 0)
-    return "\n".join(lines)
-
-
 def whole_profile(table: Table, config: ProfileConfig = IN_PARTS) -> TableProfile:
     return profile_table(table, config, Databases())
-
-
-def test_a_divided_text_file_has_the_profile_of_the_whole(
-    spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    table = make_table("visits.csv", text())
-    [found] = profile_lake(spark, [table], IN_PARTS)
-    assert "Profiling 1 large tables in 4 tasks" in caplog.text
-    assert found == whole_profile(table)
-    assert [column.id.path for column in found.columns] == ["row_name", "city", "note", "more"]
-    # Rows that several tasks skip are counted together.
-    assert found.notes[-1] == "skipped rows with more or fewer fields than the header: 4"
-    assert found.rows == ROWS
 
 
 def write_local(lake: Path) -> None:
@@ -93,13 +66,25 @@ def write_local(lake: Path) -> None:
     catalog.engine.dispose()
 
 
+def scanned(folder: Path) -> list[Table]:
+    return scan_folder(folder, SELECTION, warn=lambda *_: None)
+
+
+def write_delta(folder: Path, parts: Iterable[pa.Table]) -> Table:
+    """Write a Delta table with one file for each part of its rows."""
+    for part in parts:
+        write_deltalake(folder, part, mode="append")
+    [table] = scanned(folder.parent)
+    return table
+
+
 def test_divided_delta_and_iceberg_tables_have_the_profiles_of_the_whole(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 14)
     write_local(tmp_path)
-    tables = scan_folder(tmp_path, SELECTION, warn=lambda *_: None)
-    assert len(divide_tables(spark, tables, IN_PARTS)) == len(tables) == 2
+    tables = scanned(tmp_path)
+    assert len(divide_to_profile(tables, IN_PARTS)) == len(tables) == 2
     found = profile_lake(spark, tables, IN_PARTS)
     assert found == [*map(whole_profile, tables)]
     assert sorted(profile.rows for profile in found) == [ROWS - 5, ROWS]
@@ -111,7 +96,7 @@ def test_divided_files_of_object_stores_have_the_profiles_of_the_whole(
     monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 14)
     pq.write_table(content(), tmp_path / "many.parquet", row_group_size=500)
     orc.write_table(content().drop_columns(["tags"]), tmp_path / "many.orc", stripe_size=1 << 12)
-    (tmp_path / "visits.csv").write_text(text())
+    (tmp_path / "text.csv").write_text("id\n1\n2\n")
     (tmp_path / "days.parquet/day=1").mkdir(parents=True)
     for at in range(3):
         file = tmp_path / f"days.parquet/day=1/{at}.parquet"
@@ -119,108 +104,108 @@ def test_divided_files_of_object_stores_have_the_profiles_of_the_whole(
     for name, value in ENVIRONMENT.items():
         monkeypatch.setitem(spark.sparkContext.environment, name, value)
     with running_s3(monkeypatch) as server:
-        tables = stored_tables(server, tmp_path)
-        assert len(divide_tables(spark, tables, IN_PARTS)) == len(tables) == 4
+        uri = server.upload(tmp_path)
+        tables = scan_stored_folder("key", uri, server.store, SELECTION, warn=refuse_warning)
+        divided = {table.name for table in divide_to_profile(tables, IN_PARTS)}
+        assert {table.id.name for table in tables} - divided == {"text.csv"}
         assert profile_lake(spark, tables, IN_PARTS) == [*map(whole_profile, tables)]
 
 
-def stored_tables(server: S3Server, folder: Path) -> list[Table]:
-    uri = server.upload(folder)
-    return scan_stored_folder("key", uri, server.store, SELECTION, warn=refuse_warning)
+def test_notes_of_all_parts_are_added_up(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"note": ["x" * (2 << 20), "short"]})
+    table = write_delta(tmp_path / "delta", [rows] * 3)
+    assert isinstance(table.location, DeltaFolder)
+    parts = [DeltaPart(table.location, 2, range(at, at + 1)) for at in range(3)]
+    [found] = profile_divided(spark, [table], {table.id: parts}, IN_PARTS)
+    assert found == whole_profile(table)
+    assert found.notes == ("values longer than 1048576 characters, which were cut: 3",)
 
 
 def test_a_sample_has_rows_of_all_parts_and_is_the_same_in_every_run(
-    spark: SparkSession, make_table: MakeTable
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = make_table("numbers.csv", "id\n" + "\n".join(f"{at:07}" for at in range(ROWS)))
-    config = replace(IN_PARTS, max_rows=400)
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 10)
+    parts = (content().slice(at, 1_000).select(["id"]) for at in range(0, ROWS, 1_000))
+    table, config = write_delta(tmp_path / "delta", parts), replace(IN_PARTS, max_rows=400)
     [found] = profile_lake(spark, [table], config)
-    ids = np.array([int(value) for value in found.columns[0].sample])
-    assert np.histogram(ids, bins=4, range=(0, ROWS))[0].min() > 0
-    assert 300 < found.rows <= 400
-    assert found.notes == (f"read a sample of {found.rows / ROWS:.2%} of {ROWS} rows",)
+    assert np.histogram(samples(found), bins=4, range=(0, ROWS))[0].min() > 0
+    assert found.notes == (f"read a sample of 10.00% of {ROWS} rows",)
+    assert found.rows == 400
     assert profile_lake(spark, [table], config) == [found]
+
+
+def samples(profile: TableProfile) -> list[int]:
+    return [int(value) for value in profile.columns[0].sample]
 
 
 def test_few_bytes_of_a_large_table_come_from_all_parts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 12)
-    for at in range(8):
-        rows = pa.table({"id": range(at * 1_000, (at + 1) * 1_000)})
-        write_deltalake(tmp_path / "delta", rows, mode="append")
-    [table] = scan_folder(tmp_path, SELECTION, warn=lambda *_: None)
-    [found] = profile_lake(spark, [table], replace(IN_PARTS, max_bytes=4 << 12))
-    assert found.notes == (f"read {found.rows} rows of 4 parts; there are more",)
-    assert 0.9 * (4 << 12) < 8 * found.rows <= 4 << 12
-    assert len({int(value) // 2_000 for value in found.columns[0].sample}) == 4
-
-
-def test_one_task_profiles_a_text_that_is_short_or_not_read_to_its_end(
-    spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    table = make_table("visits.csv", text())
-    for config in (
-        replace(IN_PARTS, max_bytes=table.size - 1),
-        replace(IN_PARTS, split_bytes=table.size // 4 + 1),
-    ):
-        caplog.clear()
-        assert profile_lake(spark, [table], config) == [whole_profile(table, config)]
-        assert "Profiling 1 tables in 1 tasks" in caplog.text
+    parts = (content().slice(at, 500).select(["id"]) for at in range(0, ROWS, 500))
+    table = write_delta(tmp_path / "delta", parts)
+    [found] = profile_lake(spark, [table], replace(IN_PARTS, max_bytes=3 << 12))
+    assert found.notes == (f"read {found.rows} rows of 3 parts; there are more",)
+    assert 0.9 * (3 << 12) < 8 * found.rows <= 3 << 12
+    assert np.histogram(samples(found), bins=3, range=(0, ROWS))[0].min() > 0
 
 
 def test_an_unreadable_part_is_the_fault_of_its_table(
-    spark: SparkSession, make_table: MakeTable
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tables = [make_table(f"{name}.csv", text()) for name in ("gone", "kept")]
-    parts = divide_tables(spark, tables, IN_PARTS)
-    assert isinstance(tables[0].location, File)
-    Path(tables[0].location.uri).unlink()
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 14)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    halves = [content().slice(0, 2_000), content().slice(2_000)]
+    tables = [write_delta(tmp_path / name / "delta", halves) for name in ("a", "b")]
+    tables[0] = replace(tables[0], id=replace(tables[0].id, name="gone"))
+    parts = divide_to_profile(tables, IN_PARTS)
+    [*files] = (tmp_path / "a/delta").glob("*.parquet")
+    files[0].unlink()
     gone, kept = profile_divided(spark, tables, parts, IN_PARTS)
-    assert gone.fault.startswith("cannot be read: FileNotFoundError")
+    assert gone.fault.startswith("cannot be read: ")
     assert kept == whole_profile(tables[1])
 
 
-def test_a_part_without_rows_is_no_fault(spark: SparkSession, make_table: MakeTable) -> None:
-    table = make_table("rows.csv", text())
-    parts = dict(divide_tables(spark, [table], IN_PARTS))
-    last = parts[table.id][-1]
-    assert isinstance(last, FileRange)
-    void = replace(last, part=ByteRange(last.part.end, last.part.end))
-    parts[table.id] = [*parts[table.id], void]
-    assert profile_divided(spark, [table], parts, IN_PARTS) == [whole_profile(table)]
+def test_a_part_without_rows_is_no_fault(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_delta(tmp_path / "delta", [content()])
+    assert isinstance(table.location, DeltaFolder)
+    parts = [DeltaPart(table.location, 0, range(at, 1)) for at in range(2)]
+    assert profile_divided(spark, [table], {table.id: parts}, IN_PARTS) == [whole_profile(table)]
 
 
 def test_a_table_that_ends_its_worker_does_not_affect_the_others(
-    spark: SparkSession, make_table: MakeTable, deadly: Callable[[Table], Table]
+    spark: SparkSession,
+    make_table: MakeTable,
+    deadly: Callable[[Table], Table],
+    tmp_path: Path,
 ) -> None:
-    tables = [make_table(f"{name}.csv", text()) for name in ("bad", "good")]
-    parts = dict(divide_tables(spark, tables, IN_PARTS))
-    broken = deadly(tables[0]).location
-    assert isinstance(broken, File)
-    found: list[PartToRead] = []
-    for part in parts[tables[0].id]:
-        assert isinstance(part, FileRange)
-        found.append(replace(part, file=broken))
-    parts[tables[0].id] = found
-    bad, good = profile_divided(spark, tables, parts, IN_PARTS)
-    assert bad.fault.startswith("cannot be read: it ends the process that reads it")
-    assert good == whole_profile(tables[1])
+    folder = tmp_path / "lake/delta"
+    folder.parent.mkdir()
+    bad, good = make_table("bad.parquet", content()), write_delta(folder, [content()])
+    location = deadly(bad).location
+    assert isinstance(location, File)
+    assert isinstance(good.location, DeltaFolder)
+    parts = {
+        bad.id: [FilePart(location, range(1))],
+        good.id: [DeltaPart(good.location, 0, range(1))],
+    }
+    lost, kept = profile_divided(spark, [bad, good], parts, IN_PARTS)
+    assert lost.fault.startswith("cannot be read: it ends the process that reads it")
+    assert kept == whole_profile(good)
 
 
 def test_parts_have_similar_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write files of 50, 2 and 48 % of a table's bytes, in this order."""
-    monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 14)
-    write_local(tmp_path)
-    [delta] = [
-        t for t in scan_folder(tmp_path, SELECTION, warn=lambda *_: None) if t.id.name == "delta"
-    ]
-    parts = table_parts.divide_table(delta.location, 2 << 14)
-    assert [len(part.files) for part in parts if isinstance(part, DeltaPart)] in ([1, 2], [2, 1])
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 1 << 10)
+    sizes = {"long": 3_000, "short": 10, "other": 3_000}
+    table = write_delta(tmp_path / "delta", (content().slice(0, size) for size in sizes.values()))
+    parts = table_parts.divide_table(table.location, 2 << 10)
+    assert sorted(len(part.files) for part in parts if isinstance(part, DeltaPart)) == [1, 2]
 
 
-def test_tables_are_divided_from_a_size_on(spark: SparkSession, make_table: MakeTable) -> None:
-    table = make_table("rows.csv", text())
-    assert [*divide_tables(spark, [table], replace(IN_PARTS, split_bytes=table.size))] == [table.id]
-    assert divide_tables(spark, [table], replace(IN_PARTS, split_bytes=table.size + 1)) == {}
+def test_tables_are_divided_from_a_size_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_parts, "_PART_BYTES", 1_000)
+    halves = [content().slice(0, 2_000), content().slice(2_000)]
+    table = replace(write_delta(tmp_path / "delta", halves), size=4_000)
+    assert [*divide_to_profile([table], ProfileConfig(split_bytes=1_000))] == [table.id]
+    assert divide_to_profile([table], ProfileConfig(split_bytes=1_001)) == {}
