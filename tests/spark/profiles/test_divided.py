@@ -21,11 +21,11 @@ from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files import table_parts
-from datahub_hyperjoin.spark.files.table_parts import DeltaPart, FilePart
+from datahub_hyperjoin.spark.files.table_parts import DeltaPart, FilePart, TablePart
 from datahub_hyperjoin.spark.profiles.divided import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.tables import Table, TableId, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 
@@ -186,7 +186,7 @@ def test_a_table_that_ends_its_worker_does_not_affect_the_others(
     location = deadly(bad).location
     assert isinstance(location, File)
     assert isinstance(good.location, DeltaFolder)
-    parts = {
+    parts: dict[TableId, list[TablePart]] = {
         bad.id: [FilePart(location, range(1))],
         good.id: [DeltaPart(good.location, 0, range(1))],
     }
