@@ -216,6 +216,36 @@ def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownNamesakes:
+    """What is known of the columns that have the name of a referring column."""
+
+    known: int
+    """Number of these columns whose key the catalog or a person states."""
+
+    agreeing: int
+    """Number of those that refer to the same key as the column."""
+
+    def describe(self, column: ColumnId, key: ColumnId) -> str:
+        """Describe the known references in words.
+
+        Args:
+            column: The referring column.
+            key: The key that it refers to.
+
+        >>> customer, key = (ColumnId(TableId("file", t), t[:1]) for t in ("orders", "customers"))
+        >>> KnownNamesakes(known=3, agreeing=2).describe(customer, key)
+        '2 of 3 columns named o with a known key refer to customers.c'
+        >>> KnownNamesakes(known=1, agreeing=1).describe(customer, key)
+        'the only column named o with a known key refers to customers.c'
+        """
+        end = f"named {column.path} with a known key"
+        if self.known == 1:
+            return f"the only column {end} refers to {key}"
+        verb = "refers" if self.agreeing == 1 else "refer"
+        return f"{self.agreeing} of {self.known} columns {end} {verb} to {key}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
     """A join of two columns, ready to be written to the catalog.
 
@@ -244,6 +274,10 @@ class Join:
 
     referenced: ColumnId | None = None
     """The column that the other one refers to, if the role has a direction."""
+
+    namesakes: KnownNamesakes | None = None
+    """The known references of the columns with the name of the referring column, if some of them
+    refer to the same key, and the catalog does not confirm the join itself."""
 
     further: tuple[tuple[ColumnId, ColumnId], ...] = ()
     """The further column pairs of a composite key, each with the column of the left table first."""

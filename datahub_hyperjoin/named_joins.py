@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.described import DescribedTable
-from datahub_hyperjoin.joins import Join, Role, Verdict, best_scores
+from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -139,7 +139,15 @@ class _Decisions:
             catalog=catalog,
             role=role,
             referenced=key,
+            namesakes=None if catalog.is_confirmed else self._namesakes(pair, key),
         )
+
+    def _namesakes(self, pair: Pair, key: ColumnId | None) -> KnownNamesakes | None:
+        """Return what is known of the columns with the name of the one that refers to `key`."""
+        if key is None:
+            return None
+        referring = pair[0] if key == pair[1] else pair[1]
+        return self.index.relations.namesakes_of(self.index.lake.index_of[referring])
 
     def _reference(self, pair: Pair) -> tuple[ColumnId | None, float]:
         """Return the referenced column of a pair, and the reference's probability."""

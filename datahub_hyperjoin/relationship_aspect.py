@@ -153,10 +153,17 @@ def _custom_properties(join: Join, evidence: Evidence | None, model_version: str
         _BAND: band_of(join),
         _ROLE: join.role.value,
         **(_measured_properties(evidence) if evidence else {}),
-        "evidence": "; ".join([how, *join.catalog.descriptions]),
+        "evidence": "; ".join([how, *join.catalog.descriptions, *_describe_namesakes(join)]),
         **_crosswalk_properties(join),
         MODEL_VERSION: model_version,
     }
+
+
+def _describe_namesakes(join: Join) -> list[str]:
+    """Describe the known references of the columns with the name of the referring column."""
+    if join.namesakes is None or join.referring is None or join.referenced is None:
+        return []
+    return [join.namesakes.describe(join.referring, join.referenced)]
 
 
 def _measured_properties(evidence: Evidence) -> dict[str, str]:

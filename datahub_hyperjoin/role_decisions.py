@@ -128,10 +128,7 @@ def _repeats_key(evidence: Evidence) -> bool:
 
 def _without(references: References, refuted: Collection[tuple[int, int]]) -> References:
     ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
-    kept = np.array([pair not in refuted for pair in ends], dtype=bool)
-    return References(
-        references.referring[kept], references.referenced[kept], references.probability[kept]
-    )
+    return references.select(np.array([pair not in refuted for pair in ends], dtype=bool))
 
 
 def decide_joins(
@@ -249,7 +246,9 @@ class _Decisions:
         if right == relations.key[left] or left == relations.key[right]:
             refers = left if right == relations.key[left] else right
             directed = _directed(join, join.right if refers == left else join.left)
-            return replace(directed, joinability=float(relations.probability[refers]))
+            namesakes = None if join.catalog.is_confirmed else relations.namesakes_of(refers)
+            likely = float(relations.probability[refers])
+            return replace(directed, joinability=likely, namesakes=namesakes)
         if relations.key[left] == relations.key[right] != NO_KEY:
             # Both references must hold, and they are taken for independent.
             both = float(relations.probability[left] * relations.probability[right])

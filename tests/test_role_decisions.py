@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Role, Verdict
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, KnownNamesakes, Role, Verdict
 from datahub_hyperjoin.model.config import FeatureConfig, RankingConfig
 from datahub_hyperjoin.role_decisions import decide_relations
 from datahub_hyperjoin.value_forms import ValueForm
@@ -257,3 +257,12 @@ def test_a_column_refers_to_at_most_one_key(tables: Tables, data: st.DataObject)
         assert 0.5 <= join.joinability <= 1
     scores = [join.joinability for join in joins]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_reference_keeps_what_the_columns_of_its_name_tell() -> None:
+    tables = {**CUSTOMERS, **ORDERS, **INVOICES}
+    joins = decide(tables, facts_of({CUSTOMER: CatalogEvidence(declared="fk")}))
+    assert joins[PAYER].namesakes == KnownNamesakes(known=1, agreeing=1)
+    assert joins[CUSTOMER].namesakes is None  # its own declaration says more
+    assert joins[SIBLINGS].namesakes is None
+    assert [join.namesakes for join in decide(tables).values()] == [None] * 3

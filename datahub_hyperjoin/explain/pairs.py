@@ -13,7 +13,7 @@ from datahub_hyperjoin.explain.ranking import (
     explain_rank,
     explain_signals,
 )
-from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, KnownNamesakes, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker
@@ -39,6 +39,10 @@ class ReferenceExplanation:
 
     probability: float
     """Probability of the reference, in [0, 1]."""
+
+    namesakes: KnownNamesakes | None = None
+    """The known references of the columns with this column's name; None if none of them is to the
+    key, or if the catalog confirms the column's own reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,26 +133,37 @@ def explain_pair(
         signals=explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
-        references=_describe(index, relations, asked),
-        repeated=_describe(index, repeated, asked, between=True),
+        references=_describe(index, relations, facts, asked),
+        repeated=_describe(index, repeated, facts, asked, between=True),
         join=join,
         objection=objection,
     )
 
 
 def _describe(
-    index: LakeIndex, relations: Relations, columns: Pair, *, between: bool = False
+    index: LakeIndex,
+    relations: Relations,
+    facts: CatalogFacts,
+    columns: Pair,
+    *,
+    between: bool = False,
 ) -> tuple[ReferenceExplanation, ...]:
     """For each of two columns, describe the key that it refers to.
 
     A column that refers to no key is left out, and if `between`, one that refers to a third column.
     """
-    numbers = [index.lake.index_of[column] for column in columns]
+    ids, numbers = index.lake.ids, [index.lake.index_of[column] for column in columns]
+
+    def namesakes(number: int, key: int) -> KnownNamesakes | None:
+        is_confirmed = facts.of(pair_of(ids[number], ids[key])).is_confirmed
+        return None if is_confirmed else relations.namesakes_of(number)
+
     return tuple(
         ReferenceExplanation(
-            column=index.lake.ids[number],
-            key=index.lake.ids[key],
+            column=ids[number],
+            key=ids[key],
             probability=float(relations.probability[number]),
+            namesakes=namesakes(number, key),
         )
         for number, key in zip(numbers, relations.key[numbers].tolist(), strict=True)
         if key in numbers or (key != NO_KEY and not between)

@@ -88,6 +88,9 @@ def _facts(pair: PairExplanation) -> Iterator[str]:
             f"Reference: {reference.column} → {reference.key} with a probability of "
             f"{reference.probability:.2f}"
         )
+        if reference.namesakes:
+            known = reference.namesakes.describe(reference.column, reference.key)
+            yield f"Columns of the same name: {known}"
     yield from _repetitions(pair)
     yield _verification(pair.evidence)
 

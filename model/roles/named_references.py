@@ -62,6 +62,4 @@ def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
     estimated = replace(priors, uniqueness=named.uniqueness)
     found = weigh_candidates(lake, estimated, named.candidates, _WEIGHTS, further)
     kept = named.is_marked[found.referring] | (found.probability >= _MIN_UNMARKED)
-    return References(
-        found.referring[kept], found.referenced[kept], found.probability[kept].astype(np.float64)
-    )
+    return replace(found.select(kept), probability=found.probability[kept].astype(np.float64))

@@ -4,14 +4,40 @@ If the catalog or a person connects `orders.created_by` with `users.id`, other c
 database that are called `created_by` probably refer to the same key.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.name_clues import Clue, column_stems
+from datahub_hyperjoin.model.roles.name_clues import column_stems
 from datahub_hyperjoin.model.roles.table_clues import title_number
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words
+
+
+@dataclass(frozen=True)
+class Namesakes:
+    """For each possible reference, the columns of the same name whose key is known."""
+
+    known: Int[np.ndarray, " pair"]
+    """Number of columns of the same name with a known reference."""
+
+    agreeing: Int[np.ndarray, " pair"]
+    """Number of those that refer to the key of the pair."""
+
+    @property
+    def share(self) -> Float[np.ndarray, " pair"]:
+        """Share of the columns that refer to the key of the pair, in [0, 1]; 0 without columns."""
+        return self.agreeing / np.maximum(self.known, 1)
+
+    def select(self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"]) -> "Namesakes":
+        """Return the numbers of some pairs.
+
+        Args:
+            pairs: Positions of pairs, or a mask of pairs.
+        """
+        return Namesakes(self.known[pairs], self.agreeing[pairs])
 
 
 def follow_namesakes(
@@ -20,8 +46,8 @@ def follow_namesakes(
     connected: Bool[np.ndarray, " pair"],
     scores: Float[np.ndarray, " pair"],
     groups: Int[np.ndarray, " table"],
-) -> Clue:
-    """For each pair, measure how many namesakes of the column are known to refer to the key.
+) -> Namesakes:
+    """For each pair, count the namesakes of the column that are known to refer to the key.
 
     Namesakes are columns of the same name whose tables are in the same group and in the same folder
     or schema, and end in the same number: both tell copies of a database apart, and each copy
@@ -36,13 +62,14 @@ def follow_namesakes(
         groups: The group of each table.
 
     Returns:
-        The share of the namesakes with a known reference that refer to this key, in [0, 1].
+        The namesakes with a known reference, and those of them that refer to the pair's key.
     """
     column, key = candidates.referring, candidates.referenced
     count = len(lake)
     known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
     if not len(known):
-        return np.zeros(len(column))  # without numbering the names of the whole lake
+        none = np.zeros(len(column), dtype=np.int64)
+        return Namesakes(none, none)  # without numbering the names of the whole lake
     known = known[_is_forward(column[known], key[known], scores[known])]
     kinds = _number_names(lake, groups)
     known = known[kinds[column[known]] > 0]
@@ -51,8 +78,8 @@ def follow_namesakes(
     flat, times = np.unique(referring * count + target, return_counts=True)
     wanted = kinds[column] * count + key
     place = np.searchsorted(flat, wanted).clip(max=max(len(flat) - 1, 0))
-    agree = np.where(flat[place] == wanted, times[place], 0) if len(flat) else np.zeros(len(column))
-    return agree / np.maximum(of_kind[kinds[column]], 1)
+    agree = np.where(flat[place] == wanted, times[place], 0) if len(flat) else 0 * wanted
+    return Namesakes(of_kind[kinds[column]], agree)
 
 
 def _is_forward(

@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 )
 from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import NameComparison
-from datahub_hyperjoin.model.roles.namesakes import follow_namesakes
+from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
 from datahub_hyperjoin.model.roles.value_clues import (
     compare_sizes,
@@ -70,6 +70,19 @@ class References:
     probability: Float[np.ndarray, " pair"]
     """Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
     column add up to at most 1."""
+
+    namesakes: Namesakes | None = None
+    """The known references of each column's namesakes; None if they were not counted."""
+
+    def select(self, kept: Bool[np.ndarray, " pair"]) -> "References":
+        """Return some of the references.
+
+        Args:
+            kept: Whether each reference is kept.
+        """
+        namesakes = self.namesakes and self.namesakes.select(kept)
+        ends = self.referring[kept], self.referenced[kept]
+        return References(*ends, self.probability[kept], namesakes)
 
     @classmethod
     def empty(cls) -> "References":
@@ -184,9 +197,10 @@ def weigh_candidates(
     scores = np.concatenate(parts) + weights.catalog * connected + further
     groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
-    scores += weights.namesake * follow_namesakes(lake, candidates, connected, scores, groups)
+    namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
+    scores += weights.namesake * namesakes.share
     probability = _normalise(candidates.referring, scores)
-    return References(candidates.referring, candidates.referenced, probability)
+    return References(candidates.referring, candidates.referenced, probability, namesakes)
 
 
 def _without_names(lake: Lake) -> Lake:

@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
+from datahub_hyperjoin.joins import KnownNamesakes
+from datahub_hyperjoin.model.roles.namesakes import Namesakes
 from datahub_hyperjoin.model.roles.references import References
 
 NO_KEY = -1
@@ -22,6 +24,9 @@ class Relations:
     probability: Float[np.ndarray, " column"]
     """Probability that the column refers to that key, in [0, 1]; 0 without a key."""
 
+    namesakes: Namesakes | None = None
+    """The known references of each column's namesakes; None if they were not counted."""
+
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
         """For each column, select its most probable reference.
@@ -33,7 +38,21 @@ class Relations:
         key, probability = np.full(columns, NO_KEY), np.zeros(columns)
         for column, (referenced, likely) in references.best.items():
             key[column], probability[column] = referenced, likely
-        return cls(key, probability)
+        return cls(key, probability, _of_best(references, key))
+
+    def namesakes_of(self, column: int) -> KnownNamesakes | None:
+        """Return the namesakes of a column of which some are known to refer to the column's key.
+
+        Args:
+            column: A column.
+
+        Returns:
+            None if no namesake is known to refer to this key.
+        """
+        if self.namesakes is None or not self.namesakes.agreeing[column]:
+            return None
+        known, agreeing = self.namesakes.known[column], self.namesakes.agreeing[column]
+        return KnownNamesakes(known=int(known), agreeing=int(agreeing))
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
@@ -76,3 +95,14 @@ class Relations:
         backward = np.where(self.key[right] == left, second, 0.0)
         siblings = np.where(self.key[left] == self.key[right], first * second, 0.0)
         return np.maximum(np.maximum(forward, backward), siblings)
+
+
+def _of_best(references: References, key: Int[np.ndarray, " column"]) -> Namesakes | None:
+    """For each column, return what its namesakes tell about the key that it refers to."""
+    if references.namesakes is None:
+        return None
+    known, agreeing = np.zeros((2, len(key)), dtype=np.int64)
+    chosen = np.flatnonzero(key[references.referring] == references.referenced)
+    known[references.referring[chosen]] = references.namesakes.known[chosen]
+    agreeing[references.referring[chosen]] = references.namesakes.agreeing[chosen]
+    return Namesakes(known, agreeing)

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    Join,
+    KnownNamesakes,
+    Role,
+)
 from datahub_hyperjoin.relationship_aspect import columns_urn, from_aspect
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -114,6 +121,19 @@ def test_a_relationship_says_what_values_were_compared_as(
     assert aspect.customProperties["compared_as"] == "countries"
     assert aspect.customProperties["evidence"] == "countries compared on the data"
     assert from_aspect(aspect) == join
+
+
+def test_a_relationship_says_what_the_columns_of_the_same_name_refer_to(
+    make_join: MakeJoin,
+) -> None:
+    told = KnownNamesakes(known=4, agreeing=3)
+    join = make_join(AIRLINE, CARRIER, 0.93)
+    directed = replace(join, role=Role.REFERENCE, referenced=AIRLINE, namesakes=told)
+    _, aspect = written(directed)
+    assert aspect.customProperties["evidence"] == (
+        "values compared on the data; 3 of 4 columns named carrier with a known key refer to "
+        "nyc/airlines.csv.carrier"
+    )
 
 
 def test_a_relationship_names_the_columns_of_its_crosswalk(make_join: MakeJoin) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from datahub_hyperjoin.explain import PairExplanation, as_record, describe_pair
 from datahub_hyperjoin.explain.errors import SameColumnError
-from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes, Role, Verdict
 from deciding import (
     BOOKS,
     CONFIG,
@@ -17,11 +17,13 @@ from deciding import (
     INVOICES,
     NO_FACTS,
     ORDERS,
+    PAYER,
     SIBLINGS,
     VISIT,
     pair,
 )
 from explained import Run, run_on
+from handmade import facts_of
 
 
 def objection(account: PairExplanation) -> str:
@@ -67,6 +69,29 @@ def test_a_key_that_repeats_is_named_as_the_reason_against_a_reference() -> None
     assert said in describe_pair(account).splitlines()
     assert said in describe_pair(turned).splitlines()
     assert run_on(BOOKS).pair(*VISIT).repeated == ()
+
+
+def test_columns_of_the_same_name_are_counted_beside_the_reference() -> None:
+    declared = {CUSTOMER: CatalogEvidence(declared="fk")}
+    run = run_on({**CUSTOMERS, **ORDERS, **INVOICES}, facts_of(declared))
+    account = run.pair(*PAYER)
+    (reference,) = account.references
+    assert reference.namesakes == KnownNamesakes(known=1, agreeing=1)
+    said = (
+        "Columns of the same name: the only column named customer_id with a known key refers to "
+        "customers.id"
+    )
+    assert said in describe_pair(account).splitlines()
+    assert as_record(account)["references"][0]["namesakes"] == {"known": 1, "agreeing": 1}
+
+
+@pytest.mark.parametrize("declared", [{}, {CUSTOMER: CatalogEvidence(declared="fk")}])
+def test_a_declared_reference_needs_no_column_of_the_same_name(
+    declared: dict[tuple[str, str], CatalogEvidence],
+) -> None:
+    account = run_on({**CUSTOMERS, **ORDERS}, facts_of(declared)).pair(*CUSTOMER)
+    assert [each.namesakes for each in account.references] == [None]
+    assert "Columns of the same name" not in describe_pair(account)
 
 
 def test_every_signal_has_its_strength_and_source(shop: Run) -> None:

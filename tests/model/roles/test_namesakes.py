@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from referring import name, references_of
 
-from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes, Verdict
+from datahub_hyperjoin.model.roles.relations import Relations
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from handmade import Tables, draw, facts_of, lake_of, numbers
 
@@ -100,3 +101,30 @@ def test_a_method_that_reads_no_names_has_no_namesakes() -> None:
     without = replace(weights, namesake=0.0)
     found = [references_of(lake, facts_of(known), weights=w) for w in (weights, without)]
     assert found[0].probability.tolist() == found[1].probability.tolist()
+
+
+def namesakes(tables: Tables, known: Facts, column: str) -> tuple[str, KnownNamesakes | None]:
+    """Return the key that a column refers to, and what its namesakes tell about it."""
+    lake = lake_of(tables)
+    relations = Relations.from_references(references_of(lake, facts_of(known)), len(lake))
+    number = [str(each) for each in lake.ids].index(column)
+    return str(lake.ids[relations.key[number]]), relations.namesakes_of(number)
+
+
+def test_namesakes_are_counted_with_the_key_that_they_refer_to() -> None:
+    known = {
+        ("orders.maker", "robots.id"): DECLARED,
+        ("trips.maker", "people.id"): DECLARED,
+        ("bills.maker", "robots.id"): DECLARED,
+    }
+    other = {"others": {"code": numbers(7, 207), "maker": draw(numbers(1, 61), 200, 3)}}
+    key, counted = namesakes({**lake_with(), **other}, known, "others.maker")
+    assert (key, counted) == ("robots.id", KnownNamesakes(known=3, agreeing=2))
+
+
+def test_columns_without_known_namesakes_have_none() -> None:
+    known = {("orders.maker", "robots.id"): DECLARED}
+    tables = lake_with(bills="elsewhere/bills")
+    assert namesakes(tables, known, "trips.maker")[1] == KnownNamesakes(known=1, agreeing=1)
+    assert namesakes(tables, known, "elsewhere/bills.maker")[1] is None
+    assert namesakes(tables, {}, "trips.maker")[1] is None
