@@ -72,8 +72,8 @@ def test_a_key_that_repeats_is_named_as_the_reason_against_a_reference() -> None
 
 
 def test_columns_of_the_same_name_are_counted_beside_the_reference() -> None:
-    declared = {CUSTOMER: CatalogEvidence(declared="fk")}
-    run = run_on({**CUSTOMERS, **ORDERS, **INVOICES}, facts_of(declared))
+    facts = facts_of({CUSTOMER: CatalogEvidence(declared="fk")})
+    run = run_on({**CUSTOMERS, **ORDERS, **INVOICES}, facts)
     account = run.pair(*PAYER)
     (reference,) = account.references
     assert reference.namesakes == KnownNamesakes(known=1, agreeing=1)
