@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.network.pair_network import PairNetwork
 from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_correction import correct_pairs, shipped_network
@@ -20,7 +21,7 @@ from datahub_hyperjoin.model.ranking.trees import SHIPPED_FOR_NAMES, TreeEnsembl
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.tables import DataType
 
-_SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
+SHARE_OF_TREES, SHARE_OF_NETWORK = 0.5, 0.35
 """Shares of the trees' and of the pair network's correction that are added to pairs which have both
 corrections. They were chosen on validation lakes."""
 
@@ -45,6 +46,7 @@ class NetworkCorrection:
         index: LakeIndex,
         noisy_or: NoisyOrScorer,
         candidates: Int[np.ndarray, "key candidate"],
+        network: PairNetwork | None = None,
     ) -> "NetworkCorrection":
         """Compute the pair network's corrections to the log-odds of candidate pairs.
 
@@ -55,9 +57,10 @@ class NetworkCorrection:
             index: The columns with their signals, catalog priors and references.
             noisy_or: Scores the candidates.
             candidates: Candidates of each key column.
+            network: The network; None for the one that comes with the package.
         """
         graphs = build_graph_in_parts(index, noisy_or, candidates)
-        left, right, corrections = correct_pairs(graphs, shipped_network())
+        left, right, corrections = correct_pairs(graphs, network or shipped_network())
         is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
         kept = is_learnt[left] & is_learnt[right]
         pairs = SparsePairs(len(index.lake), left[kept], right[kept])
@@ -82,7 +85,7 @@ class NetworkCorrection:
         """
         at = self.pairs.locate(left, right)
         by_network = values_at(self.log_odds, at)
-        both = _SHARE_OF_TREES * by_trees + _SHARE_OF_NETWORK * by_network
+        both = SHARE_OF_TREES * by_trees + SHARE_OF_NETWORK * by_network
         return np.where(at >= 0, both, by_trees)
 
 
