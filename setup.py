@@ -10,12 +10,15 @@ from pathlib import Path
 from setuptools import setup
 
 ROOT = Path(__file__).resolve().parent
-FILES = "https://github.com/datahub-hyperjoin/datahub-hyperjoin/blob/main/"
+REPOSITORY = "https://github.com/datahub-hyperjoin/datahub-hyperjoin/"
+FILES, PICTURES = f"{REPOSITORY}blob/main/", f"{REPOSITORY}raw/main/"
 
 
 def with_absolute_links(markdown: str) -> str:
     """Replace the relative links in a text with absolute URLs."""
-    return re.sub(r"\]\((?!https?:|mailto:|#)(?:\./)?", f"]({FILES}", markdown)
+    relative = r"(?!https?:|mailto:|#)(?:\./)?"
+    shown = re.sub(rf"(!\[[^\]]*\]\(){relative}", rf"\1{PICTURES}", markdown)
+    return re.sub(rf"\]\({relative}", f"]({FILES}", shown)
 
 
 if __name__ == "__main__":  # setuptools runs this file as a script; tests import it

@@ -127,6 +127,8 @@ def test_the_built_description_has_no_relative_links() -> None:
     assert rewrite("[a](model/README.md#b) [c](https://d) [e](#f)") == (
         f"[a]({files}#b) [c](https://d) [e](#f)"
     )
+    # The page of a picture is no picture.
+    assert rewrite("![a](docs/a.png)") == f"![a]({setup['PICTURES']}docs/a.png)"
 
 
 def test_the_glossary_is_short_and_sorted_and_defines_each_term_in_a_sentence() -> None:
