@@ -232,6 +232,7 @@ class KnownNamesakes:
             column: The referring column.
             key: The key that it refers to.
 
+        >>> from datahub_hyperjoin.tables import TableId
         >>> customer, key = (ColumnId(TableId("file", t), t[:1]) for t in ("orders", "customers"))
         >>> KnownNamesakes(known=3, agreeing=2).describe(customer, key)
         '2 of 3 columns named o with a known key refer to customers.c'

@@ -23,8 +23,9 @@ from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 _PLACES = ("position", "columns of its table")
 """Measures of a column that depend on the layout of its table, and are left out."""
 _COLUMN = [at for at, name in enumerate(COLUMN_FEATURES) if name not in _PLACES]
-_CLUES = tuple(field.name for field in fields(NameClues) if field.name != "unmarked")
-"""The clues that the shipped trees were trained with."""
+_NEWER = {"unmarked", "counts"}
+"""Clues that references read, but that are newer than the shipped trees."""
+_CLUES = tuple(field.name for field in fields(NameClues) if field.name not in _NEWER)
 
 RISING_NAME_FEATURES = (
     "log-odds by names",
