@@ -44,7 +44,7 @@ def ask(
 
 
 def cells(**columns: Sequence[str]) -> list[Cells]:
-    """Make each column from its values, in a table that has the column's name."""
+    """Make columns of the given values, each in a table of its own, which has the column's name."""
     return [
         Cells(ColumnName(name, name), {value: values.count(value) for value in values})
         for name, values in columns.items()

@@ -186,7 +186,7 @@ def partition_parts(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of large tables by hash, with a task for each part of a table.
+    """Partition the values of large tables by hash. One task reads each part of a table.
 
     Args:
         session: Runs the Spark job.
