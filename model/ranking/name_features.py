@@ -5,7 +5,6 @@ No feature holds a name itself, so trees that were trained on other lakes can re
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -15,7 +14,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup, log_odds
-from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
+from datahub_hyperjoin.model.roles.name_clues import NameComparison
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
@@ -23,9 +22,17 @@ from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 _PLACES = ("position", "columns of its table")
 """Measures of a column that depend on the layout of its table, and are left out."""
 _COLUMN = [at for at, name in enumerate(COLUMN_FEATURES) if name not in _PLACES]
-_NEWER = {"unmarked", "counts"}
-"""Clues that references read, but that are newer than the shipped trees."""
-_CLUES = tuple(field.name for field in fields(NameClues) if field.name not in _NEWER)
+_CLUES = (
+    "column_in_key",
+    "key_in_column",
+    "table_in_column",
+    "names_table",
+    "continues_table",
+    "names_parent",
+    "same_name",
+    "other_word",
+)
+"""The clues that the shipped trees were trained with; a new clue must not move their features."""
 
 RISING_NAME_FEATURES = (
     "log-odds by names",
