@@ -29,7 +29,6 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.avro import read_avro
-from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
 from datahub_hyperjoin.spark.files.catalog import read_catalog_files
 from datahub_hyperjoin.spark.files.delimited import read_delimited, read_delimited_range
 from datahub_hyperjoin.spark.files.delta import read_delta
@@ -46,6 +45,7 @@ from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of,
 from datahub_hyperjoin.spark.files.table_parts import (
     DeltaPart,
     FilePart,
+    FileRange,
     FolderPart,
     IcebergPart,
     TablePart,
@@ -175,24 +175,6 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
         raise UnreadableTableError.because(error.strerror or str(error)) from error
 
 
-def read_range(file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
-    """Open a byte range of a delimited text file, to read all columns or those in `paths`.
-
-    Args:
-        file: The file.
-        part: The range.
-        paths: The columns to read; all if None.
-
-    Returns:
-        The rows of the range, with the values that `read_table` would return.
-
-    Raises:
-        TableError: The file cannot be used.
-    """
-    rows = read_delimited_range(path_of(file), part, paths, known_dialect(file))
-    return with_usable_values(rows)
-
-
 def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
     """Open a part of a table, to read all columns or those in `paths`.
 
@@ -207,6 +189,8 @@ def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
         TableError: The part cannot be used.
     """
     match part:
+        case FileRange(file=file, part=bytes_):
+            stream = read_delimited_range(path_of(file), bytes_, paths, known_dialect(file))
         case FilePart(file=file, groups=groups):
             read = read_orc if file.format is FileFormat.ORC else read_parquet
             stream = read(path_of(file), paths, groups)

@@ -1,17 +1,20 @@
 """Divide large tables into parts, each of which one Spark task reads.
 
 Parquet and ORC files of object stores are divided between row groups or stripes. Delta and Iceberg
-tables, and folders of Parquet or ORC files in object stores, are divided between files. Text is
-divided elsewhere.
+tables, and folders of Parquet or ORC files in object stores, are divided between files. To divide
+text takes a Spark job, so that is done elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     File,
@@ -21,14 +24,27 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
+from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
 from datahub_hyperjoin.spark.files.delta import list_delta_files
 from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files
 from datahub_hyperjoin.spark.files.nested import translate_read_errors
 from datahub_hyperjoin.spark.files.orc import count_stripes
 from datahub_hyperjoin.spark.files.stored import StoredFile, local_path, open_at_random
+from datahub_hyperjoin.tables import Table, TableId
 
 _PART_BYTES = 1 << 26
 """Approximate size of a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A range of whole rows in a delimited text file."""
+
+    file: File
+    """The file."""
+
+    part: ByteRange
+    """The range of bytes, which begins and ends with a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +97,30 @@ class IcebergPart:
     """Indices of the files, in the order of their paths."""
 
 
-TablePart = FilePart | FolderPart | DeltaPart | IcebergPart
+TablePart = FileRange | FilePart | FolderPart | DeltaPart | IcebergPart
 """A part of a table that many tasks read."""
+
+
+def divide_large(
+    tables: Iterable[Table], *, size: int, max_bytes: int = sys.maxsize
+) -> dict[TableId, Sequence[TablePart]]:
+    """Divide large tables, except for text, into parts that together have all their rows.
+
+    Args:
+        tables: The tables.
+        size: Size in bytes from which a table is divided.
+        max_bytes: Approximate number of bytes to read of each table.
+
+    Returns:
+        Two or more parts of each large table that can be divided. The task that reads any other
+        table also reports what is wrong with it.
+    """
+    divided: dict[TableId, Sequence[TablePart]] = {}
+    for table in tables:
+        if table.size >= size:
+            with suppress(TableError, OSError):
+                divided[table.id] = divide_table(table.location, min(table.size, max_bytes))
+    return {id_: parts for id_, parts in divided.items() if parts}
 
 
 def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:

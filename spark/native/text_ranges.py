@@ -25,6 +25,7 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
 from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of
+from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
 from datahub_hyperjoin.spark.read import known_dialect, path_of
 from datahub_hyperjoin.tables import Table
@@ -55,17 +56,6 @@ class _DividedFile:
     path: DataPath
     dialect: Dialect
     ranges: list[ByteRange]
-
-
-@dataclass(frozen=True, slots=True)
-class FileRange:
-    """A range of whole rows in a delimited text file."""
-
-    file: File
-    """The file."""
-
-    part: ByteRange
-    """The range of bytes, which begins and ends with a row."""
 
 
 def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, list[FileRange]]:

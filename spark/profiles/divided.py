@@ -5,17 +5,15 @@ Each task aggregates its part, and only aggregates are merged.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import EmptyTableError, LostWorkerError
-from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_table
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
@@ -69,15 +67,9 @@ def divide_to_profile(
         config: Provides the size from which a table is divided, and the number of bytes to read.
 
     Returns:
-        Two or more parts of each such table. The task that reads any other table also reports what
-        is wrong with it.
+        Two or more parts of each such table.
     """
-    divided = {}
-    for table in tables:
-        if table.size >= _FACTOR * config.split_bytes:
-            with suppress(TableError, OSError):
-                divided[table.id] = divide_table(table.location, min(table.size, config.max_bytes))
-    return {id_: parts for id_, parts in divided.items() if parts}
+    return divide_large(tables, size=_FACTOR * config.split_bytes, max_bytes=config.max_bytes)
 
 
 def profile_divided(

@@ -18,14 +18,16 @@ from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
-from datahub_hyperjoin.spark.native.parts import PartToRead, divide_tables, open_part
 from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
+from datahub_hyperjoin.spark.native.text_ranges import divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
+from datahub_hyperjoin.spark.read import read_part
 from datahub_hyperjoin.spark.verification.hash_partition import (
     PARTITION_ROW,
     RequestedColumns,
@@ -37,7 +39,7 @@ _PARTITION_BYTES = 1 << 25
 """Approximate size, in bytes, of the share of the tables that one hash partition holds."""
 _MIN_PARTITIONS = 4
 
-RequestedPart = tuple[RequestedColumns, PartToRead]
+RequestedPart = tuple[RequestedColumns, TablePart]
 """The columns of a table to read, and a part of the table."""
 
 
@@ -214,7 +216,7 @@ def _partition_one(
 ) -> Iterator[pa.RecordBatch]:
     request, part = requested
     try:
-        stream = open_part(part, request.paths)
+        stream = read_part(part, request.paths)
     except EmptyTableError:
         return
     filled = filter(len, stream.batches)
@@ -228,7 +230,10 @@ def _divide(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> tuple[list[RequestedColumns], list[RequestedPart]]:
     """Divide large tables into parts; return the requests of all other tables, then the parts."""
-    divided = divide_tables(session, [request.table for request in requests], config)
+    tables = [request.table for request in requests]
+    large = [table for table in tables if table.size >= config.split_bytes]
+    divided = divide_large(tables, size=config.split_bytes)
+    divided |= {large[index].id: parts for index, parts in divide_files(session, large).items()}
     whole = [request for request in requests if request.table.id not in divided]
     parts = [(request, part) for request in requests for part in divided.get(request.table.id, ())]
     return whole, parts

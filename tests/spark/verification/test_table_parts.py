@@ -156,7 +156,7 @@ def test_an_unreadable_part_costs_the_table_only(
             server.files.delete_file("lake/shop/many.parquet")
         return parts
 
-    monkeypatch.setattr("datahub_hyperjoin.spark.native.parts.divide_table", divide_and_lose)
+    monkeypatch.setattr("datahub_hyperjoin.spark.files.table_parts.divide_table", divide_and_lose)
     unread: list[TableId] = []
     found = verify_joins(
         spark, read, [(ids[1], other) for other in ids], config=IN_PARTS, note_unread=unread.append
