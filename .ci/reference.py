@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from datahub_hyperjoin.action.config import ActionConfig
-from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENING = """\

@@ -14,13 +14,13 @@ from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 from datahub_hyperjoin.catalog.stored import scan_stored_folder
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.recipe import read_recipe
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId

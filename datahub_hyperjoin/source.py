@@ -29,13 +29,14 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
-from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
+from datahub_hyperjoin.catalog.filed_decisions import (
+    read_written_decisions,
+    warn_of_unknown_columns,
+)
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.crosswalks import lone_joins
-from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import (
     ReadBack,
@@ -47,17 +48,28 @@ from datahub_hyperjoin.emit import (
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
-from datahub_hyperjoin.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protected, read_other_pipelines
-from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
-from datahub_hyperjoin.publish import PublishContext, build_publication, load_history, publish
+from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
+from datahub_hyperjoin.publishing.pipelines import (
+    OtherPipeline,
+    keep_shown,
+    protected,
+    read_other_pipelines,
+)
+from datahub_hyperjoin.publishing.publish import (
+    PublishContext,
+    build_publication,
+    load_history,
+    publish,
+)
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
-from datahub_hyperjoin.recipe_secrets import refuse_literal_secrets
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.secrets import refuse_literal_secrets
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, find_join_sql
+from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.storage import locking
 from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 
@@ -214,7 +226,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
                 write_lake(config.folder)
-            decisions = self._read_decisions()
+            decisions = read_written_decisions(self.config.decisions, self.report.warn)
             tables = scan(self.config, self.report.warn, session, count=self.report.count)
             if not graph:
                 catalog = build_catalog_without_server(tables, decisions, self.report.warn)
@@ -238,20 +250,6 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
         self.report.show_matches(catalog.matched)
         return catalog
-
-    def _read_decisions(self) -> tuple[WrittenDecision, ...]:
-        """Read the file of decisions that the recipe names, and warn if it does not exist."""
-        path = self.config.decisions
-        if path is None:
-            return ()
-        if not path.exists():
-            self.report.warn(
-                "No decisions yet",
-                "The file of `decisions` does not exist. Download it from the page and save it "
-                "there, or correct the path",
-                str(path),
-            )
-        return read_decision_file(path)
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         findings = suggest(

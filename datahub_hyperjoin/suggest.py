@@ -13,14 +13,6 @@ import numpy as np
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.budget import check_budget
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
-from datahub_hyperjoin.composite_reader import CompositeReader
-from datahub_hyperjoin.crosswalk_joins import (
-    choose_evidence,
-    collect_crosswalk_joins,
-    measure_with_crosswalks,
-    with_crosswalks,
-)
 from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
@@ -35,13 +27,21 @@ from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.contributions import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
-from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
-from datahub_hyperjoin.pair_evidence import confirm_pairs
-from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.progress import Progress
-from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.stages.composite_joins import find_composite_joins, with_composite_joins
+from datahub_hyperjoin.stages.composite_reader import CompositeReader
+from datahub_hyperjoin.stages.crosswalk_joins import (
+    choose_evidence,
+    collect_crosswalk_joins,
+    measure_with_crosswalks,
+    with_crosswalks,
+)
+from datahub_hyperjoin.stages.named_joins import describe_unread, find_named_joins
+from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
+from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
+from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()

@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
-from datahub_hyperjoin.role_decisions import decide_joins
+from datahub_hyperjoin.stages.role_decisions import decide_joins
 from datahub_hyperjoin.tables import Pair, pair_of
 from handmade import Tables, column, draw, lake_of, numbers
 

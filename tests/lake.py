@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 
 Columns = Mapping[str, Iterable[object]]

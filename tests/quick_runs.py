@@ -9,11 +9,11 @@ from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
-from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark.session import Session

@@ -15,12 +15,12 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.confidence_bands import BANDS, band
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
-from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.metadata.confidence_bands import BANDS, band
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import band_urn, dataset_urn, role_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
-from datahub_hyperjoin.urns import band_urn, dataset_urn, role_urn
 from gms import Gms
 
 

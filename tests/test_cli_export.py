@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.export import ExportFormat
 from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from shop import Shop, open_shop, table
 
 

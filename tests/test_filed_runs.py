@@ -10,10 +10,10 @@ from datahub.metadata.schema_classes import GlobalTagsClass, TagAssociationClass
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import ACCEPTED
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.tables import Pair
-from datahub_hyperjoin.urns import ACCEPTED
 from gms import Gms
 from lake import column, describe_folder, write_flights
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Suggestion, Verdict
-from datahub_hyperjoin.role_decisions import rank_partners
+from datahub_hyperjoin.stages.role_decisions import rank_partners
 from datahub_hyperjoin.tables import ColumnId
 from deciding import Ends, compare, pair
 from handmade import column

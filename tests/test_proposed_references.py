@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.role_decisions import propose_references
+from datahub_hyperjoin.stages.role_decisions import propose_references
 from datahub_hyperjoin.tables import Pair, pair_of
 from deciding import NO_FACTS, ORDERS, Ends, index_of
 from handmade import Tables, draw, numbers, things

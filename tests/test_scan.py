@@ -16,7 +16,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.databases import scan_database
-from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.metadata.urns import dataset_urn
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import scan
@@ -25,7 +26,6 @@ from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import Table, TableId
-from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
 from lake import codes, describe, write_table
 

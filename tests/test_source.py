@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.emit import Publication
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.publish import build_publication
+from datahub_hyperjoin.publishing.publish import build_publication
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.storage import locking

@@ -26,7 +26,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import SchemaFieldUrn
 
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
     DELETED_JOINS,

@@ -14,10 +14,10 @@ from datahub.ingestion.run.pipeline import Pipeline
 from typing_extensions import Self
 
 from datahub_hyperjoin.action.errors import RefusedActionError
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.recipe import read_recipe
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.report import HyperJoinReport
 

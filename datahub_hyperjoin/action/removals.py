@@ -14,7 +14,7 @@ from datahub_hyperjoin.action.errors import UnrecordedRemovalError
 from datahub_hyperjoin.action.events import Removal
 from datahub_hyperjoin.client_errors import translate_errors, translate_malformed
 from datahub_hyperjoin.emit.patches import assign_property
-from datahub_hyperjoin.urns import REJECTED_JOINS, property_urn
+from datahub_hyperjoin.metadata.urns import REJECTED_JOINS, property_urn
 
 RUN_ID = "hyperjoin-action"
 """The run ID of the action's own writes, which distinguishes them from a person's changes."""

@@ -33,7 +33,7 @@ from datahub_hyperjoin.graphql import (
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
 from datahub_hyperjoin.graphql.words import shorten
-from datahub_hyperjoin.urns import table_id
+from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.wording import name_some
 
 _LONGEST_NAME, _LONGEST_REASON = 2_000, 1_000

@@ -6,9 +6,9 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass
 
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 from datahub_hyperjoin.wording import name_some
 
 

@@ -8,7 +8,7 @@ from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair
 

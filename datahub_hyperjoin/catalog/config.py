@@ -29,9 +29,9 @@ from datahub_hyperjoin.locations import (
     TableSource,
     is_remote,
 )
+from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.object_stores import FolderReader, ObjectStore, check_store_uri
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import table_id
 
 
 class CatalogConfig(ConfigModel):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.catalog.entities import fetch
-from datahub_hyperjoin.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
 
 def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:

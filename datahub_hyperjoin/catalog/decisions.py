@@ -16,11 +16,8 @@ from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision, m
 from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.relationship_aspect import columns_urn
-from datahub_hyperjoin.statements import JoinedColumns
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
     REJECTED,
@@ -28,6 +25,9 @@ from datahub_hyperjoin.urns import (
     column_id,
     property_urn,
 )
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
 
 logger = logging.getLogger(__name__)
 

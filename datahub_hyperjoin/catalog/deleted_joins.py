@@ -25,16 +25,16 @@ from datahub_hyperjoin.catalog.relationships import (
     report_skipped,
 )
 from datahub_hyperjoin.errors import UnknownEntityTypeError
-from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.relationship_aspect import columns_urn
-from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.urns import (
     DELETED_JOINS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     column_id,
     property_urn,
 )
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 
 _DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 _DOMAIN = 2

@@ -1,17 +1,40 @@
-"""Find the columns to which the file of decisions refers."""
+"""Read the file of decisions, and find the columns to which it refers."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
-from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
+from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import TableId, TableProfile
-from datahub_hyperjoin.urns import dataset_urn, table_id
+
+
+def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecision, ...]:
+    """Read the file of decisions that a recipe names.
+
+    Args:
+        path: The file, or None if the recipe names none.
+        warn: Receives a file that does not exist.
+
+    Raises:
+        FaultyDecisionsError: The file cannot be read, or some of its lines are malformed.
+    """
+    if path is None:
+        return ()
+    if not path.exists():
+        warn(
+            "No decisions yet",
+            "The file of `decisions` does not exist. Download it from the page and save it "
+            "there, or correct the path",
+            str(path),
+        )
+    return read_decision_file(path)
 
 
 def find_decided_columns(

@@ -16,8 +16,8 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
+from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.tables import Table, TableId
-from datahub_hyperjoin.urns import plain_path
 
 LABEL_ASPECTS = (EditableSchemaMetadataClass, GlobalTagsClass, GlossaryTermsClass)
 """Aspects that hold a dataset's tags and terms, besides the schema itself."""

@@ -31,8 +31,8 @@ from datahub_hyperjoin.catalog.relationships import (
     report_skipped,
 )
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.metadata.urns import AUTHOR
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.urns import AUTHOR
 
 _ASPECTS = {
     "query": [it.ASPECT_NAME for it in (QueryPropertiesClass, QuerySubjectsClass, StatusClass)],

@@ -41,10 +41,10 @@ from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.metadata.urns import REJECTED, property_urn
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
-from datahub_hyperjoin.urns import REJECTED, property_urn
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from sqlglot import Dialect, exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.catalog.sql_names import TableLookup, rename_tables
+from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
-from datahub_hyperjoin.urns import dataset_urn, table_id
 
 _SAME_VALUES = (exp.Paren, exp.Cast, exp.Lower, exp.Upper, exp.Trim)
 """Expressions that keep a column comparable, because values are compared in normal form anyway."""

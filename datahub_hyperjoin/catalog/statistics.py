@@ -7,8 +7,8 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.catalog.entities import batches, reading
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
+from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
 
 LATEST_PROFILES = """
 query hyperjoinLatestProfiles($urns: [String!]!) {

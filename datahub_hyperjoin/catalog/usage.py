@@ -14,10 +14,10 @@ from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, parse_entity,
 from datahub_hyperjoin.catalog.relationships import report_skipped
 from datahub_hyperjoin.catalog.sql_joins import list_joined_pairs
 from datahub_hyperjoin.catalog.sql_names import TableLookup
+from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
 from datahub_hyperjoin.tables import Pair, TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 _LONGEST = 100_000
 """Maximum length of a statement that is parsed, in characters; longer ones take minutes."""

@@ -10,8 +10,8 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.steps import JoinPath, Step
 from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import dataset_urn
 from datahub_hyperjoin.wording import number_of
 
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")

@@ -8,10 +8,10 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import lazy_session
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.suggest import LakeComparison, compare_values
 from datahub_hyperjoin.temporary import temporary_folder
 

@@ -10,9 +10,9 @@ from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.discovery.errors import UnknownTableError
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:

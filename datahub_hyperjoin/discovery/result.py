@@ -31,9 +31,9 @@ from datahub_hyperjoin.discovery.records import JoinRecord, record_of
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import plain_path
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub_hyperjoin.emit.guide import write_column_guides
 from datahub_hyperjoin.emit.patches import change_instructions
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import column_urn
 
 
 def emit_contexts(

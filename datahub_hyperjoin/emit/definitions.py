@@ -13,9 +13,9 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import StructuredPropertyUrn, TagUrn
 
-from datahub_hyperjoin.confidence_bands import BANDS, UNVERIFIED
 from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.confidence_bands import BANDS, UNVERIFIED
+from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,

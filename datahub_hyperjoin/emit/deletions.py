@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
+from datahub_hyperjoin.metadata.urns import DELETED_JOINS, column_urn, property_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import DELETED_JOINS, column_urn, property_urn
 
 
 def emit_deletions(

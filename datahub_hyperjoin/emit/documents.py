@@ -16,9 +16,9 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.emit.guide import OVERVIEW
-from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
 
 
 def emit_guide(

@@ -21,8 +21,8 @@ from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
 from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

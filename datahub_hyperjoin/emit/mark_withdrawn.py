@@ -24,7 +24,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.patches import hides
-from datahub_hyperjoin.relationship_aspect import WITHDRAWN_BY
+from datahub_hyperjoin.metadata.relationship_aspect import WITHDRAWN_BY
 
 logger = logging.getLogger(__name__)
 

@@ -32,8 +32,8 @@ from datahub_hyperjoin.emit.patches import (
     term_path,
     upstream_path,
 )
-from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
-from datahub_hyperjoin.urns import AUTHOR
+from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.urns import AUTHOR
 
 _Values = Mapping[str, Any]
 

@@ -34,7 +34,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
 # The unit separator marks a step into the attribution; the key of a tag without one is empty.
 _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}

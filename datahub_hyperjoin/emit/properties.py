@@ -10,11 +10,10 @@ from urllib.parse import quote
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
-from datahub_hyperjoin.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.emit.patches import set_properties
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
+from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     JOIN_LINKS,
     JOIN_SUGGESTIONS,
@@ -27,6 +26,7 @@ from datahub_hyperjoin.urns import (
     plain_path,
     property_urn,
 )
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 _RELATIONS = {
     Role.REFERENCE: ("many to one", "one to many"),

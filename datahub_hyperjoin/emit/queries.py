@@ -17,15 +17,15 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.confidence_bands import band
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
+from datahub_hyperjoin.metadata.confidence_bands import band
+from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
+from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 from datahub_hyperjoin.sql.two_steps import columns_in_order
 from datahub_hyperjoin.sql.write import sides_of
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 
 
 def _title(join: Join, names: Mapping[TableId, str]) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.confidence_bands import BAND_NAMES, band_of
 from datahub_hyperjoin.emit.patches import change_tags
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.role_context import RoleContext
-from datahub_hyperjoin.urns import band_urn, role_urn
+from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES, band_of
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import band_urn, role_urn
 
 _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 

@@ -14,7 +14,7 @@ from requests import HTTPError, RequestException
 
 from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.config import EmitConfig
-from datahub_hyperjoin.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
 _Needs = Mapping[str, tuple[str, ...]]
 """Names of aspects, by entity type."""

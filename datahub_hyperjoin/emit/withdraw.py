@@ -18,8 +18,7 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
 )
 from datahub_hyperjoin.emit.written_state import WrittenState
-from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     JOIN_LINKS,
     JOIN_SUGGESTIONS,
@@ -28,6 +27,7 @@ from datahub_hyperjoin.urns import (
     flat_property_urn,
     property_urn,
 )
+from datahub_hyperjoin.progress import Warn
 
 _COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)
 # This percentage switches the fail-safe off.

@@ -27,7 +27,7 @@ from datahub_hyperjoin.emit.written_parts import (
     filtered_terms,
     united_terms,
 )
-from datahub_hyperjoin.urns import AI_CONTEXT, query_urn
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT, query_urn
 
 JOB = JobId("hyperjoin_written_state")
 """Name of the checkpoint that holds the written state; the same in all pipelines."""

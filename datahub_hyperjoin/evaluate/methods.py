@@ -25,8 +25,8 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from datahub_hyperjoin.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.stages.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.suggest import embed, index_lake
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 

@@ -17,9 +17,9 @@ from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
 from datahub_hyperjoin.evaluate.metrics import QueryScores, score_rankings
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.temporary import temporary_folder
 
 

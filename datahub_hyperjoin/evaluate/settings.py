@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.evaluate.errors import SettingError
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 RecipeSettings = Mapping[str, object]
 """Recipe keys, such as `model.training.epochs`, and their values."""

@@ -11,8 +11,8 @@ from datahub_hyperjoin.explain.columns import ColumnExplanation
 from datahub_hyperjoin.explain.pairs import PairExplanation
 from datahub_hyperjoin.explain.ranking import RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import dataset_urn
 
 
 def describe_pair(pair: PairExplanation) -> str:

@@ -9,8 +9,8 @@ from datahub_hyperjoin.catalog.datasets import Dataset, dataset_of
 from datahub_hyperjoin.catalog.entities import fetch
 from datahub_hyperjoin.export.schema import DeclaredColumns
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, DataType
-from datahub_hyperjoin.urns import dataset_urn
 
 
 def read_declared(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> DeclaredColumns:

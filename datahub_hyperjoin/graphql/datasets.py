@@ -7,7 +7,7 @@ from itertools import islice
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing
-from datahub_hyperjoin.urns import plain_path
+from datahub_hyperjoin.metadata.urns import plain_path
 
 _PAGE = 200
 

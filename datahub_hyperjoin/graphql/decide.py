@@ -9,7 +9,7 @@ from datahub_hyperjoin.graphql.find import find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import execute, requesting
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED
 
 _DESCRIPTIONS = {
     ACCEPTED: "A person confirmed that this join is right.",

@@ -12,7 +12,7 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.listing import all_joins
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
-from datahub_hyperjoin.urns import table_id
+from datahub_hyperjoin.metadata.urns import table_id
 
 _JOIN, _DATASET = "join", "dataset"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")

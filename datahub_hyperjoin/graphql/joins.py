@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from datahub_hyperjoin.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)

@@ -8,8 +8,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_joins
-from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     JOINABLE_WITH,
     band_urn,
@@ -18,6 +17,7 @@ from datahub_hyperjoin.urns import (
     property_urn,
     table_id,
 )
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 
 def joins_of_dataset(

@@ -5,13 +5,20 @@ from typing import Any
 
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.confidence_bands import BAND_NAMES
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import parsing
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
-from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import (
+    ACCEPTED,
+    REJECTED,
+    band_urn,
+    plain_path,
+    role_urn,
+    table_id,
+)
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, plain_path, role_urn, table_id
 
 _BANDS = {band_urn(band): band for band in BAND_NAMES}
 _ROLES = {role_urn(role): role for role in Role}

@@ -15,8 +15,8 @@ from datahub_hyperjoin.graphql.find import (
     match_datasets,
 )
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_id, plain_path, table_id
 
 PathEnd = TableId | ColumnId
 """A table, or the column of a table over which a path must start or end."""

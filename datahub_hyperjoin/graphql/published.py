@@ -1,12 +1,12 @@
 """Convert the joins of a run to `CatalogJoin` objects."""
 
-from datahub_hyperjoin.confidence_bands import band_of
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Cardinality, Join
-from datahub_hyperjoin.relationship_aspect import join_urn, oriented, to_aspect
-from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.metadata.confidence_bands import band_of
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, oriented, to_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import plain_path
 
 
 def catalog_join(join: Join) -> CatalogJoin:

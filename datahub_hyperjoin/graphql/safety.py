@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.confidence_bands import BANDS, NOT_VERIFIED
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.steps import JoinPath, Step
 from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import BANDS, NOT_VERIFIED
 
 MIN_SCORE = BANDS["medium"]
 """Lowest joinability of a safe join that nobody confirmed, unless the user sets another."""

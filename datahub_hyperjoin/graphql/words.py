@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from datahub_hyperjoin.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.safety import single_join_path
 from datahub_hyperjoin.graphql.steps import JoinPath
+from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId
 
 _LONGEST_REASON = 200

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 _Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 _LIKENESS = 0.8
 """How similar a key of another section must be to an unknown key to be offered, from 0 to 1."""

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.recipe.keys import keys_of, name_key, nearest_key
 from datahub_hyperjoin.wording import join_with_and

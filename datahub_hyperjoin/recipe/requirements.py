@@ -7,9 +7,9 @@ from datahub.ingestion.api.common import PipelineContext
 
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.catalog.folder import check_folder
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError
 
 _SERVER = "datahub"

@@ -10,11 +10,12 @@ from datahub.ingestion.sink.file import FileSinkConfig
 from pydantic import BaseModel, ValidationError
 from typing_extensions import LiteralString
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe import read_recipe, unmet_requirements
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.recipe.secrets import find_literal_secrets
 from datahub_hyperjoin.recipe_check.datahub_keys import (
     faults_in_datahub_keys,
     is_of_other_source,
@@ -25,7 +26,6 @@ from datahub_hyperjoin.recipe_check.description import describe_reading, describ
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
 from datahub_hyperjoin.recipe_check.reachability import database_fault, file_fault, owner_of_token
-from datahub_hyperjoin.recipe_secrets import find_literal_secrets
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.profiles.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session

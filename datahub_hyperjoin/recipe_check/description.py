@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing
 from datahub_hyperjoin.wording import join_with_and, number_of

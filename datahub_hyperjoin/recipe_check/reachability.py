@@ -16,11 +16,11 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from datahub_hyperjoin.client_errors import explain
-from datahub_hyperjoin.config import obstacle_to_file
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import DeniedError
 from datahub_hyperjoin.locations import Database
+from datahub_hyperjoin.recipe.config import obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.redact import redact
 

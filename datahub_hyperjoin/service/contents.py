@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from datahub_hyperjoin.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record
 from datahub_hyperjoin.page.exported import choose_exports
 from datahub_hyperjoin.page.publishers import publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 _UNKNOWN = -1
 """Stands for a number that the catalog does not have; the page leaves it out."""

@@ -9,6 +9,7 @@ from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, join
 from datahub_hyperjoin.graphql.datasets import read_dataset_summaries
 from datahub_hyperjoin.graphql.join_sql import statements_of_joins
 from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.page.contents import MOST_JOINS
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.write import render_page, render_template
@@ -16,7 +17,6 @@ from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents,
 from datahub_hyperjoin.service.sessions import PersonalSession
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn, table_id
 
 _STATEMENTS = 200
 """Maximum number of SQL statements that one request to DataHub reads."""

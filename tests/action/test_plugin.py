@@ -18,7 +18,7 @@ from quick_runs import CARRIER, PLANE, shown, urn_of
 
 from datahub_hyperjoin.action.plugin import HyperJoinAction
 from datahub_hyperjoin.graphql import reject
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.urns import (
     JOINABLE_WITH,
     REJECTED_JOINS,
     column_urn,

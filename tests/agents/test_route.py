@@ -18,10 +18,10 @@ from datahub_hyperjoin.agents.route import (
     explain_no_path,
     find_safe_path,
 )
-from datahub_hyperjoin.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.tables import TableId
 
 NO_SAFE_JOIN = "no safe join known"

@@ -15,7 +15,7 @@ from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.joins import Role, Verdict
-from datahub_hyperjoin.urns import query_urn
+from datahub_hyperjoin.metadata.urns import query_urn
 from shop import Shop
 
 CUSTOMER = "shop.public.orders.customer → shop.public.customers.id"

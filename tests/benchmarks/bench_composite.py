@@ -22,8 +22,6 @@ from benchmarks.composite.schemas import SCHEMAS
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.composite_joins import find_composite_joins
-from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.config.sections import ModelConfig
@@ -33,6 +31,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
+from datahub_hyperjoin.stages.composite_joins import find_composite_joins
+from datahub_hyperjoin.stages.composite_reader import CompositeReader
 from datahub_hyperjoin.tables import Table
 
 MAX_RATIO = 1.5

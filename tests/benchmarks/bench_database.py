@@ -37,11 +37,11 @@ from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_each
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
 
 _CHUNK = 1 << 16

@@ -12,9 +12,9 @@ from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import TableId
 
 KEY = "connections[0]"

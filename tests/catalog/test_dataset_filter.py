@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
 
 Describe = Callable[..., SchemaMetadataClass]

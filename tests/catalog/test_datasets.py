@@ -19,8 +19,8 @@ from datahub_hyperjoin.catalog.datasets import (
 )
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, log_skipped
 from datahub_hyperjoin.catalog_facts import ForeignKey
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
 

@@ -25,9 +25,8 @@ from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.merged_decisions import Decision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.relationship_aspect import columns_urn
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
     REJECTED,
@@ -36,6 +35,7 @@ from datahub_hyperjoin.urns import (
     dataset_urn,
     property_urn,
 )
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from gms import Gms
 
 AIRPORTS, FLIGHTS = (TableId("postgres", f"shop.public.{name}") for name in ("airports", "flights"))

@@ -13,15 +13,15 @@ from quick_runs import join_of
 
 from datahub_hyperjoin.catalog.deleted_joins import infer_deleted, read_deleted_joins
 from datahub_hyperjoin.catalog.relationships import read_relationships
-from datahub_hyperjoin.relationship_aspect import columns_urn, to_aspect
-from datahub_hyperjoin.tables import ColumnId, Pair
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, to_aspect
+from datahub_hyperjoin.metadata.urns import (
     DELETED_JOINS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     column_urn,
     property_urn,
 )
+from datahub_hyperjoin.tables import ColumnId, Pair
 from gms import Gms
 from lake import column
 

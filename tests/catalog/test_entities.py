@@ -13,8 +13,8 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch, scroll
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
 
 NAMES = ("datasetProperties", "status")

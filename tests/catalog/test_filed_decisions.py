@@ -16,9 +16,9 @@ from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
-from datahub_hyperjoin.urns import dataset_urn
 
 Warnings = list[tuple[str, str, str]]
 Warn = Callable[[str, str, str], None]

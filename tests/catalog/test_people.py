@@ -17,9 +17,8 @@ from datahub_hyperjoin.catalog.decisions import read_decisions
 from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import find_deleted, read_relationships
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Verdict
-from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
     REJECTED,
@@ -27,6 +26,7 @@ from datahub_hyperjoin.urns import (
     column_urn,
     property_urn,
 )
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId
 from gms import Gms
 
 CODE = ColumnId(TableId("postgres", "shop.public.airports"), "code")

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.published_entities import read_published_entities
-from datahub_hyperjoin.urns import AUTHOR
+from datahub_hyperjoin.metadata.urns import AUTHOR
 from gms import Gms
 
 QUERY, DOCUMENT = "urn:li:query:a", "urn:li:document:a"

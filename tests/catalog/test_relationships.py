@@ -24,9 +24,9 @@ from datahub_hyperjoin.catalog.relationships import (
     read_relationships,
 )
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join
-from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.urns import ACCEPTED, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import ACCEPTED, dataset_urn
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
 

@@ -21,8 +21,8 @@ from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 
 Describe = Callable[..., SchemaMetadataClass]

@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
 

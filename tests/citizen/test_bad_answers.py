@@ -14,7 +14,7 @@ from datahub.metadata.schema_classes import (
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, urn_of
 from quick_runs import shown as pairs_shown
 
-from datahub_hyperjoin.urns import JOINABLE_WITH
+from datahub_hyperjoin.metadata.urns import JOINABLE_WITH
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
 

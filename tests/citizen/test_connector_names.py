@@ -14,9 +14,9 @@ from datahub.metadata.schema_classes import (
 from quick_runs import ALL, Runs, shown, urn_of
 
 from datahub_hyperjoin.catalog.config import CatalogConfig
+from datahub_hyperjoin.metadata.urns import REJECTED, dataset_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import pair_of
-from datahub_hyperjoin.urns import REJECTED, dataset_urn
 from gms import Gms
 from lake import describe, table
 

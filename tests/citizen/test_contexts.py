@@ -8,8 +8,8 @@ from datahub.metadata import schema_classes
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 from datahub_hyperjoin.catalog.contexts import read_contexts
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import AI_CONTEXT, column_urn
 from gms import Gms
 from lake import describe_folder, table
 

@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 from quick_runs import PLANE, Runs, join_of
 
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import pair_of
-from datahub_hyperjoin.urns import column_urn
 from gms import Gms
 from lake import column
 

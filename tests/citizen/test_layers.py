@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from datahub_hyperjoin.urns import column_urn, dataset_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from gms import Gms
 from lake import codes, column, table, write_table
 

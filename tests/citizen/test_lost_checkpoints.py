@@ -6,7 +6,7 @@ from datahub.metadata.schema_classes import (
 )
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
-from datahub_hyperjoin.urns import DELETED_JOINS, property_urn
+from datahub_hyperjoin.metadata.urns import DELETED_JOINS, property_urn
 from gms import Gms
 
 

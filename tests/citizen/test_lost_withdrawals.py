@@ -7,7 +7,7 @@ from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.emit import read_back
 from datahub_hyperjoin.emit.patches import removes
-from datahub_hyperjoin.urns import column_urn, dataset_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from gms import Gms
 from lake import column, table
 

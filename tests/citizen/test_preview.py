@@ -8,7 +8,7 @@ from datahub.metadata.schema_classes import EmbedClass
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
 from datahub_hyperjoin.emit.embeds import embed_url
-from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from gms import Gms
 from lake import table
 

@@ -13,8 +13,8 @@ from datahub.metadata.schema_classes import (
 )
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, dataset_urn
 from datahub_hyperjoin.tables import Pair, pair_of
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, dataset_urn
 from gms import Gms
 from lake import codes, describe, table, write_table
 

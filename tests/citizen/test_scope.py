@@ -8,8 +8,8 @@ from datahub.metadata.schema_classes import (
     StructuredPropertiesClass,
 )
 
+from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import column_urn
 from gms import Gms
 from lake import codes, column, describe, table, write_table
 

@@ -9,7 +9,7 @@ from datahub.metadata.schema_classes import (
     StructuredPropertiesClass,
 )
 
-from datahub_hyperjoin.urns import column_urn
+from datahub_hyperjoin.metadata.urns import column_urn
 from gms import Gms
 from gms.double import Version
 from lake import column, describe_folder

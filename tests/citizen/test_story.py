@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.graphql import all_joins
+from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, column_urn, property_urn
 from datahub_hyperjoin.tables import pair_of
-from datahub_hyperjoin.urns import JOINABLE_WITH, column_urn, property_urn
 from gms import Gms
 from lake import codes, column, describe, write_table
 

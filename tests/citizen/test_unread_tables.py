@@ -14,8 +14,8 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
 from lake import codes, describe_folder, table, write_table
 

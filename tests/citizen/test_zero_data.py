@@ -13,8 +13,8 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, column_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, column_urn
 from gms import Gms
 from lake import codes, describe, describe_folder, write_table
 

@@ -15,7 +15,7 @@ from shop_commands import (
 )
 
 from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from shop import Shop, table
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 
 def parse(**emit: object) -> EmitConfig:

@@ -9,8 +9,8 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub_hyperjoin.emit import WrittenState, find_foreign_contexts, withdraw
 from datahub_hyperjoin.emit.contexts import emit_contexts
 from datahub_hyperjoin.emit.patches import change_instructions, removes
+from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import column_urn
 
 ORDERS = TableId("file", "orders")
 JOIN = join("orders", "customers", 0.9, key="customer", fan_outs=(1.0, 21.5))

@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.urns import ACCEPTED, CONFIRMED_JOINS, REJECTED_JOINS, property_urn
+from datahub_hyperjoin.metadata.urns import ACCEPTED, CONFIRMED_JOINS, REJECTED_JOINS, property_urn
 from gms import Gms
 
 NAMESPACE = "io.datahub.hyperjoin"

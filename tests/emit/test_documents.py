@@ -16,9 +16,9 @@ from datahub_hyperjoin.emit import (
 )
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import JOIN_OVERVIEW, document_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -22,8 +22,8 @@ from datahub_hyperjoin.emit import (
 from datahub_hyperjoin.emit.embeds import embed_url, remove_embed
 from datahub_hyperjoin.emit.patches import removes
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

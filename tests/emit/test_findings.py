@@ -32,10 +32,10 @@ from datahub_hyperjoin.emit import (
 from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -25,8 +25,8 @@ from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.lineage import Edge, Lineage, build_lineage, emit_lineage
 from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -22,8 +22,8 @@ from datahub_hyperjoin.emit.properties import (
     read_partners,
 )
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -14,10 +14,10 @@ from datahub.metadata.urns import Urn
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join
-from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

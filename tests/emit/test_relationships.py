@@ -22,9 +22,9 @@ from datahub_hyperjoin.joins import (
     KnownNamesakes,
     Role,
 )
-from datahub_hyperjoin.relationship_aspect import columns_urn, from_aspect
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, from_aspect
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -49,7 +49,12 @@ from datahub_hyperjoin.emit.stale_removal import stale_removal
 from datahub_hyperjoin.emit.withdraw import withdraw
 from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
-from datahub_hyperjoin.urns import BEST_JOIN_SCORE, CONFIRMED_JOINS, SUGGESTED_JOINS, property_urn
+from datahub_hyperjoin.metadata.urns import (
+    BEST_JOIN_SCORE,
+    CONFIRMED_JOINS,
+    SUGGESTED_JOINS,
+    property_urn,
+)
 from gms import Gms
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"

@@ -3,7 +3,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.support import find_unsupported
-from datahub_hyperjoin.urns import AI_CONTEXT
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 from gms import Gms
 from gms.double import Version
 

@@ -15,9 +15,9 @@ from datahub_hyperjoin.emit.terms import (
     name_terms,
     term_urn,
 )
+from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn
 from datahub_hyperjoin.model.column_groups import ColumnGroup
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import AUTHOR, column_urn
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 GOLDEN = Path(__file__).parent / "golden" / "terms.json"

@@ -9,15 +9,15 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
-from datahub_hyperjoin.confidence_bands import band_of
 from datahub_hyperjoin.emit.lineage import build_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.graphql.joins import best_first
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role
-from datahub_hyperjoin.relationship_aspect import from_aspect
-from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.metadata.confidence_bands import band_of
+from datahub_hyperjoin.metadata.relationship_aspect import from_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

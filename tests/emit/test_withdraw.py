@@ -7,8 +7,8 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub_hyperjoin.emit.withdraw import withdraw
 from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 ORDERS, CUSTOMERS = TableId("file", "orders"), TableId("file", "customers")

@@ -17,8 +17,8 @@ from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_pro
 from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.emit.written_state_handler import WrittenStateHandler
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 from gms import Gms
 
 ONE, OTHER, THIRD = (column_urn(ColumnId(TableId("file", name), "id")) for name in "abc")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from datahub_hyperjoin.joins import CatalogEvidence, Suggestion, Verdict
-from datahub_hyperjoin.role_decisions import find_objection
+from datahub_hyperjoin.stages.role_decisions import find_objection
 from deciding import CODES, CONFIG, DOMAIN, NO_FACTS, SCORE, TOWNS, Ends, index_of, measure, pair
 from handmade import Tables, facts_of
 

@@ -11,8 +11,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.export.declared import read_declared
 from datahub_hyperjoin.graphql import all_joins
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import DataType
-from datahub_hyperjoin.urns import dataset_urn
 from shop import column, open_shop, table
 
 

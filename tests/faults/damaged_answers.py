@@ -42,9 +42,9 @@ from datahub_hyperjoin.graphql import (
     joins_of_column,
 )
 from datahub_hyperjoin.locations import File, FileFormat
-from datahub_hyperjoin.pipelines import read_other_pipelines
+from datahub_hyperjoin.metadata.urns import column_urn
+from datahub_hyperjoin.publishing.pipelines import read_other_pipelines
 from datahub_hyperjoin.tables import Table
-from datahub_hyperjoin.urns import column_urn
 from faults.damage import damage, damage_json
 from faults.shared_catalog import AIRLINES, FLIGHTS, prepare
 from faults.watched import Try

@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from faults.damage import damage, damage_json
 from faults.watched import Try
 

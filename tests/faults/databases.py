@@ -18,11 +18,11 @@ from servers import Server, serving
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin import pair_evidence
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
+from datahub_hyperjoin.stages import pair_evidence
 from faults.outcome import Attack, Outcome
 from faults.own_servers import OwnServer, own_server
 from gms import Gms

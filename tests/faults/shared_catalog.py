@@ -23,8 +23,8 @@ from datahub.metadata.schema_classes import (
 from quick_runs import urn_of
 
 from datahub_hyperjoin.graphql import accept, reject
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import Pair, pair_of
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 from lake import column, describe_folder, table
 

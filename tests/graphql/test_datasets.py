@@ -8,7 +8,7 @@ from datahub_hyperjoin.graphql.datasets import (
     signed_in_user,
 )
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
-from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from lake import describe
 from shop import Shop, open_shop, table
 

@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.graphql import accept, assign_owner, find_join, reject, undo
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
 from datahub_hyperjoin.joins import Role, Verdict
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, role_urn
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn, role_urn
 from shop import Shop
 
 OURS = {band_urn("high"), role_urn(Role.REFERENCE)}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
 
-from datahub_hyperjoin.confidence_bands import BANDS
 from datahub_hyperjoin.graphql.operations import operation
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
+from datahub_hyperjoin.metadata.confidence_bands import BANDS
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn
 
 GMS = Path(__file__).parent.parent / "gms"
 FILES = sorted(

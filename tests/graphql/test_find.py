@@ -8,8 +8,8 @@ from datahub.metadata.schema_classes import DatasetPropertiesClass, StatusClass
 from datahub_hyperjoin.graphql import find_dataset, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.find import choose_dataset
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import dataset_urn
 from shop import Shop, table
 
 ORDERS = dataset_urn(table("orders"))

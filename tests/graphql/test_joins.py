@@ -7,7 +7,7 @@ import pytest
 from datahub_hyperjoin.graphql.joins import best_first
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, role_urn
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, role_urn
 
 ORDERS, CUSTOMERS = (
     f"urn:li:dataset:(urn:li:dataPlatform:postgres,shop.{name},PROD)"

@@ -21,7 +21,7 @@ from datahub_hyperjoin.graphql import (
     operations,
 )
 from datahub_hyperjoin.joins import Cardinality
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     JOINABLE_WITH,
     column_urn,

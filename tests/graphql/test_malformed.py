@@ -19,8 +19,8 @@ from datahub_hyperjoin.graphql import (
 )
 from datahub_hyperjoin.graphql.errors import UnansweredError
 from datahub_hyperjoin.graphql.operations import execute
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from shop import Shop, column, table
 
 ORDERS, CUSTOMER = dataset_urn(table("orders")), column_urn(column("orders.customer"))

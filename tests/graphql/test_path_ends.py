@@ -9,8 +9,8 @@ from datahub.metadata.schema_classes import DatasetPropertiesClass
 from datahub_hyperjoin.graphql import all_joins, find_path
 from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, NoPathError, UnknownNameError
 from datahub_hyperjoin.graphql.path_ends import PathEnd, find_path_end, fits_end, table_of
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from lake import describe
 from shop import Shop, column, table
 

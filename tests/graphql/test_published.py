@@ -7,12 +7,12 @@ import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import TagPropertiesClass
 
-from datahub_hyperjoin.confidence_bands import BANDS
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.graphql import all_joins, catalog_join
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.metadata.confidence_bands import BANDS
+from datahub_hyperjoin.metadata.urns import band_urn, role_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import band_urn, role_urn
 from gms import Gms
 from shop import column
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from chains import N_1, N_N, ONE_1, ONE_N, domain, join
 
-from datahub_hyperjoin.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, reasons_unsafe_in_path
 from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 
 GOOD = join("orders", "customers", 0.9)
 DIRTY = replace(

@@ -14,10 +14,10 @@ from pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
 
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.decisions import list_decisions
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import dataset_urn
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from pages import EVIDENCE, FLIGHTS, PLANES, TEAMS, column, join, refers, undeclared
 
-from datahub_hyperjoin.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.export import ExportFormat, LeftOut, export_joins
 from datahub_hyperjoin.graphql import CatalogJoin, catalog_join
 from datahub_hyperjoin.graphql.joins import with_left_table
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.page.exported import choose_exports
 
 TO_ONE = replace(EVIDENCE, cardinality=Cardinality.MANY_ONE)

@@ -100,7 +100,10 @@ def test_a_recipe_without_settings_gets_an_example(written: object) -> None:
 
 
 def test_a_recipe_is_read_without_the_libraries_of_networks() -> None:
-    code = "import sys, datahub_hyperjoin.config; print({'torch', 'sklearn'} & set(sys.modules))"
+    code = (
+        "import sys, datahub_hyperjoin.recipe.config\n"
+        "print({'torch', 'sklearn'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -8,7 +8,7 @@ import pytest
 from browsers import ADA, BOB, ORIGIN, Browser
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Role, Verdict
-from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from lake import describe
 from shop import Shop, table
 

@@ -12,9 +12,9 @@ from quick_runs import CARRIER, ORIGIN, Runs, shown, urn_of
 import chromium
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import create_service
-from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
 from lake import describe_folder, table, write_flights
 

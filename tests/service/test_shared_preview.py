@@ -12,9 +12,9 @@ from browsers import ADA, PEOPLE
 from datahub_hyperjoin.cli.connect import frontend_connector
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.app import create_service
-from datahub_hyperjoin.urns import dataset_urn
 from shop import Shop, table
 
 pytestmark = pytest.mark.skipif(

@@ -13,7 +13,7 @@ import pytest
 from datahub.ingestion.run.pipeline import Pipeline
 from servers import Server
 
-from datahub_hyperjoin.urns import query_urn
+from datahub_hyperjoin.metadata.urns import query_urn
 
 pytestmark = [
     pytest.mark.usefixtures("spark"),

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 import sqlglot
 from sqlglot import exp
 
+from datahub_hyperjoin.metadata.urns import plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import plain_path, table_id
 
 Named = set[frozenset[ColumnId]]
 """Pairs of columns that an answer names as joins, in no order."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import LanguageModelConfig, ModelConfig
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 KEY = "sk-topsecret-0123456789"
 

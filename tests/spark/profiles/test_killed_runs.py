@@ -13,15 +13,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from datahub_hyperjoin.locations import File, FileFormat
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table, TableId
 
 RUN = """
 import pickle, sys
 from pathlib import Path
-from datahub_hyperjoin.profiling import read_profiles
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.session import lazy_session

@@ -10,13 +10,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.shipped_files import profile_shipped_files
 from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

@@ -17,12 +17,12 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
-from datahub_hyperjoin.profiling import open_store
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.stages.profiling import open_store
 from datahub_hyperjoin.storage import replacing_with_checksum
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 

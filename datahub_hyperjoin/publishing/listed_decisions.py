@@ -9,7 +9,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit.deletions import emit_deletions
-from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 
 
 def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, note_crosswalk
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.pair_evidence import measure_pairs
 from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.verify import NoteUnread
+from datahub_hyperjoin.stages.pair_evidence import measure_pairs
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 
 _MIN_GAIN = 2.0

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
-from datahub_hyperjoin.role_context import RoleContext
-from datahub_hyperjoin.urns import column_urn
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import column_urn
 from lake import column
 
 CITIES, STATES = column("cities.csv.state_id"), column("states.csv.id")

@@ -24,25 +24,25 @@ from datahub_hyperjoin.emit import (
     without_ours,
 )
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.foreign_parts import read_foreign_parts
-from datahub_hyperjoin.glossary import read_glossary
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.kept_metadata import (
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, table_id
+from datahub_hyperjoin.model.domains import drop_redundant_joins
+from datahub_hyperjoin.publishing.foreign_parts import read_foreign_parts
+from datahub_hyperjoin.publishing.glossary import read_glossary
+from datahub_hyperjoin.publishing.kept_metadata import (
     about_unread_tables,
     carry_over,
     read_listed,
     untested_queries,
 )
-from datahub_hyperjoin.listed_decisions import emit_rejected
-from datahub_hyperjoin.model.domains import drop_redundant_joins
-from datahub_hyperjoin.older_pipelines import read_foreign_metadata
-from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
-from datahub_hyperjoin.relationship_aspect import join_urn
-from datahub_hyperjoin.renamed_columns import rename_columns, rename_steps
+from datahub_hyperjoin.publishing.listed_decisions import emit_rejected
+from datahub_hyperjoin.publishing.older_pipelines import read_foreign_metadata
+from datahub_hyperjoin.publishing.pipelines import OtherPipeline, shared_joins, without_shared
+from datahub_hyperjoin.publishing.renamed_columns import rename_columns, rename_steps
+from datahub_hyperjoin.publishing.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
-from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
 
 _LARGE_DOMAIN = 4
 """Minimum number of columns of a value domain that is published as a star of joins; of a smaller

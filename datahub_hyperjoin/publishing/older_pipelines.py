@@ -17,9 +17,9 @@ from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.emit.patches import aspect_name
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.pipelines import OtherPipeline
-from datahub_hyperjoin.relationship_aspect import join_urn
-from datahub_hyperjoin.urns import column_urn, plain_path
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.urns import column_urn, plain_path
+from datahub_hyperjoin.publishing.pipelines import OtherPipeline
 
 
 def find_older_pipelines(

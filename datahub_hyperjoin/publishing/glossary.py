@@ -10,7 +10,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub_hyperjoin.catalog.column_terms import read_column_terms
 from datahub_hyperjoin.emit import Publication, WrittenState
 from datahub_hyperjoin.emit.terms import Glossary, find_terms, is_own_term
-from datahub_hyperjoin.urns import column_urn
+from datahub_hyperjoin.metadata.urns import column_urn
 
 
 def read_glossary(

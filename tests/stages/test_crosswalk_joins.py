@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalk_joins import collect_crosswalk_joins
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Suggestion, Verdict
@@ -19,6 +18,7 @@ from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.stages.crosswalk_joins import collect_crosswalk_joins
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 

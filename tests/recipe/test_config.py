@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import OURS, Loss, ModelConfig, Reuse, Scoring
 from datahub_hyperjoin.model.config.paper import paper
 from datahub_hyperjoin.model.config.retired import RETIRED
 from datahub_hyperjoin.model.saved.description import write_description
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}

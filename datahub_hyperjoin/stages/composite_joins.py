@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role, Verdict
+from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence
 from datahub_hyperjoin.model.composite.decide import (
     MIN_PROBABILITY,
     CompositeReference,
@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.composite.partners import find_partners
 from datahub_hyperjoin.model.composite.propose import Proposal, propose
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.relationship_aspect import catalog_evidence
+from datahub_hyperjoin.stages.composite_reader import CompositeReader
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 

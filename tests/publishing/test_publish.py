@@ -18,11 +18,16 @@ from datahub_hyperjoin.joins import (
     Join,
     Verdict,
 )
-from datahub_hyperjoin.kept_metadata import carry_over
 from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.metadata.relationship_aspect import (
+    from_aspect,
+    join_urn,
+    pairs_in,
+    to_aspect,
+)
 from datahub_hyperjoin.model.domains import find_domains
-from datahub_hyperjoin.publish import build_publication
-from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.publishing.kept_metadata import carry_over
+from datahub_hyperjoin.publishing.publish import build_publication
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableProfile
 from lake import EVIDENCE, column, table

@@ -31,8 +31,8 @@ from datahub_hyperjoin.emit.patches import hides
 from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.relationship_aspect import catalog_evidence
 
 _ACTIVE_DAYS, _RECENT_DAYS = 45, 8
 _DAY = 24 * 60 * 60 * 1000

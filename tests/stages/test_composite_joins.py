@@ -14,18 +14,18 @@ from servers import Server, serving
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
-from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
 from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.relationship_aspect import columns_urn
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.stages.composite_joins import find_composite_joins, with_composite_joins
+from datahub_hyperjoin.stages.composite_reader import CompositeReader
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
 NO_FACTS = CatalogFacts()

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 
-from datahub_hyperjoin.recipe_secrets import find_literal_secrets
+from datahub_hyperjoin.recipe.secrets import find_literal_secrets
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def settings(name: str, value: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import Publication
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.relationship_aspect import SCORE_DIGITS, join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import SCORE_DIGITS, join_urn
 
 DEAD_BAND = 0.05
 """Smallest change of a score that is written. After a smaller change, the join keeps its old score

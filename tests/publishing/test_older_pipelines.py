@@ -11,15 +11,20 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.older_pipelines import (
+from datahub_hyperjoin.metadata.relationship_aspect import (
+    from_aspect,
+    join_urn,
+    pairs_in,
+    to_aspect,
+)
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
+from datahub_hyperjoin.publishing.older_pipelines import (
     ForeignMetadata,
     find_older_pipelines,
     read_foreign_metadata,
 )
-from datahub_hyperjoin.pipelines import OtherPipeline
-from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.publishing.pipelines import OtherPipeline
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
 from lake import EVIDENCE, column, table
 
 AIRLINE, CARRIER = column("airlines.csv.carrier"), column("flights.csv.carrier")

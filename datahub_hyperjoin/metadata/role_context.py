@@ -14,9 +14,9 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.relationship_aspect import oriented
+from datahub_hyperjoin.metadata.relationship_aspect import oriented
+from datahub_hyperjoin.metadata.urns import column_id, column_urn
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.urns import column_id, column_urn
 
 _DIGITS = 4
 _MEASURES = (

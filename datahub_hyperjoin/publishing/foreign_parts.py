@@ -18,7 +18,7 @@ from datahub_hyperjoin.emit import (
     find_foreign_contexts,
     find_foreign_embeds,
 )
-from datahub_hyperjoin.urns import column_urn, dataset_urn
+from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 
 
 def read_foreign_parts(

@@ -20,10 +20,10 @@ from datahub_hyperjoin.emit import (
 )
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Verdict
-from datahub_hyperjoin.relationship_aspect import catalog_evidence, join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, join_urn
+from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
-from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
 _NOT_RUN = Statement(untested=True)
 

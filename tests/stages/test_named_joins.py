@@ -5,7 +5,7 @@ import pytest
 from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.named_joins import find_named_joins
+from datahub_hyperjoin.stages.named_joins import find_named_joins
 from datahub_hyperjoin.tables import DataType, TableId
 from handmade import facts_of
 

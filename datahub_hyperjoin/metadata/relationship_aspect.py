@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.confidence_bands import NOT_VERIFIED, UNVERIFIED, band_of
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
-from datahub_hyperjoin.tables import ColumnId, Pair, in_order, pair_of
-from datahub_hyperjoin.urns import (
+from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED, UNVERIFIED, band_of
+from datahub_hyperjoin.metadata.urns import (
     AUTHOR,
     column_id,
     column_urn,
@@ -28,6 +27,7 @@ from datahub_hyperjoin.urns import (
     relationship_urn,
     table_id,
 )
+from datahub_hyperjoin.tables import ColumnId, Pair, in_order, pair_of
 
 if TYPE_CHECKING:
     from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass

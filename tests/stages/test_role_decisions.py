@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, KnownNamesakes, Role, Verdict
 from datahub_hyperjoin.model.config import FeatureConfig, RankingConfig
-from datahub_hyperjoin.role_decisions import decide_relations
+from datahub_hyperjoin.stages.role_decisions import decide_relations
 from datahub_hyperjoin.value_forms import ValueForm
 from deciding import (
     BOOKS,

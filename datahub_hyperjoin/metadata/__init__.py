@@ -1,0 +1,1 @@
+"""How DataHub's metadata describes joins: URNs, relationships, tags and their contexts."""

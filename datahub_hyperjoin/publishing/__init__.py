@@ -1,0 +1,1 @@
+"""Decide what a run writes to the catalog, what stays, and what is withdrawn."""

@@ -1,0 +1,1 @@
+"""The stages that `suggest` runs: profile tables, decide joins, verify them."""
