@@ -104,7 +104,7 @@ class CatalogFacts:
     """Catalog evidence of the pairs that the catalog mentions."""
 
     composites: Mapping[str, CatalogEvidence] = field(default_factory=dict)
-    """Catalog evidence of composite joins, by the URN that a relationship of their columns has."""
+    """Catalog evidence of composite joins, by the URN from `columns_urn`."""
 
     unique: frozenset[ColumnId] = frozenset()
     """Columns that are a whole primary key or have a unique constraint of their own."""

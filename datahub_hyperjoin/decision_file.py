@@ -38,7 +38,7 @@ class WrittenDecision:
     """The left table: its name as the page shows it, or the URN of its dataset."""
 
     left_columns: tuple[str, ...]
-    """The column of the left table; several for a composite key."""
+    """The columns of the left table: one, or several for a composite key."""
 
     right_table: str
     """The right table, in the same form as the left one."""

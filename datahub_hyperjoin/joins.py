@@ -220,7 +220,7 @@ class KnownNamesakes:
     """What is known of the columns that have the name of a referring column."""
 
     known: int
-    """Number of these columns whose key the catalog or a person states."""
+    """Number of namesakes whose key is known from the catalog or from a person."""
 
     agreeing: int
     """Number of those that refer to the same key as the column."""

@@ -50,10 +50,10 @@ class ProfileConfig:
     It limits tables of few long rows."""
 
     split_bytes: Large = 1 << 28
-    """Size in bytes from which many tasks read one table at once: a Parquet or ORC file, or a
-    database table that its database does not profile; in verification, also a CSV or TSV file, and
-    a local Delta or Iceberg table, which many tasks profile from four times this size on.
-    """
+    """Minimum size, in bytes, of a table that many tasks read at once. The limit applies to Parquet
+    and ORC files, and to database tables that the database does not profile. In verification, it
+    also applies to CSV and TSV files, and to local Delta and Iceberg tables. Many tasks profile a
+    local Delta or Iceberg table only from four times this size on."""
 
     sketch_size: PerColumn = 4096
     """Number of hashes to keep per column. The error of an estimated containment is about

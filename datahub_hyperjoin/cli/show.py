@@ -160,7 +160,7 @@ def _choices(steps: Sequence[Step]) -> list[str]:
 
 
 def _direct(joins: Sequence[CatalogJoin]) -> list[str]:
-    """List the joins that a path goes around, as lines of text."""
+    """List, as lines of text, the direct joins between a path's first and last table."""
     names = [join_in_brief(join) for join in joins]
     return ["", "Direct joins of the first and the last table:", *names] if names else []
 

@@ -22,7 +22,7 @@ class JoinRecord(TypedDict):
     """
 
     left: str
-    """The left column, with its table; several of a composite key are joined by ` and `."""
+    """The left column with its table. A composite join has several, separated by ` and `."""
 
     right: str
     """The right column."""

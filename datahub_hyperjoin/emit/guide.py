@@ -13,9 +13,9 @@ from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_wor
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MOST_GUIDE_BYTES = 4_600
-"""Maximum length of a guide in bytes: 1,495 tokens by the rule of DataHub's own MCP server, which
-counts 1.3 tokens for every four characters. Bytes count here, because letters outside ASCII cost
-more tokens."""
+"""Maximum length of a guide in UTF-8 bytes. For ASCII text, this is 1,495 tokens by the rule of
+DataHub's own MCP server: 1.3 tokens for every four characters. Other letters take more bytes, and
+also more tokens."""
 
 _INTRODUCTION = """\
 Use only the safe joins below. If none of them fits, say that no safe join is known, and ask the \

@@ -48,8 +48,12 @@ class _Chain:
     led_to_key: bool = False
     """Whether the chain led from a row to a key, which decides which joins may follow."""
     counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
-    """Numbers to minimise, the most important first: losses of the grain, the sum of the joins'
-    distances from a reference, joins that multiply rows, unconfirmed joins, and all joins."""
+    """Costs to minimise, the most important first.
+
+    They are the number of joins after which the rows of every table may repeat, the sum of the
+    joins' `_DISTANCES`, and the numbers of joins that multiply rows, of unconfirmed joins and of
+    all joins.
+    """
     strength: float = 1.0
 
     @property

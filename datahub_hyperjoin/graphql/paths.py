@@ -129,7 +129,7 @@ def _direct_joins(neighbours: _Neighbours, start: TableId, end: TableId) -> _Cha
 
 
 def _ambiguous_references(direct: _Chain) -> _Chain:
-    """Return the joins of two tables that are references but may be many-to-many, best first.
+    """From the direct joins of two tables, select the references that may be many-to-many.
 
     Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever asks
     for a path between these tables means such a reference. A detour around it would give other

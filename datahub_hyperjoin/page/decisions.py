@@ -22,8 +22,9 @@ class PageDecisions:
     """Name of the file that the page downloads, which ends in `.csv` or `.json`."""
 
     rows: tuple[_Row, ...]
-    """The decisions of the file: left table and columns, right table and columns, decision, who
-    decided and why, all as written; and both tables as the page names them."""
+    """One row for each decision: first the fields as written in the file (left table and columns,
+    right table and columns, decision, author, reason), then the names of both tables on the page.
+    """
 
     urns: dict[int, str]
     """URNs of the page's tables that share their name with another table, by the table's number."""

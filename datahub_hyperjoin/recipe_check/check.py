@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.session import find_java, lazy_session
 
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
 _DEFAULT = "gms"
-"""The section of `~/.datahubenv` with the server that DataHub uses without a sink."""
+"""The section of `~/.datahubenv` that names the server for recipes without a `sink`."""
 
 Settings = Callable[[], DatahubClientConfig]
 """Returns the server that DataHub uses for a recipe without a sink."""

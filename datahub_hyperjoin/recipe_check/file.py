@@ -44,8 +44,8 @@ class WrittenRecipe:
     unchanged."""
 
     unset: Mapping[str, str]
-    """For each text whose variables cannot be replaced, a sentence that says why, by the key of the
-    text, such as `sink.config.token`."""
+    """Maps recipe keys, such as `sink.config.token`, to messages about variables that cannot be
+    replaced."""
 
     def has_values_of(self, section: str) -> bool:
         """Return whether all variables in a section of the recipe have values.

@@ -38,7 +38,7 @@ class DescribedPath(TypedDict):
     """The joins, in order."""
 
     direct: list[str]
-    """Joins of the first dataset with the last one that the path goes around."""
+    """Direct joins between the path's first and last dataset. The path does not use them."""
 
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:

@@ -37,7 +37,7 @@ class SqlDialect:
     """The dialect, as sqlglot names it."""
 
     title: str
-    """The name of the database system for people, such as `PostgreSQL`."""
+    """The database system's name in messages, such as `PostgreSQL`."""
 
     text: str
     """Expression that casts a value to text."""
@@ -54,8 +54,8 @@ class SqlDialect:
     """Expression that gives a folded value one spelling of spaces, whole numbers and times."""
 
     forms: Mapping[Notation | ValueForm, str]
-    """For each notation, the expression that converts values in this notation to their value form;
-    for each value form, that for values in normal form."""
+    """SQL expressions that convert values to a value form, by the values' notation. For values in
+    normal form, the key is the value form."""
 
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False

@@ -33,7 +33,7 @@ class TableInSql:
     """The same table in a `FROM` clause of the SQL that this package runs."""
 
     members: Mapping[str, tuple[str, ...]]
-    """For the path of each column, its name and those of the struct members that lead to it."""
+    """Maps each path to its parts: the name of a column, then those of nested struct members."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ _BIAS, _NAMES, _BITS = -4.0, 5.0, 1 / 12
 """Log-odds of contained tuples alone, of names that agree in every column, and of each bit of
 evidence against chance. Equal names suffice without bits, and 48 bits without similar names."""
 _MAX_BITS = 60.0
-"""Maximum number of bits that count: beyond it, the match is surely no accident, but the key may
-still be the wrong one."""
+"""Maximum evidence against chance, in bits; more is ignored. At this maximum, the match is surely
+no accident, but the key may still be the wrong one."""
 _MISSING = 40.0
 """Decrease of the log-odds if all tuples lack a partner: 0.4 if one in a hundred does."""
 _DECLARED = 0.9

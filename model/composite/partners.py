@@ -32,7 +32,8 @@ is an estimate for columns with more distinct values than a sketch holds."""
 _MAX_LENGTH = 64.0
 """Maximum mean length of a key column's values, in characters; longer text is prose."""
 _SEARCHED = 6
-"""Maximum number of a table's columns among which keys are searched; six have 50 sets of 2 to 4."""
+"""Maximum number of columns per table in the search for composite keys. Six columns have 50 subsets
+of two to four columns."""
 _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 """Types of columns in keys; fractions and truth values are none."""
 

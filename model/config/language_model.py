@@ -34,8 +34,8 @@ class LanguageModelConfig:
     """Time limit of a request, in seconds."""
 
     answer_tokens: PerColumn = 100
-    """Maximum number of tokens in an answer for each of its columns. Raise it for models that
-    reason."""
+    """Maximum number of answer tokens for each column in a request. Reasoning models need more
+    tokens."""
 
     max_tokens: Large = 2_000_000
     """Maximum number of tokens in all requests and answers of a run. Once it is reached, built-in

@@ -19,7 +19,8 @@ this size, so smaller blocks would only cost time."""
 
 
 _MOST_DISTINCT = 0.8
-"""Share of distinct vectors above which a copy of them costs more memory than it saves time."""
+"""Maximum share of distinct vectors for which these vectors are copied. Above it, a copy takes much
+memory and saves little time."""
 
 
 class _Distinct:

@@ -117,8 +117,7 @@ class PairSignals:
     """Whether both columns hold text."""
 
     density: Measure
-    """The greater of the two columns' densities. The density is the share of their range that
-    numbers fill."""
+    """How densely the numbers of the denser column fill their range, from 0 to 1."""
 
     def flatten(self) -> "PairSignals":
         """Return a copy of the signals as one-dimensional arrays."""

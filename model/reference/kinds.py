@@ -30,7 +30,8 @@ class EntityKind(NamedTuple):
     """The kind's name, in the plural."""
 
     names: tuple[EntityName, ...]
-    """Codes, then names. A name that two entities share belongs to the first of them."""
+    """First the codes of all entities, then their names. A name that two entities share belongs to
+    the first of these entities."""
 
     entities: int
     """Number of entities."""

@@ -19,8 +19,8 @@ regions, and half of the codes of one kind are also codes of another."""
 _MIN_EXPLAINED = 3
 """Number of values that one kind must explain: one or two could belong to any kind."""
 _MAX_CHANCE = 3e-3
-"""Maximum probability that as many values as were found are codes by chance: `Y`, `N` and `NA` are
-also chemical elements."""
+"""Maximum probability that all recognised values look like codes by chance. For example, `Y`, `N`
+and `NA` are also chemical elements."""
 _LETTERS, _DIGITS = 26, 10
 _SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
 """The Python packages that contain the lists of codes and names."""

@@ -45,8 +45,8 @@ class NameClues:
     """
 
     key_in_column: Clue
-    """Share of the names of the key and its table that also occurs in those of the referring side.
-    """
+    """Share of the names of the key and its table that also occurs in the names of the referring
+    column and its table."""
 
     table_in_column: Clue
     """Share of the name of the key's table that also occurs in the name of the referring column."""

@@ -35,7 +35,7 @@ identify that row."""
 _HALF_MARKED = -1.0
 """Log-odds if only one of the names has a word such as `id`: the other column may hold names."""
 _LENGTHS = 0.5
-"""Log-odds for each factor e by which fewer keys than by chance have lengths so close."""
+"""Multiplies the evidence from lengths: the negative logarithm of `length_chance`, minus 1."""
 _MIN_UNMARKED = 0.1
 """Minimum probability of a reference from a column whose name has no word such as `id`."""
 

@@ -90,7 +90,7 @@ class ReferenceWeights:
     tables, as far as their references are known, with this key."""
 
     reads_names: bool = True
-    """Whether names of tables and columns count."""
+    """Whether the clues include the names of tables and columns."""
 
     def without_names(self) -> "ReferenceWeights":
         """Return weights that ignore the names of columns and tables."""
@@ -99,5 +99,5 @@ class ReferenceWeights:
 
 
 DEFAULT_WEIGHTS = ReferenceWeights()
-"""The default weights: round numbers, chosen on the development lakes; results are flat near them.
-"""
+"""The default weights: round numbers, chosen on the development lakes. Small changes of the weights
+hardly affect the results."""

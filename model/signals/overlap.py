@@ -57,7 +57,7 @@ class ValueOverlap(SparsePairs):
     otherwise 0. The remaining pairs alone tell too little about chance."""
 
     cut: int = 0
-    """Number of columns with more partners than are kept."""
+    """Number of columns with so many partners that some were left out."""
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":

@@ -16,8 +16,8 @@ from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
 
 _DECLARED = 0.9
-"""Probability of a join that a foreign key or a relationship declares: someone who knows the tables
-wrote it down, but declarations outlive the data that they were true for."""
+"""Probability of a join that a foreign key or a relationship declares. Whoever declared the join
+knew the tables, but the data may have changed since."""
 _QUERIED = 0.8
 """Probability of a join that many SQL queries make: its rows match, but a query may be an
 experiment."""

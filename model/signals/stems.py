@@ -14,12 +14,12 @@ _ENDINGS = (
     ("use", "u"),
     ("sis", "se"),
 )
-"""Endings and their replacements. Plurals in `uses` come from words in `us` or in `use`, such as
-`status` and `warehouse`, so all of these words get the stem in `u`."""
+"""Endings of nouns, with their replacements. Both `-uses` and `-use` become `-u`, because a plural
+in `-uses` may come from a noun in `-us`, such as `status`, or in `-use`, such as `warehouse`."""
 _MIN_PLURAL = 4
 """Minimum number of letters of a word in the plural."""
 _KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
-"""Words that say that a column is a key or refers to one, but not what it identifies."""
+"""Words, such as `id` or `fk`, that mark keys and references but do not name what they identify."""
 
 Words = tuple[str, ...]
 

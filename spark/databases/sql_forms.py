@@ -159,7 +159,7 @@ def _rewrite(folded: str) -> str:
 
 
 _PLAIN_TYPES = {Integer: DataType.INTEGER, Boolean: DataType.BOOLEAN, Uuid: DataType.TEXT}
-"""Types whose text is the normal form, and the type that readers infer from it."""
+"""Maps database types with text in normal form to the types that readers infer from the text."""
 _C = '({}) COLLATE "C"'
 """Template that gives a text the collation in which bytes are compared and only ASCII letters have
 a case, whatever the language."""

@@ -50,7 +50,7 @@ StateRows = Iterable[tuple[str, str, str]]
 """Schema, name and state of tables. States are compared only for equality."""
 
 _SETTLED = 2.0
-"""Age in seconds from which no later change can have the same timestamp, however coarse."""
+"""Two changes this many seconds apart have different timestamps, even if the clock is coarse."""
 
 _POSTGRESQL_TABLES = text("""
     SELECT n.nspname, c.relname, server.state

@@ -13,8 +13,8 @@ _ENCODINGS = (
     *("koi8-r", "koi8-u", "cp866", "cp850", "cp852", "mac-roman", "cp874"),
     *_MULTIBYTE,
 )
-"""Encodings in which programs still write files. Others, such as that of Kazakh before Unicode,
-differ from these in a few characters only, and would be mistaken for them."""
+"""Encodings that programs still use for files. Rare encodings, such as the old one for Kazakh, are
+left out, because only a few characters distinguish them from the encodings listed here."""
 _ASCII = bytes(range(1 << 7))
 _BYTES_EXAMINED = 1 << 14
 _FEWEST_BYTES = 3

@@ -88,7 +88,7 @@ class IcebergPart:
     """Some data files of a local Iceberg table."""
 
     folder: IcebergFolder
-    """The table."""
+    """The folder that stores the table."""
 
     metadata: Path
     """The metadata file whose current snapshot has the files."""

@@ -88,7 +88,7 @@ class PlannedScan:
     """A serialized plan for reading the data files of an Iceberg table."""
 
     scan: bytes
-    """The pickled metadata and delete files, which all data files share."""
+    """The table's metadata and its lists of deleted rows, pickled once for all data files."""
 
     tasks: Mapping[str, bytes]
     """For the URI of each data file, the pickled task that reads it."""

@@ -34,7 +34,7 @@ class RequestedCrosswalks:
     """The table that contains the crosswalks."""
 
     sides: Mapping[Sides, int]
-    """The number of each crosswalk, by its two columns."""
+    """Maps the two columns of each crosswalk to the number that identifies the crosswalk."""
 
     texts: Collection[str] = ()
     """Paths of those columns of the crosswalks that contain text."""

@@ -84,7 +84,7 @@ _CARDINALITY: Mapping[tuple[bool, bool], Cardinality] = {
     (False, True): Cardinality.MANY_ONE,
     (False, False): Cardinality.MANY_MANY,
 }
-"""Cardinality by whether the left and the right side are unique."""
+"""Maps the uniqueness of the left and of the right side to the cardinality of the join."""
 
 
 def _ratio(part: int, whole: int) -> float:

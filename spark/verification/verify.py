@@ -52,8 +52,8 @@ NoteUnread = Callable[[TableId], None]
 _NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""
 _MIN_GAIN = 2.0
-"""Factor by which a comparison of entities or of another form must raise the containment over that
-of values as written. A join of values as written then misses most of the rows."""
+"""Values are compared as written unless another comparison raises the containment by this factor.
+A join of values as written then misses most of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ class LakeCost:
     """Number of these references that are in the file."""
 
     false: int
-    """Number of other references in the file."""
+    """Number of references in the file that are not in the lake."""
 
     seconds: dict[str, float]
     """Processor seconds of each stage, and of all stages together."""

@@ -139,7 +139,7 @@ def _f1(counts: Float[np.ndarray, "*draw 3"]) -> Float[np.ndarray, "*draw"]:
 def measure(
     lake: DirectedLake, index: LakeIndex, draws: int
 ) -> Iterator[tuple[float, Tallies, Tallies]]:
-    """For each draw, yield the share of known references, and both tallies, untaught and taught.
+    """For each draw, yield the share of known references, and tallies without and with namesakes.
 
     Args:
         lake: The declared references.

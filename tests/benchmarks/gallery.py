@@ -41,7 +41,7 @@ class View(NamedTuple):
 
     picture: str
     address: str
-    """The view of the page, in the form of a link to it."""
+    """The URL fragment that opens the view; empty for the page's initial view."""
 
     panel: str = ""
     """Selector of a panel to open. The picture then shows only the join to which the panel belongs.

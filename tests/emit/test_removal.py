@@ -75,7 +75,7 @@ STAMP = AuditStampClass(time=1, actor="urn:li:corpuser:_ingestion")
 
 
 class Warnings:
-    """A report that fails on any warning, and on any count except one unchanged aspect."""
+    """A report that accepts one unchanged aspect, and fails on any other count and any warning."""
 
     def count(self, name: str, by: float) -> None:
         assert (name, by) == ("unchanged_aspects", 1)

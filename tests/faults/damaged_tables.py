@@ -19,7 +19,7 @@ from faults.watched import Try
 
 _CONFIG = ProfileConfig(sketch_size=64, sample_size=8)
 _LONGEST_FAULT = 5_000
-"""Maximum length of a fault that a person still reads, in characters."""
+"""Maximum number of characters of the message about an unreadable table; people read no more."""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ _OWN = {
     "query": ("Query", "UpdateQuery", "ListQueries"),
     "document": ("Document", "RelatedDocuments"),
 }
-"""For each entity type, the first parts of the names of types that exist for that entity only."""
+"""Maps each entity type to the name prefixes of GraphQL types that exist only for this entity."""
 
 _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
 """For an entity type, the mutation to remove with it: its signature does not mention the type."""

@@ -66,9 +66,9 @@ def shop(random: Random) -> Schema:
 
 
 def _stock(random: Random) -> pd.DataFrame:
-    """Make the stock of each product in three bins.
+    """Make a table with the quantity of each product in each of three bins.
 
-    No table refers to the stock.
+    No other table refers to this table.
     """
     stock = pd.DataFrame(
         [(product, bin_) for product in range(1, 300) for bin_ in range(1, 4)],

@@ -41,7 +41,7 @@ class ColumnScoring(Protocol):
 
 @dataclass(frozen=True)
 class Rival:
-    """A rival method without randomness, which ranks the same for every seed.
+    """A rival method without randomness, which returns the same ranking for every seed.
 
     Like the pipeline, it skips columns without values.
     """

@@ -19,7 +19,7 @@ _QUERIES_OF_DOMAIN = 5
 """Maximum number of query columns that lead to the same key."""
 
 _COMMON = 5
-"""Minimum number of values that keys of two databases share if they may mean the same."""
+"""Keys of two databases may mean the same things only if they share at least this many values."""
 
 _DOUBT = 0.15
 """Share of a key's values that a larger key holds, from which both keys may mean the same."""

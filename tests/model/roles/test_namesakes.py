@@ -104,7 +104,7 @@ def test_a_method_that_reads_no_names_has_no_namesakes() -> None:
 
 
 def namesakes(tables: Tables, known: Facts, column: str) -> tuple[str, KnownNamesakes | None]:
-    """Return the key that a column refers to, and what its namesakes tell about it."""
+    """Return the key that a column refers to, and what is known of columns with the same name."""
     lake = lake_of(tables)
     relations = Relations.from_references(references_of(lake, facts_of(known)), len(lake))
     number = [str(each) for each in lake.ids].index(column)

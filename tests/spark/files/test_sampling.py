@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table, TableId
 
 ROWS, WANTED = 300_000, 9_000
-"""Number of rows of the table, more than any reader returns in one batch, and of the sample."""
+"""Numbers of rows in the table and in the sample. No reader returns the table in one batch."""
 
 IDS = pa.table({"id": pa.array(range(ROWS)), "padding": pa.array(["x" * 90] * ROWS)})
 

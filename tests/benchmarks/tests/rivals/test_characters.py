@@ -8,7 +8,7 @@ from benchmarks.rivals.characters import FEATURES, describe_characters
 from rivalry import cells, named
 
 KINDS = FEATURES // 3 - 1
-"""Number of counts per value: one for each character, and one for each kind of character."""
+"""Number of things that are counted in each value, such as the letter `a`, all digits or words."""
 
 
 def kind(character: str) -> int:

@@ -1,4 +1,4 @@
-"""Test counts of shared values against counts by hand and by Python's sets."""
+"""Test that numbers of shared values agree with manual counts and with Python's sets."""
 
 from pathlib import Path
 
