@@ -223,7 +223,7 @@ class KnownNamesakes:
     """Number of namesakes whose key is known from the catalog or from a person."""
 
     agreeing: int
-    """Number of those that refer to the same key as the column."""
+    """Number of the `known` columns that refer to the same key as the referring column."""
 
     def describe(self, column: ColumnId, key: ColumnId) -> str:
         """Describe the known references in words.
@@ -277,8 +277,8 @@ class Join:
     """The column that the other one refers to, if the role has a direction."""
 
     namesakes: KnownNamesakes | None = None
-    """The known references of the columns with the name of the referring column, if some of them
-    refer to the same key, and the catalog does not confirm the join itself."""
+    """What is known about the references of columns that have the referring column's name. None if
+    none of these columns refers to the same key, or if the catalog confirms this join."""
 
     further: tuple[tuple[ColumnId, ColumnId], ...] = ()
     """The further column pairs of a composite key, each with the column of the left table first."""

@@ -37,7 +37,7 @@ _TRAILER_SIZE = len(_MARK) + hashlib.sha256().digest_size
 _BLOCK = 1 << 20
 _PAGE = re.compile(rb"<!doctype html>.*<title>Suggested joins</title>", re.DOTALL)
 _HEAD = 2048
-"""Bytes of a page of joins in which its title stands."""
+"""Number of bytes to read from the start of a page of joins, enough to find the page's title."""
 
 
 def is_leftover(name: str) -> bool:

@@ -40,11 +40,11 @@ class CatalogConfig(ConfigModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     folder: Path | None = None
-    """Local folder to scan for tables, including its subfolders. Tables are files with the
-    extension .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc or .avro, and folders of such files;
-    those in databases (.sqlite, .sqlite3, .db, .duckdb), which are opened for reading only; and
-    sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods), which need the extra `excel`. Names that
-    begin with a dot or an underscore are ignored."""
+    """Local folder to scan for tables, including its subfolders. A table is a file with the
+    extension .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc or .avro, or a folder of such files; a
+    table in a database file (.sqlite, .sqlite3, .db, .duckdb), which is opened for reading only; or
+    a sheet of a workbook (.xlsx, .xlsm, .xlsb, .xls, .ods), which needs the extra `excel`. Names
+    that begin with a dot or an underscore are ignored."""
 
     platform: str = "file"
     """DataHub platform of the folder's tables. Together with `platform_instance` and `env` it forms

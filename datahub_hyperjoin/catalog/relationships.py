@@ -39,8 +39,8 @@ _ASPECTS = [
     for aspect in (ERModelRelationshipPropertiesClass, StatusClass, GlobalTagsClass, OwnershipClass)
 ]
 _MANY, _MAX_SHARE_DELETED = 20, 0.75
-"""Minimum number of written entities, and share of missing entities, beyond which the server is
-taken to have lost them."""
+"""The server has probably lost entities if at least `_MANY` were written before and more than the
+share `_MAX_SHARE_DELETED` of them is missing."""
 
 
 def report_skipped(warn: Warn) -> NoteSkipped:

@@ -26,8 +26,8 @@ _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "undo": ("published", "undo_decisions"),
     }
 )
-"""The module and the function of each subcommand. Only the one that runs is imported: DataHub's
-client alone takes more than half a second, and `find` does without."""
+"""The module and the function of each subcommand. Only the module of the current subcommand is
+imported: DataHub's client alone takes more than half a second, and `find` does not need it."""
 
 
 class _Commands(click.Group):

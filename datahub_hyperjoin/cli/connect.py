@@ -24,7 +24,7 @@ _RETRIES = 2
 takes half a minute."""
 
 _NOBODY = "nobody"
-"""Sent as the token of a person who has none. A server that checks tokens refuses it."""
+"""Placeholder token for people who have no token. A server that checks tokens refuses it."""
 
 
 _TIMEOUT = 10

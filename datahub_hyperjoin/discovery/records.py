@@ -64,7 +64,7 @@ class JoinRecord(TypedDict):
     """The dialect of the SQL."""
 
     no_sql: str
-    """Why there is no SQL; empty if there is, or if no SQL was run."""
+    """Why the join has no SQL; empty if it has SQL, or if the run tested no SQL."""
 
     left_table: str
     """The left table, by the name that a file of decisions uses."""

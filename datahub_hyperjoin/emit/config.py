@@ -97,11 +97,12 @@ class EmitConfig:
     lineage: Annotated[
         Literal[False] | LineageForm, BeforeValidator(_read_form), WithJsonSchema(_SCHEMA_OF_FORM)
     ] = False
-    """Whether each join is written as lineage, from the unique column to the one that refers to it.
-    `dashed` writes edges between tables and columns: DataHub draws the tables' edges dashed or, if
-    `queries` is on, solid with the SQL of the join as a node. Impact analysis and lineage search
-    follow them like data flows, so they reach tables without a data flow between them. `columns`
-    writes edges between columns only, which are no lineage of tables. `true` means `dashed`."""
+    """Whether each join is written as lineage, from the unique column to the referring column.
+    `dashed` writes edges between tables and edges between columns. DataHub draws the edges between
+    tables dashed or, if `queries` is on, solid with the SQL of the join as a node. Impact analysis
+    and lineage search treat the edges as data flows, so their results include tables that exchange
+    no data. `columns` writes edges between columns only, which add no lineage to tables. `true`
+    means `dashed`."""
 
     glossary_terms: bool = False
     """Whether each group of at least three columns whose values come from one set is written as a

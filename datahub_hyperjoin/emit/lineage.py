@@ -42,8 +42,8 @@ class Edge:
     """The joinability. Of all edges into a column, DataHub stores only the lowest confidence."""
 
     adds_table: bool
-    """Whether the edge between the two tables exists because of this join, so that it is removed
-    with the last such join of these tables."""
+    """Whether this source also writes an edge between the two tables. The source withdraws the edge
+    once no join needs it."""
 
     query: str | None = None
     """URN of the `query` with the SQL of the join, if there is one. On an edge between two tables,

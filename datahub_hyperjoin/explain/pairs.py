@@ -68,7 +68,7 @@ class PairExplanation:
     """The key that each column refers to."""
 
     repeated: tuple[ReferenceExplanation, ...] = ()
-    """The references between the columns that are dropped because the key has repeated values."""
+    """References between the two columns; they are dropped because the key has repeated values."""
 
     join: Join | None = None
     """The join; None if the pair is not suggested."""

@@ -12,8 +12,8 @@ _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
 """The verdicts of people, in order of precedence: a rejection outweighs an acceptance."""
 
 _MAX_FAN_OUT, _MIN_CONTAINMENT = 1.02, 0.95
-"""Maximum mean number of key rows per matching row, and minimum share of matching values, for which
-a key with duplicates still counts as a key."""
+"""Limits within which a column with duplicates still counts as a key: the maximum fan-out of the
+referring rows, and the minimum containment of the referring column."""
 
 _ROLE_OF = {
     Cardinality.MANY_ONE: Role.REFERENCE,
@@ -21,7 +21,7 @@ _ROLE_OF = {
     Cardinality.ONE_ONE: Role.ONE_TO_ONE,
     Cardinality.MANY_MANY: Role.SAME_DOMAIN,
 }
-"""For each cardinality, the role as which a join without a role is sorted in lists."""
+"""The probable role of a join by its cardinality, if the catalog states no role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import BANDS, NOT_VERIFIED
 
 MIN_SCORE = BANDS["medium"]
-"""Lowest joinability of a safe join that nobody confirmed, unless the user sets another."""
+"""Default minimum joinability of a safe join that nobody has confirmed."""
 
 
 def single_join_path(join: CatalogJoin) -> JoinPath:

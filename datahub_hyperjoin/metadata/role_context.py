@@ -52,8 +52,8 @@ class RoleContext:
     converted."""
 
     via: tuple[str, str] | None = None
-    """URNs of the two columns of the join's crosswalk, the one of the source first; None without
-    one."""
+    """URNs of the two crosswalk columns; the column that joins the source is first. None without a
+    crosswalk."""
 
     @classmethod
     def of(cls, join: Join) -> Self:

@@ -74,8 +74,8 @@ class Contents:
     that equal the left and the right column, and the SQL of both steps as in `statements`."""
 
     further: Mapping[int, tuple[tuple[str, str], ...]]
-    """Paths of the further columns of each composite key, left side first, by the number of the
-    join."""
+    """For each join on a composite key, by the join's number: the paths of all its column pairs but
+    the first. The left column comes first in each pair."""
 
     domains: tuple[tuple[str, tuple[int, ...]], ...]
     """Name and columns of each value domain, the largest first; its best column comes first."""

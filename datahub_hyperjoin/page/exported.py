@@ -33,8 +33,8 @@ class ExportChoices:
     format exports the join."""
 
     undecided: Mapping[str, tuple[int, ...]]
-    """For each format and join, as long as nobody decides on the page: the index of the reason to
-    leave the join out, or -1 if the join is exported."""
+    """For each format, one index per join: the reason to leave the join out, or -1 if the join is
+    exported. The indices apply to joins about which nobody has decided on the page."""
 
     accepted: Mapping[str, Mapping[int, int]]
     """For each format, the indices that replace those in `undecided` once people accept a join, by

@@ -1,4 +1,4 @@
-"""Find Preview pages and agent instructions that this pipeline did not write.
+"""Find pages in Preview tabs, and instructions for agents, that this pipeline did not write.
 
 A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
 only if it is free or its own.

@@ -43,8 +43,8 @@ class SqlDialect:
     """Expression that casts a value to text."""
 
     exact: str
-    """Expression by which values are grouped: it differs for values that any `=` distinguishes,
-    whatever the collation."""
+    """Expression by which values are grouped. Values that only a collation considers equal, such as
+    `a` and `A`, stay separate."""
 
     folded: str
     """Expression that converts a value to lower-case text without surrounding spaces: the `{t}` of

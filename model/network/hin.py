@@ -20,8 +20,8 @@ from datahub_hyperjoin.model.network.layers import MixerLayer, NodeLayer, to_col
 T = TypeVar("T")
 
 _LARGE = 131_072
-"""Number of columns from which a batch recomputes its activations in the backward pass instead of
-keeping them, about 80 kB per column (Chen et al., 2016)."""
+"""A batch with more columns than this recomputes its activations in the backward pass, which saves
+about 80 kB per column (Chen et al., 2016)."""
 
 UNSEEN = 0
 """The table number of a table without a vector of its own: training has not seen it."""

@@ -20,7 +20,7 @@ _EMPTY = np.float32(-5.0)
 """Stands for the maximum of a group without pairs. Most numbers of states are greater, because
 states are normalised."""
 _PRIOR = np.float32(0.5)
-"""Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
+"""Number added to the total weight of a group, so that the mean of improbable pairs is near 0."""
 
 _SOURCES = 10
 """Number of vectors that update the state of a pair: its own, that of its reverse, those of its

@@ -18,8 +18,8 @@ _VARIANCE = 1.5**2
 _KIND_VARIANCE = 1.0
 """Prior variance of the log-odds that decisions about pairs with equal features may add."""
 _MOST = 500
-"""Maximum number of decisions that correct scores, because memory grows with columns times
-decisions. If there are more, those that differ most from the scores are used."""
+"""Maximum number of decisions that the scorer uses, because each one takes memory for every column.
+The scorer prefers the decisions that contradict its uncorrected scores most."""
 
 
 class DecisionAwareScorer(PairScorer):

@@ -25,8 +25,8 @@ _KEYS = 1024
 _CHUNK = 16_384
 """Number of pairs whose features are computed at once."""
 _PART = 1 << 14
-"""Number of pairs that the pair network updates at once, which takes some 25 MB. All pairs of two
-tables are updated together, even if they are more."""
+"""Approximate number of pairs that the pair network updates at once, in about 25 MB. All pairs of
+two tables are updated together, so the number may be exceeded."""
 
 
 @dataclass(frozen=True)

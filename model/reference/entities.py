@@ -17,7 +17,7 @@ from datahub_hyperjoin.tables import ValueHash
 
 _NO_FORM = -1
 _NOTHING = -1
-"""Fills the remaining positions of a column with few partners."""
+"""Index of a missing partner, if a column has fewer partners than requested."""
 _SHARED_SCALE = 3.0
 """Number of shared entities at which an overlap counts about two thirds of its full value."""
 

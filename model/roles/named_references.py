@@ -25,8 +25,8 @@ _WEIGHTS = replace(
     coverage=0.0,
     other_table=0.0,
 )
-"""Log-odds of the clues that need no values. The default prior is higher because it is for pairs
-that share a value, which are a small selection of all pairs."""
+"""Weights of the clues that need no values. The prior is lower than in `DEFAULT_WEIGHTS`, which
+apply only to pairs that share a value, a small selection of all pairs."""
 _TABLE_AT_END = 2.0
 """Log-odds if the column's name ends with the name of the key's table, as in `home_airport_id`."""
 _PARENT = 3.0

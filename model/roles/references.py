@@ -40,8 +40,8 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _LIKELY, _ALIKE = 0.2, 0.25
-"""Minimum probability of a reference, and minimum similarity of the column names of two tables,
-that put the two tables into one group."""
+"""Two tables may be grouped if a reference between them is more probable than `_LIKELY`, or if
+their column names are more similar than `_ALIKE`."""
 _RESOLUTION = 0.5
 """Resolution of community detection; a value below 1 gives fewer and larger communities."""
 _MANY_VALUES = 8

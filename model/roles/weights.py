@@ -36,8 +36,9 @@ class ReferenceWeights:
     whole numbers are in every counter."""
 
     leading_column: float = -2.5
-    """Weight if the referring column is unique and the first of its table, unless it is a part of a
-    key of the same name, as in a table that extends another one."""
+    """Weight if the referring column is unique and comes first in its table. The weight is not
+    added if that table extends the key's table: the two columns then have the same name, and the
+    key has all values of the referring column and others."""
 
     own_key: float = -2.0
     """Weight, added to `leading_column`, if the referring column is called `id` or named after its

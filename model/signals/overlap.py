@@ -28,7 +28,7 @@ _LEAST_PARTNERS = 256
 """Number of partners that a column may keep in any case, however many columns the lake has."""
 
 _PAIRS_AT_ONCE = 1 << 22
-"""Number of pairs whose reverse is searched at once, which bounds memory."""
+"""To limit memory, the search for reversed pairs handles this many pairs at once."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class ValueOverlap(SparsePairs):
     """
 
     shared: Int[np.ndarray, " pair"]
-    """Number of hashes that both sketches hold, in 32-bit integers like the columns, because pairs
-    take most of the memory."""
+    """Number of hashes that both sketches of a pair hold. The integers have 32 bits, because there
+    are many pairs."""
 
     containment: Float[np.ndarray, " pair"]
     """Estimated share of the left column's values that the right one holds, in [0, 1]; of single

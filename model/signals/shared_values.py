@@ -49,7 +49,7 @@ class Postings:
     """A matrix of sketches and hashes: 1 where the sketch holds the hash."""
 
     held_by: sparse.csr_array
-    """The transpose of `holds`, kept because SciPy would otherwise sort it again for each block."""
+    """The transpose of `holds`, stored because SciPy would otherwise rebuild it for each block."""
 
     is_partial: Bool[np.ndarray, " column"]
     """The columns with an ignored value."""

@@ -27,7 +27,7 @@ class SketchArrays:
     """Start of each column in `hashes`, and the end of the last."""
 
     complete_up_to: UInt64[np.ndarray, " column"]
-    """For each column, the greatest hash below which no hash is missing."""
+    """For each column, the hash up to which its sketch is complete."""
 
     @classmethod
     def of(cls, lake: Lake, sketches: Sequence[bytes]) -> "SketchArrays":

@@ -8,8 +8,7 @@ from jaxtyping import Bool, Int
 from datahub_hyperjoin.model.lake import Lake
 
 _COMPANIONS = 16
-"""Maximum number of columns of a table, besides those needed, that are divided between both halves.
-"""
+"""Maximum number of columns of a table that the two halves get besides the `needed` ones."""
 _ALONE = 0.4
 """Share of the divided columns that only the left half has, and share that only the right half has.
 """

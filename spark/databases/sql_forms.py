@@ -52,8 +52,8 @@ class SqlForm:
     """Expression of `v` or `f`: the text of the value as readers return it."""
 
     types: tuple[tuple[DataType, str], ...] = ()
-    """The types that values may have, each with a condition on the normal form `f`; the first that
-    holds decides. Empty for texts, which may be of any type.
+    """The possible types of a value, each with a condition on the normal form `f`. The first true
+    condition determines the type. The tuple is empty for texts, which may be of any type.
 
     Texts may also be words such as `NA`, which mean null in some columns, and several of them may
     have one normal form."""

@@ -21,7 +21,8 @@ from datahub_hyperjoin.spark.files.folder import OpenFile, read_folder
 from datahub_hyperjoin.spark.files.nested import leaf_columns
 
 _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(1900, 1, 1)}
-"""Oldest reliable values: old versions of Spark wrote earlier ones in another calendar or zone."""
+"""The oldest date and timestamp that are reliable: old versions of Spark wrote older values in
+another calendar or time zone."""
 
 
 def read_catalog_files(

@@ -72,7 +72,7 @@ class Shipment:
     """Files by URI."""
 
     errors: Mapping[int, TableError]
-    """For the index of each table whose files cannot be determined, the reason."""
+    """The reason why the files of a table cannot be determined, by the index of the table."""
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:

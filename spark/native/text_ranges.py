@@ -45,7 +45,7 @@ _COUNT_ROW = pa.schema(
         "fits_inside": pa.bool_(),
     }
 )
-"""Schema of a row about the quotes in one range, which is given by its number."""
+"""Schema of a row that describes the quotes in one byte range; `range` is the range's index."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def _count_tuples(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request per table, which lists the column tuples to count and their numbers.
+    """Build one request per table for the column tuples to count.
 
     `numbers` maps each tuple to its number, and `texts` are the columns of text.
     """

@@ -26,7 +26,7 @@ COUNTS_ROW = pa.schema(
         "joined": pa.int64(),
     }
 )
-"""Counts of a pair, by the numbers of its columns."""
+"""Schema of the counts of one pair; `left` and `right` identify the columns."""
 
 
 def count_in_process(

@@ -12,8 +12,8 @@ _LOG_SIZE = 1 << 17
 """Smallest limit on the size of files, in bytes, since the limit also holds for the log."""
 
 Limit = Callable[[int], None]
-"""Limits the size of files that a process, given by its ID, may write; does nothing if the disk
-itself is small."""
+"""A function that limits the size of the files that the process with a given ID may write. It does
+nothing if the disk itself is small."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ _NONE = float(log_odds(np.zeros(1))[0])
 _NEAR = 1.0
 """Difference of log-odds up to which a competitor counts as hardly worse than a pair."""
 _APART = 100.0
-"""Distance between groups in a sorted list; more than any two log-odds differ."""
+"""Offset that separates groups of pairs in a sorted list; it exceeds any difference of log-odds."""
 _LISTED = 8
 """Number of pairs between two tables, best first, that are searched for one that shares no column
 with a given pair."""

@@ -1,4 +1,4 @@
-"""Fine-tune the shipped pair network on pairs of a lake of which it is known whether they join."""
+"""Fine-tune the shipped pair network on pairs that are known to join or known not to join."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ class SplitLake:
     """The columns, table by table."""
 
     triplets: Int[np.ndarray, "triplet 3"]
-    """Positions of a column, of the same column in the other half, and of another column there."""
+    """Positions of a column in one half, and of the same and another column in the other half."""
 
 
 def split_tables(lake: Sequence[Cells], random: np.random.Generator) -> SplitLake:

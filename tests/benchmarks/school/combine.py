@@ -27,8 +27,8 @@ _SAME = 0.5
 """Share of a key's values that a larger key holds, from which both keys do mean the same."""
 
 _MASKS = 0.3
-"""Number of distinct values with each number replaced by `#`, as a share of all distinct values,
-below which a key is taken for a running number."""
+"""A key is taken for a running number if replacing each number by `#` leaves at most this share of
+its distinct values."""
 
 
 @dataclass(frozen=True)

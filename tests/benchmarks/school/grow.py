@@ -56,7 +56,7 @@ def _size(before: int, rows: int, random: Random) -> int:
 
 
 def _places(before: int, after: int, random: Random) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Repeat random positions of `before` rows until there are `after`, and sort all positions."""
+    """Return `after` ascending positions: each of `before` positions once, plus random repeats."""
     return np.sort(np.concatenate([np.arange(before), random.integers(0, before, after - before)]))
 
 

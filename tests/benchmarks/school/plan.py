@@ -60,8 +60,8 @@ _WIDENED = 0.5
 """Share of the databases that get columns which are common in applications."""
 
 _TOY, _GROWN = 50, 0.8
-"""Number of rows of the largest table below which a database is small, and the share of the small
-databases that get more rows."""
+"""A database whose largest table has fewer than `_TOY` rows gets more rows with the probability
+`_GROWN`."""
 
 _ROWS = (60, 100, 150, 150, 250, 600, 2_000)
 

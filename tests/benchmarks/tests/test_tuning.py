@@ -29,7 +29,7 @@ def separation(
 
 
 def known_of(seed: int, share: float) -> tuple[PairGraph, KnownPairs, Int[np.ndarray, " rest"]]:
-    """Return made pairs, the known ones of them, and the positions of all others."""
+    """Return a graph of made-up pairs, its known pairs, and the positions of its unknown pairs."""
     lake = made_lake(seed)
     is_known = np.random.default_rng(0).random(len(lake.joins)) < share
     at = np.flatnonzero(is_known & lake.asked)

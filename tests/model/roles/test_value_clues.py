@@ -21,7 +21,7 @@ PATIENTS: Tables = {
 ANY_SIZE = replace(DEFAULT_WEIGHTS, coverage=0.0)
 """Weights with which columns may refer to keys of any size."""
 UNMARKED = replace(ANY_SIZE, unmarked=0.0)
-"""Weights with which columns that look like measures may do so, too."""
+"""Weights with which even columns that look like measures may refer to keys of any size."""
 
 
 def test_measures_do_not_refer_to_the_key_of_a_large_table() -> None:

@@ -43,7 +43,7 @@ def test_a_repository_without_metadata_is_refused(tmp_path: Path) -> None:
 
 
 def toy(file: Path) -> bytes:
-    """Return an SQLite database with two references: only one names the column it refers to."""
+    """Return an SQLite database with two references, one of which omits the referenced column."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
             "CREATE TABLE Band (Band_ID INTEGER PRIMARY KEY, Name TEXT);"
