@@ -32,8 +32,8 @@ class ValueHash(Enum):
     """64-bit SipHash with a fixed key, as in pandas: the fastest here."""
 
     MD5 = "md5"
-    """The first eight bytes of MD5, big-endian, which databases compute, too. Here it takes several
-    times as long as SipHash."""
+    """The first eight bytes of MD5, big-endian, which databases compute, too. In this package, MD5
+    takes several times as long as SipHash."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -123,7 +123,8 @@ Python's and RE2's syntax."""
 _MIN_SHARE = 0.95
 """Smallest share of a column's values that must fit its notation; others stay in normal form."""
 _TRUTHS = 2
-"""Number of distinct values that a column of truth words must have; constant columns have one."""
+"""Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
+Constant columns are not converted."""
 _MIDNIGHT = " 00:00:00"
 
 

@@ -65,8 +65,8 @@ class CatalogConfig(ConfigModel):
     """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
 
     follow_links: bool = False
-    """Whether files outside of `folder` are read if a symbolic link in it leads to them. Links to
-    folders are never followed."""
+    """Whether to follow symbolic links from `folder` to files outside of `folder`. Links to folders
+    are never followed."""
 
     described: bool = False
     """Whether datasets that the recipe does not read get suggestions as well: by names, and by what

@@ -81,9 +81,9 @@ class EmitConfig:
     agents and people find it."""
 
     ai_context: bool = False
-    """Whether each column gets instructions for AI agents that name its safe joins, unless somebody
-    else has written instructions. They are DataHub's aspect `aiContext`, which servers have since
-    release 1.7."""
+    """Whether each column gets instructions that tell AI agents which joins of the column are
+    safe. Instructions that somebody else wrote are kept. DataHub stores instructions in the aspect
+    `aiContext`, which servers have since release 1.7."""
 
     agents: bool = False
     """Preset for AI agents that read the catalog through DataHub's own MCP server, which shows

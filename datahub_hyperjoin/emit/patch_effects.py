@@ -38,7 +38,7 @@ from datahub_hyperjoin.metadata.urns import AUTHOR
 _Values = Mapping[str, Any]
 
 _FORM = ("properties", "query")
-"""The fields of an edge between tables that decide how DataHub draws the edge."""
+"""Fields that determine how DataHub draws a lineage edge between two tables."""
 _TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
 _PATH = re.compile(
     rf"/removed|{STAMP_PATH}|{INSTRUCTIONS_PATH}|(/tags//|/terms//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+"

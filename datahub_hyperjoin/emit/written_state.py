@@ -92,8 +92,8 @@ class WrittenState(CheckpointStateBase):
     """The model that suggested the joins of the run. An aspect names the model that changed it."""
 
     since: int = 0
-    """The time of the pipeline's first run, in milliseconds since 1970. Of several pipelines that
-    show a join, the oldest writes it."""
+    """The time of the pipeline's first run, in milliseconds since 1970. If several pipelines find
+    the same join, the pipeline with the earliest first run writes the join."""
 
     def prepare_for_commit(self) -> None:
         """Sort all fields, so that the same state is always stored as the same bytes."""

@@ -141,7 +141,7 @@ class Bin:
     """Summary of the candidates in one bin of similar scores."""
 
     low: float
-    """Lower edge of the bin, which excludes this edge unless it is 0."""
+    """Lower edge of the bin. Scores on this edge belong to the previous bin, except 0."""
 
     high: float
     """Upper edge of the bin, which includes this edge."""

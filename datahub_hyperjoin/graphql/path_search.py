@@ -29,8 +29,8 @@ class _Link:
     join: CatalogJoin
     leads_to_key: bool
     loses_grain: tuple[bool, bool]
-    """Whether the rows of every table may repeat after this join: first, in a chain that has not
-    yet led from a row to a key; second, in a chain that has."""
+    """Whether the join may make the rows of every table repeat. The first value is for a chain that
+    has not yet led from a row to a key; the second value is for a chain that has."""
     distance: int
 
     @classmethod

@@ -37,8 +37,8 @@ class ExportChoices:
     exported. The indices apply to joins about which nobody has decided on the page."""
 
     accepted: Mapping[str, Mapping[int, int]]
-    """For each format, the indices that replace those in `undecided` once people accept a join, by
-    the number of the join. Joins whose index stays the same are left out."""
+    """For each format, the entries of `undecided` that change once people accept their joins. Maps
+    the position of each such join to its new index."""
 
 
 def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:

@@ -167,7 +167,7 @@ def _is_nested(node: exp.Expr) -> bool:
 
 
 def _has_place(node: exp.Expr) -> bool:
-    """Return whether a node is a literal that contains `{`, which also starts a placeholder."""
+    """Return whether a node is a literal that contains `{`, the start of a placeholder."""
     return isinstance(node, exp.Literal) and "{" in node.name
 
 

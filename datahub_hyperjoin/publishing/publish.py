@@ -45,8 +45,8 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 _LARGE_DOMAIN = 4
-"""Minimum number of columns of a value domain that is published as a star of joins; of a smaller
-domain, all joins are published."""
+"""A value domain with at least this many columns is published as a star of joins; a smaller domain
+is published with all its joins."""
 _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
 

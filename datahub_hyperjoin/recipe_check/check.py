@@ -98,7 +98,7 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
 
 
 def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | None:
-    """Check the recipe's keys, and return the configuration; None if it is faulty or incomplete."""
+    """Check the keys, and return the configuration; None if the recipe is faulty or incomplete."""
     check.problems += recipe.unset.values()
     check.problems += _about_others(faults_in_datahub_keys(recipe.resolved), recipe.unset)
     source = recipe.resolved.get("source")

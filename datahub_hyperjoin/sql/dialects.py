@@ -51,7 +51,7 @@ class SqlDialect:
     other expressions."""
 
     spelled: str
-    """Expression that gives a folded value one spelling of spaces, whole numbers and times."""
+    """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""
 
     forms: Mapping[Notation | ValueForm, str]
     """SQL expressions that convert values to a value form, by the values' notation. For values in

@@ -38,7 +38,7 @@ class FileReading:
     """The name under which the rows of the files are loaded into DuckDB."""
 
     shown: exp.Table
-    """The files in a `FROM` clause that people can run in the folder of the tables."""
+    """The table expression in SQL that people can run in the folder of the tables."""
 
     source: exp.Table
     """The files in a `FROM` clause with absolute paths."""

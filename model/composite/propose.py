@@ -31,7 +31,7 @@ class Proposal:
     """Lowest similarity between the names of any of the column pairs, in [0, 1]."""
 
     mean_names: float = 1.0
-    """Mean similarity between the names of the column pairs, in [0, 1]."""
+    """Similarity of the two names in a column pair, averaged over all pairs, in [0, 1]."""
 
     rank: int = 0
     """Rank of the key among the keys of its table, from 0."""

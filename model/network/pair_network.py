@@ -23,8 +23,8 @@ _PRIOR = np.float32(0.5)
 """Number added to the total weight of a group, so that the mean of improbable pairs is near 0."""
 
 _SOURCES = 10
-"""Number of vectors that update the state of a pair: its own, that of its reverse, those of its
-columns and tables, those of the groups it belongs to, and its lead."""
+"""Number of vectors that update the state of a pair. They come from the pair, its reverse, its
+columns, their tables, the groups that contain the pair, and the pair's lead."""
 
 _Weights = Mapping[str, np.ndarray]
 _Items = Float32[np.ndarray, "item width"]

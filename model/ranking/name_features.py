@@ -43,7 +43,7 @@ RISING_NAME_FEATURES = (
     "probability that left refers to right",
     "probability that right refers to left",
 )
-"""Features of which a greater value never lowers the score of a pair."""
+"""Features that support a join: a greater value never lowers the score of a pair."""
 
 NAME_FEATURES = (
     *RISING_NAME_FEATURES,

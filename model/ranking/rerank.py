@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 
 PairwiseScores = Callable[[Int[np.ndarray, " query"]], Float[np.ndarray, "query candidate"]]
-"""A function that takes the position of one candidate of each query, and returns this candidate's
-scores for joining with all candidates of the query."""
+"""A function that scores joins of one candidate with all candidates of the same query. Its argument
+contains the position of the one candidate for each query."""
 
 
 def select_coherent(

@@ -35,7 +35,8 @@ class NetworkCorrection:
     """The corrections that the pair network makes to the log-odds of candidate pairs."""
 
     pairs: SparsePairs
-    """The strongest candidates of the key columns, where both columns are text or integers."""
+    """The strongest candidate pairs of each key column, without pairs that involve other types than
+    text and integers."""
 
     log_odds: Float[np.ndarray, " pair"]
     """What the network adds to the log-odds of each of these pairs."""

@@ -35,7 +35,7 @@ class RecognisedColumn:
     """A column whose values were recognised as entities of one kind."""
 
     entities: Int[np.ndarray, " entity"]
-    """Numbers of the entities, each once."""
+    """Indices of the entities, without duplicates."""
 
     form: int
     """Number of the form that most values have; forms are numbered across all entity kinds."""

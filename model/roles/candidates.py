@@ -34,7 +34,7 @@ class ReferenceCandidates:
     """Possible references: pairs of a column and a key."""
 
     referring: Int[np.ndarray, " pair"]
-    """The column of each pair, which may refer to the key; ascending."""
+    """For each pair, the column that may refer to the key; sorted in ascending order."""
 
     referenced: Int[np.ndarray, " pair"]
     """The key of each pair, to which the column may refer."""

@@ -24,7 +24,7 @@ class Namesakes:
     """Number of columns of the same name with a known reference."""
 
     agreeing: Int[np.ndarray, " pair"]
-    """Number of those that refer to the key of the pair."""
+    """Number of columns of the same name that are known to refer to the key of the pair."""
 
     @property
     def share(self) -> Float[np.ndarray, " pair"]:

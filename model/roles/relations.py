@@ -41,13 +41,14 @@ class Relations:
         return cls(key, probability, _of_best(references, key))
 
     def namesakes_of(self, column: int) -> KnownNamesakes | None:
-        """Return the namesakes of a column of which some are known to refer to the column's key.
+        """Return how many namesakes of a column refer to the same key as the column.
 
         Args:
             column: A column.
 
         Returns:
-            None if no namesake is known to refer to this key.
+            This number, and that of all namesakes with a known reference; None if no namesake is
+            known to refer to this key.
         """
         if self.namesakes is None or not self.namesakes.agreeing[column]:
             return None

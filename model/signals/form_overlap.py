@@ -29,7 +29,7 @@ verification on all rows uses the same factor."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns that overlap much more in a common value form.
+    """Add the pairs that overlap much more in a common value form than as written.
 
     A value form is one way of writing values, such as all dates as `2024-01-31`. If a pair also
     overlaps as written, its overlap in the value form takes the place of that overlap.
@@ -114,7 +114,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add to `overlap` the pairs of columns whose overlap is much greater in `in_form`.
+    """Add to `overlap` the pairs that overlap much more in `in_form` than in `overlap`.
 
     `overlap` compares values as written. `in_form` compares them in a value form, which writes all
     dates as `2024-01-31`, for example. An added pair replaces the same pair of `overlap`.

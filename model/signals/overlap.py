@@ -182,7 +182,7 @@ the left column's values that the right one holds."""
 _Part = tuple[
     Int[np.ndarray, " _"], Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]
 ]
-"""A part of the pairs, as in `_Measured`; parts differ in their numbers of pairs."""
+"""The four arrays of `_Measured` for a part of the pairs; parts may differ in length."""
 
 
 def _no_pairs() -> _Measured:

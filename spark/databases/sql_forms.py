@@ -26,7 +26,7 @@ from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
 from datahub_hyperjoin.tables import DataType
 
 _LONGEST = 1 << 20
-"""Number of bytes of a text above which readers may cut it."""
+"""Maximum length of a text in bytes; readers may cut longer texts."""
 _SPACES = "[\\t-\\r\\x1c-\\x1f ]+"
 _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
 """First and last day on which the year is one that Python supports, whatever the time zone."""

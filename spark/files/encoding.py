@@ -34,7 +34,7 @@ _MOST_CONTROLS = 0.01
 """Largest share of control characters in a text."""
 _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
-"""Better-known names of encodings for notes, by Python's names."""
+"""Common names of encodings, which notes show instead of Python's names."""
 
 
 class TextStream(io.RawIOBase):

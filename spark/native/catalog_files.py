@@ -71,7 +71,7 @@ class LocatedTable:
     """Where the files are, and which columns they have."""
 
     listed: Sequence[ListedFile]
-    """The same files, with their sizes and modification times."""
+    """The files of the table, with their sizes and modification times."""
 
 
 def locate_files(

@@ -36,8 +36,8 @@ from datahub_hyperjoin.tables import Table, TableId, TableProfile
 logger = logging.getLogger(__name__)
 
 _FACTOR = 4
-"""How many times `split_bytes` a table must have to be divided for its profile. To merge the counts
-of a smaller table takes longer than to count all of it in one task."""
+"""A table is divided for profiling if it has at least this many times `split_bytes`. Merging the
+counts of a smaller table takes longer than counting the whole table in one task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class PartCount:
     """Notes for users on files and columns, without duplicates."""
 
     row_notes: tuple[str, ...] = ()
-    """Notes for users on rows, in which the numbers of all parts are added up."""
+    """Notes for users about rows. If a note occurs in several parts, its numbers are added up."""
 
     faults: tuple[str, ...] = ()
     """The errors of the parts that cannot be read."""

@@ -21,8 +21,8 @@ _BYTES_PER_HASH = 64
 """Bytes of a table for each hash of a sketch from which the table is larger than its profile: with
 the default, 256 KiB, or some 2,500 rows of 100 bytes."""
 _DECISIVE_BYTES = 1 << 28
-"""Total bytes of the tables that databases can count from which a run uses MD5. Fewer are read
-without Spark, in less time than databases need to count them."""
+"""A run uses MD5 if databases can count tables of at least this total size, in bytes. Smaller
+tables are read without Spark, in less time than databases need to count them."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:

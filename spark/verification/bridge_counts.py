@@ -51,7 +51,7 @@ class BridgeCounts:
     """The counts from which the evidence for joins through crosswalks is computed."""
 
     totals: Mapping[int, tuple[int, int]]
-    """For each column that was read, the numbers of its distinct values and of its rows with a
+    """For each column that was read: the number of distinct values, and the number of rows with a
     value."""
 
     read: AbstractSet[int]

@@ -244,7 +244,7 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request per table, which lists the columns to count and their numbers.
+    """Build one request per table, with the columns to count and the number that identifies each.
 
     `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
     """

@@ -31,8 +31,8 @@ class PathRows:
     """Number of paths that return the rows of a declared reference."""
 
     named: int
-    """Number of other paths that name a join with these rows beside them: an alternative to a path
-    of one join, or a direct join of the tables at the ends of a detour."""
+    """Number of paths that return other rows, but also name a join with the declared rows. This
+    join is an alternative to a path of one join, or joins the ends of a longer path directly."""
 
     refused: int
     """Number of pairs of tables for which no safe path is known."""

@@ -20,5 +20,4 @@ class Outcome:
 
 
 Attack = Callable[[int, bool], Outcome]
-"""A function that attacks; it takes the seed of all random choices, and whether to try more often.
-"""
+"""A function that runs one attack, given a random seed and whether to make extra tries."""

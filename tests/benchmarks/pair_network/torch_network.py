@@ -16,7 +16,7 @@ _WIDTH, _ROUNDS = 32, 2
 """Size of the state of a pair, and number of rounds of messages."""
 
 _EMPTY = -5.0
-"""The maximum that a group without pairs gets; most numbers of normalised states are greater."""
+"""Stands for the maximum of a group without pairs; most values in normalised states are greater."""
 _PRIOR = 0.5
 """Weight of a prior mean of 0, so that a group of improbable pairs has a mean near 0."""
 _CHUNK = 1 << 17

@@ -75,7 +75,7 @@ class Graph:
     """The features of each column."""
 
     neighbours: tuple[Tensor, ...]
-    """One sparse matrix per measure, with the weights of a column's neighbours in its row."""
+    """One sparse matrix per measure; row `i` contains the weights of column `i`'s neighbours."""
 
 
 def draw_graph(lake: Sequence[Cells]) -> Graph:

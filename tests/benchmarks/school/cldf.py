@@ -19,7 +19,7 @@ _DROPPED = re.compile(r"glottocode|glottolog|iso639|#bibtex|#latitude|#longitude
 """Columns that are not read: coordinates, citations, and code systems that occur in benchmarks."""
 
 _CONCEPTS = "concepticonReference"
-"""Property of columns that hold numbers of concepts, which mean the same in all databases."""
+"""CLDF property of columns with Concepticon IDs, which mean the same in all databases."""
 
 
 def read_cldf(repository: Repository, patterns: str) -> Database:

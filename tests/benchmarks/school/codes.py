@@ -59,7 +59,7 @@ class _Held:
     system: int
     kind: str
     written: dict[int, str]
-    """The text of each thing in this column, by the number of the thing."""
+    """Maps the position of each thing in its `_System` to the text of the thing in this column."""
 
 
 def make_codes_lake(

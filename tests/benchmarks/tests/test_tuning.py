@@ -23,7 +23,7 @@ def separation(
     joins: Bool[np.ndarray, " pair"],
     at: Int[np.ndarray, " pair"],
 ) -> float:
-    """Return how much greater the mean correction of joining pairs is than that of the others."""
+    """Return the mean correction of joining pairs minus the mean correction of other pairs."""
     corrections = correct_pairs([graph], network)[2][at]
     return float(corrections[joins].mean() - corrections[~joins].mean())
 

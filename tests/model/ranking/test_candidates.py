@@ -46,7 +46,7 @@ TAKEN = {
 }
 """Number of candidates that each source adds."""
 NEAREST = ("embeddings", "names", "cells")
-"""Sources that always add their full number of candidates, however dissimilar these are."""
+"""Sources that always add their full number of candidates, even dissimilar candidates."""
 
 
 @dataclass(frozen=True)
