@@ -113,7 +113,7 @@ class CatalogFacts:
     """The columns of each declared key of several columns, in the declared order."""
 
     foreign_keys: tuple[ForeignKey, ...] = ()
-    """The declared foreign keys, of one column and of several."""
+    """The declared foreign keys, both single-column and composite."""
 
     statistics: Mapping[ColumnId, ColumnStatistics] = field(default_factory=dict)
     """Statistics of the columns that the catalog has profiled."""

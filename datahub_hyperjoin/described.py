@@ -16,7 +16,7 @@ class DescribedTable:
     """The table's identifier."""
 
     title: str
-    """A short name for people."""
+    """A short name of the table, shown to people."""
 
     columns: tuple[ColumnProfile, ...]
     """The table's columns, as profiles without rows."""

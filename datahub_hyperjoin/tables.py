@@ -223,8 +223,8 @@ class ColumnProfile:
     hashes."""
 
     notation: Notation | None = None
-    """The notation of the column's values, such as that of `000123` or `31.01.2024`; None if the
-    values are already in the form in which different notations are compared."""
+    """The notation of the column's values, such as leading zeros (`000123`) or day first
+    (`31.01.2024`); None if the values need no conversion before they are compared."""
 
     form_sketch: bytes = b""
     """A sketch of the values after conversion from their notation; empty if the column has no

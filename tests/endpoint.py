@@ -79,7 +79,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.script: list[Behaviour] = []
-        """Behaviours of the next requests, one each."""
+        """How to answer the next requests: one behaviour for each request."""
         self.usual: Behaviour = naming()
         """The behaviour when the script is over."""
         self.requests: list[Request] = []

@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSour
 
 NOTHING = CatalogFacts()
 BLEND = RankingConfig(scoring=Scoring.BLEND)
-"""The configuration of a ranking for which a network is trained."""
+"""A ranking configuration that requires a trained network."""
 SMALL = ModelConfig(
     setting=replace(OURS, dimension=16, heads=4, dropout=0.0),
     network=NetworkConfig(width=32),

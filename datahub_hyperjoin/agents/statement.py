@@ -18,8 +18,8 @@ _FILES = "file"
 """The platform whose tables are files, which DuckDB reads by their paths."""
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-"""Names that need no quotes. DataHub writes the names of some systems in lower case, and their SQL
-finds these only without quotes."""
+"""Names that need no quotes. DataHub converts table and column names of some databases to lower
+case; SQL finds the converted names only without quotes."""
 
 _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 

@@ -34,10 +34,10 @@ class Catalog:
     because DataHub hard-deletes hidden entities after some time."""
 
     listed: Sequence[tuple[ColumnId, ColumnId]] = ()
-    """The rejected pairs that columns list, each with the column first that lists it."""
+    """Rejected pairs that are stored at one of their columns, which is the first of the pair."""
 
     deleted: Sequence[Pair] = ()
-    """Pairs whose relationships earlier runs wrote, and people hard-deleted since the last run."""
+    """Pairs of earlier runs whose relationships people have hard-deleted since the last run."""
 
     absent: frozenset[TableId] = frozenset()
     """Tables of earlier runs that this run does not read, although nobody removed them."""

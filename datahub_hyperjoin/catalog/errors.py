@@ -23,7 +23,7 @@ _STORE_HINTS = {
         "`endpoint` or AWS_ENDPOINT_URL"
     ),
 }
-"""Advice by parts of Arrow's messages; the first that matches is given."""
+"""Maps phrases in Arrow's messages to advice; the first entry with a matching phrase applies."""
 
 
 class MissingFolderError(CatalogError, FileNotFoundError):

@@ -55,7 +55,7 @@ class JoinRecord(TypedDict):
     """Number of rows that the join returns."""
 
     compared_as: str
-    """The form in which values were compared; empty for values as written."""
+    """The form in which values were compared; empty if values were not converted."""
 
     sql: str
     """The SQL, which was run; empty if there is none."""

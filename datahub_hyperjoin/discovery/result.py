@@ -322,7 +322,7 @@ class FoundJoins:
         return self._names[matching[0]]
 
     def _matching(self, name: str) -> list[str]:
-        """Return the whole names of the tables that a name fits; one if it is a whole name."""
+        """Return the whole names of tables that `name` may mean; a whole name means one table."""
         if name in self._names:
             return [name]
         titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]

@@ -62,7 +62,7 @@ class PairExplanation:
     """How each column was ranked for the other one."""
 
     evidence: Evidence | None = None
-    """The evidence for the pair, with the first column left; None if the pair was not verified."""
+    """The evidence, with the first column as the left one; None if the pair was not verified."""
 
     references: tuple[ReferenceExplanation, ...] = ()
     """The key that each column refers to."""

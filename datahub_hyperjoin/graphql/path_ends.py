@@ -19,7 +19,7 @@ from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 PathEnd = TableId | ColumnId
-"""A table, or the column of a table over which a path must start or end."""
+"""The start or end of a path: a table, or a column that the first or last join must compare."""
 
 _COLUMN, _COLUMN_URN = "column", "urn:li:schemaField:"
 

@@ -20,7 +20,7 @@ from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.tables import TableId
 
 MIN_JOINABILITY = 0.5
-"""Joinability of all joins of a path together below which it is more probably wrong than right."""
+"""Default minimum of the probability that all joins of a path are right."""
 
 _MOST_DIRECT = 3
 """Maximum number of direct joins that are named beside a path or an error."""

@@ -45,11 +45,14 @@ class Contents:
     column."""
 
     joins: tuple[Record, ...]
-    """For each join: left and right column; rank and score of the right column as a suggestion for
-    the left one, then of the left one for the right one, with rank 0 if it is not suggested; number
-    of shared values; containments, cardinality and fan-outs, left side first; notes of the catalog;
+    """One record for each join, with the values that `_Pair.record` returns.
+
+    These are: left and right column; rank and score of the right column as a suggestion for the
+    left one, then of the left one for the right one, with rank 0 if it is not suggested; number of
+    shared values; containments, cardinality and fan-outs, left side first; notes of the catalog;
     the role's place in the order of use; 1 if the left column refers to the right one, -1 for the
-    reverse and 0 without a direction; and the value domain, or -1."""
+    reverse and 0 without a direction; and the value domain, or -1.
+    """
 
     statements: tuple[tuple[str, str], ...]
     """For each join, its SQL and the result of running it; without SQL, an empty text and the

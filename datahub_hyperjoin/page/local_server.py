@@ -23,7 +23,7 @@ from datahub_hyperjoin.page.local import LocalPage
 
 _HOST = "127.0.0.1"
 _MOST_BODY = 64 * 1024
-"""Maximum size of a request, in bytes; a decision has a few hundred."""
+"""Maximum size of a request, in bytes; one with a decision takes a few hundred bytes."""
 
 _HEADERS = {
     "Cache-Control": "no-store",

@@ -60,8 +60,7 @@ class Translations:
     statement, and its names. A statement without a shape cannot be translated."""
 
     steps: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each join through a crosswalk, by its number: the dialect, shape and names of the
-    statements of both steps, as in `joins`."""
+    """For each join through a crosswalk, the statement of both steps, encoded as in `joins`."""
 
 
 def translate(

@@ -20,7 +20,7 @@ CSRF_HEADER = "X-CSRF-Token"
 """The header in which a page repeats the secret of its session."""
 
 MOST_BODY = 16 * 1024
-"""Maximum size of a request, in bytes; a token has about a thousand."""
+"""Maximum size of a request, in bytes; one with a token takes about 1,000 bytes."""
 
 _HEADERS = {
     # A page shows what a person may see, so no cache may keep it for others.

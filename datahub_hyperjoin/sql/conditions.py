@@ -17,7 +17,7 @@ class Comparison:
     """One way to compare the columns of a join in SQL."""
 
     words: str
-    """The form in which values are compared, in words; empty for values as the system has them."""
+    """The form to which values are converted for the comparison, in words; empty if none is."""
 
     templates: tuple[tuple[str, str], ...]
     """For each pair of columns, the expressions that replace the first and the second column; `{x}`

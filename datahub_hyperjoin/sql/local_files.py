@@ -27,7 +27,7 @@ _FUNCTIONS = {
 _NAMED = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")
 _ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
-"""DuckDB's names of the encodings that it reads besides UTF-8, by Python's names."""
+"""Maps Python's names of encodings to DuckDB's names."""
 
 
 @dataclass(frozen=True, slots=True)

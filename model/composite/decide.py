@@ -18,8 +18,8 @@ MIN_PROBABILITY = 0.5
 """Minimum probability of a reference that is shown."""
 
 _BIAS, _NAMES, _BITS = -4.0, 5.0, 1 / 12
-"""Log-odds of contained tuples alone, of names that agree in every column, and of each bit of
-evidence against chance. Equal names suffice without bits, and 48 bits without similar names."""
+"""Parts of a reference's log-odds: a constant, an increase for equal names in every column, and an
+increase for each bit of evidence against chance. Equal names alone suffice, and so do 48 bits."""
 _MAX_BITS = 60.0
 """Maximum evidence against chance, in bits; more is ignored. At this maximum, the match is surely
 no accident, but the key may still be the wrong one."""

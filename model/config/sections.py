@@ -170,8 +170,9 @@ class ModelConfig:
     """The section `model` of a recipe."""
 
     setting: Setting = OURS
-    """The method and the defaults of the other keys: `ours`, or `paper` for those of the HyperJoin
-    paper. With `paper`, every key column gets up to `ranking.top_k` suggestions, however weak."""
+    """The method and the defaults of the other keys: this project's (`ours`) or the HyperJoin
+    paper's (`paper`). With `paper`, every key column gets up to `ranking.top_k` suggestions,
+    however weak."""
 
     seed: Seed = 0
     """Seed of all randomness."""

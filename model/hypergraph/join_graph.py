@@ -101,7 +101,7 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
 def _keep_within_size(
     sets: DisjointSets, pairs: _Pairs, max_size: int
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs to keep as edges, so that no connected component exceeds `max_size`.
+    """Mark the pairs that become edges, so that no connected component exceeds `max_size`.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component

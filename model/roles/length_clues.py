@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.model.lake import Lake
 
 _TOLERANCE = 1e-9
-"""Distances of lengths that differ by less are equal."""
+"""Distances between lengths count as equal if they differ by less than this."""
 
 
 def fit_in_lengths(

@@ -14,7 +14,7 @@ class ReferenceWeights:
     """Multiplies the negative logarithm of the share of the column's values that the key lacks."""
 
     rarity: float = 1.0
-    """Multiplies the negative logarithm of the share of keys that hold the column's values, too."""
+    """Multiplies the negative logarithm of the probability that the values match by chance."""
 
     words: float = 2.0
     """Weight if the key holds many values of a text column; words hardly ever match by chance."""
@@ -32,8 +32,8 @@ class ReferenceWeights:
     measure: its name is another word, and its numbers are few of the key's."""
 
     counts: float = -3.0
-    """Weight if the referring column is named as a count: a count identifies nothing, but small
-    whole numbers are in every counter."""
+    """Weight if the referring column is named as a count, such as `room_count`. A count refers to
+    nothing, but its small numbers occur in every key of consecutive numbers."""
 
     leading_column: float = -2.5
     """Weight if the referring column is unique and comes first in its table. The weight is not

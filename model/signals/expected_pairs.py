@@ -19,8 +19,8 @@ _DRAWN = 256
 """Number of random columns that are compared with all columns. With so many, the estimated number
 of pairs is off by a few percent."""
 _KEPT = 1.5
-"""Number of pairs that are kept per partner that a column selects. It is above 1, because other
-columns select the column, too."""
+"""Ratio of a column's kept pairs to the partners that the column selects. It exceeds 1, because
+pairs that other columns select are kept, too."""
 _CHUNK = 4096
 """Number of columns whose sketches are read at once."""
 

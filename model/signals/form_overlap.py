@@ -24,8 +24,8 @@ from datahub_hyperjoin.tables import ColumnProfile
 from datahub_hyperjoin.value_forms import ValueForm
 
 _MIN_GAIN = 2.0
-"""Factor by which a value form must raise the containment over that of values as written. The
-verification on all rows uses the same factor."""
+"""Minimum ratio of the containment after conversion to a value form to the containment before it.
+The verification on all rows uses the same ratio."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:

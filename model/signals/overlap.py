@@ -53,8 +53,10 @@ class ValueOverlap(SparsePairs):
     """
 
     least_chance: Float[np.ndarray, " column"]
-    """Mean containment of the column in all columns of its kind, if some of its pairs are left out;
-    otherwise 0. The remaining pairs alone tell too little about chance."""
+    """For a column with omitted pairs, its mean containment in all columns of its kind; else 0.
+
+    The remaining pairs alone do not show how likely matches by chance are.
+    """
 
     cut: int = 0
     """Number of columns with so many partners that some were left out."""

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 
 _CHUNK = 1 << 20
-"""Number of stored numbers multiplied at once, which bounds memory."""
+"""Approximate number of non-zeros to multiply at once, which bounds memory."""
 
 
 def row_products(

@@ -39,7 +39,8 @@ TYPE_PATTERNS = {
     DataType.TIMESTAMP: _TIMESTAMP,
     DataType.BOOLEAN: r"^(?:true|false)$",
 }
-"""The normal forms of each type. A value has the first type that fits; all others are text."""
+"""Regular expression for the normal forms of each type. A value gets the first type that matches;
+a value without a match is text."""
 _TYPES = tuple(TYPE_PATTERNS)
 _INTEGERS, _DECIMALS, _DATES, _TIMESTAMPS, _BOOLEANS = range(len(_TYPES))
 _OTHER = len(_TYPES)

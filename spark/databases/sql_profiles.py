@@ -24,8 +24,8 @@ from datahub_hyperjoin.tables import DataType
 _MOST_COLUMNS = 8
 """Columns grouped in one statement: each is kept until its end, in memory or on disk."""
 _MOST_INEXACT_BYTES = 1 << 20
-"""Bytes of the distinct texts of a column that leave the database because its SQL cannot normalise
-them; a column with more is read."""
+"""Maximum size, in bytes, of a column's texts that SQL cannot normalise. The database returns these
+texts; a column with more of them must be read."""
 _FIRST_CHARACTER = 32
 """The character that stands for the length 0; a space."""
 _END_BYTES = 7
@@ -61,7 +61,7 @@ class SqlCounts:
     """Lengths of the shortest and the longest of these; None if there are none."""
 
     hashes: Hashes
-    """The smallest hashes of these, ascending."""
+    """The smallest hashes of the values that SQL normalised, ascending."""
 
     text_lengths: tuple[int, ...]
     """The length of one text of each hash, at most 1,000."""

@@ -183,7 +183,7 @@ def _split(
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Convert Spark columns to an Arrow schema, or return None if Arrow might read other values.
+    """Convert Spark columns to an Arrow schema; return None if Arrow might read different values.
 
     Arrow might read other values than Spark: Spark pads `char` columns, and fills a new column with
     its default. Times in ORC files depend on the time zone of the reader.

@@ -38,7 +38,7 @@ _CONCURRENT_PLANS = 4
 """Iceberg tables planned at a time. Each plan is a few short Spark jobs, one after the other."""
 
 CopyLocation = File | Folder | IcebergDataFile
-"""A location of which a worker can receive a copy."""
+"""A table location whose files can be copied to a worker."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class _PartToCount:
 def divide_to_profile(
     tables: Sequence[Table], config: ProfileConfig
 ) -> dict[TableId, Sequence[TablePart]]:
-    """Divide the tables that many tasks profile in less time than one task.
+    """Divide large tables, because many tasks profile them faster than one task.
 
     Text is not divided, since a further job would read it to find where its rows begin.
 

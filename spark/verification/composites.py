@@ -123,7 +123,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return copies of the referring columns, each with one shuffled column, and then the key.
+    """Return shuffled copies of the referring columns, followed by the key.
 
     In each copy, the values of one column are moved to random rows. The matches of a copy with the
     key thus show how many rows would match by chance if this column had nothing to do with the

@@ -22,7 +22,7 @@ class PairCounts:
     """Number of distinct values that occur on both sides."""
 
     rows: int
-    """Number of rows of the left side whose value the right side has."""
+    """Number of rows on the left side with a value that also occurs on the right side."""
 
     joined: int
     """Number of rows that the join returns."""

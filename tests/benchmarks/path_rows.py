@@ -17,7 +17,7 @@ from datahub_hyperjoin.tables import TableId
 _ROWS = "SELECT COUNT(*), SUM(HASH(t0, t{})::HUGEINT) FROM {}"
 
 Rows = tuple[int, int | None]
-"""The number of rows of a join, and a checksum of their columns from its first and last table."""
+"""The row count of a join, and a checksum of the columns from the first and the last table."""
 
 Condition = tuple[str, str, Sequence[tuple[str, str]]]
 """The left and the right table of a join, and the columns that must be equal, left ones first."""

@@ -79,8 +79,8 @@ ABLATIONS = (
     _in_network("w/o positions", positions=Positions.NONE),
     Variant("paper's setting", {"model.setting": "paper"}),
 )
-"""The full pipeline, the pipeline without each of its parts, the pipeline with the network and
-without each of the network's parts, and the paper's setting."""
+"""Variants that show what each part of the pipeline and of its network contributes, and the paper's
+setting."""
 
 DEPARTURES = (
     _in_network("paper's loss", **_paper("loss")),

@@ -147,5 +147,4 @@ TEMPLATES = {
         _close_lineage,
     ),
 }
-"""Patch rules by the name of the aspect; patches of these aspects need not name the keys of lists.
-"""
+"""Templates of the aspects whose patches need not name the key fields of arrays."""

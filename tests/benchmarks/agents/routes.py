@@ -29,7 +29,7 @@ class Conversation:
     """A client of DataHub's MCP server."""
 
     named: Named = field(default_factory=set)
-    """The joins that the answers named so far."""
+    """All joins named in the answers so far."""
 
     calls: int = 0
     """Number of calls."""
@@ -98,4 +98,4 @@ ROUTES: dict[str, Route] = {
     "queries": read_queries,
     "property": read_property,
 }
-"""The functions that look for a join, by the kind of metadata in which they look."""
+"""Functions that search for a join, by the kind of metadata that each function reads."""

@@ -26,8 +26,7 @@ _NEAR = 1.0
 _APART = 100.0
 """Offset that separates groups of pairs in a sorted list; it exceeds any difference of log-odds."""
 _LISTED = 8
-"""Number of pairs between two tables, best first, that are searched for one that shares no column
-with a given pair."""
+"""Number of best pairs between two tables that `_best_apart` searches."""
 _COMPARED = (
     "containment beyond chance",
     "names",

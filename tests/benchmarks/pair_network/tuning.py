@@ -22,7 +22,7 @@ _STEPS, _RATE, _PATIENCE = 12, 2e-4, 4
 _TOWARDS_START, _TOWARDS_SCORES = 1.0, 1.0
 """Weights of the squared distances from the shipped weights and from the shipped corrections."""
 _HELD_OUT = 0.3
-"""Share of the groups of pairs that choose the step."""
+"""Share of pair groups that are held out to choose the best step."""
 _ODDS = 3.0
 """Greatest total weight of pairs that do not join, relative to that of pairs that join."""
 

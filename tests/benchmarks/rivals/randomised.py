@@ -15,7 +15,7 @@ from datahub_hyperjoin.progress import Progress
 
 
 class RandomisedScoring(Protocol):
-    """Interface of functions that score how well columns join, and depend on a random seed."""
+    """Interface of functions that use a random seed to score how well columns join."""
 
     def __call__(self, lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
         """Score all columns for each query column.

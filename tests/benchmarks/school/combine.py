@@ -22,9 +22,9 @@ _COMMON = 5
 """Keys of two databases may mean the same things only if they share at least this many values."""
 
 _DOUBT = 0.15
-"""Share of a key's values that a larger key holds, from which both keys may mean the same."""
+"""If a larger key holds at least this share of a key's values, both keys may mean the same."""
 _SAME = 0.5
-"""Share of a key's values that a larger key holds, from which both keys do mean the same."""
+"""If a larger key holds at least this share of a key's values, both keys mean the same."""
 
 _MASKS = 0.3
 """A key is taken for a running number if replacing each number by `#` leaves at most this share of

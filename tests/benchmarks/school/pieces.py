@@ -20,7 +20,7 @@ from benchmarks.school.writing import rewrite
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 SPLIT, CROSS = "split", "cross"
-"""Kinds of joins: of pieces of one column, and of pieces of two columns with the same values."""
+"""Kinds of joins: both columns are cut from one public column, or from two that share values."""
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 40, 3
 _KEYS = 5

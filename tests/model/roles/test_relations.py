@@ -16,7 +16,7 @@ keys = st.lists(
 
 
 def relations_of(keyed: list[tuple[int, float]]) -> Relations:
-    """Make relations from each column's key and the probability that the column refers to it."""
+    """Build relations from the key that each column refers to, and that reference's probability."""
     key = np.array([key for key, _ in keyed])
     likely = [0.0 if key == NO_KEY else likely for key, likely in keyed]
     return Relations(key, np.array(likely))

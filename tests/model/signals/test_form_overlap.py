@@ -1,4 +1,4 @@
-"""Test the overlap of values in different notations against sets of Python strings."""
+"""Test the overlap of values in different notations; Python sets give the expected results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test that rivals are chosen by name, and that missing libraries are reported at once."""
+"""Test that rivals are chosen by name, and that a missing library raises an error."""
 
 import re
 import sys
