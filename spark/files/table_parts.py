@@ -74,7 +74,7 @@ class DeltaPart:
     """Some data files of a local Delta table."""
 
     folder: DeltaFolder
-    """The table."""
+    """The folder of the table."""
 
     version: int
     """The version of the table that has the files."""
@@ -88,7 +88,7 @@ class IcebergPart:
     """Some data files of a local Iceberg table."""
 
     folder: IcebergFolder
-    """The folder that stores the table."""
+    """The folder of the table."""
 
     metadata: Path
     """The metadata file whose current snapshot has the files."""
