@@ -34,7 +34,8 @@ class ObjectStore:
     """URL of a store that speaks S3, as in `http://127.0.0.1:9000`; empty for Amazon's own."""
 
     region: str = ""
-    """Region of the bucket; if empty, Amazon is asked or, for another endpoint, the environment."""
+    """Region of the bucket. If empty, Amazon reports the region; for another endpoint, the
+    environment defines it."""
 
     @classmethod
     def of_environment(

@@ -284,4 +284,4 @@ _WRITERS: Mapping[Notation, Callable[[re.Match[str]], str]] = {
     Notation.TRUTH_WORDS: lambda match: "true" if match[1] else "false",
     Notation.OFFSET: _write_instant,
 }
-"""For each notation, a function that converts a match of the notation's pattern to its one form."""
+"""For each notation, a function that takes a match of the pattern and returns the value form."""

@@ -51,7 +51,7 @@ class Lake:
     """The table of each column."""
 
     value_hash: ValueHash = ValueHash.SIPHASH
-    """The hash of the values in all sketches."""
+    """The function that hashed the values for all sketches."""
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":

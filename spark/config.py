@@ -85,8 +85,9 @@ class ProfileConfig:
     `table.column`, in any case."""
 
     personal_tags: tuple[str, ...] = ("pii", "personal", "sensitive", "confidential", "gdpr")
-    """Regular expressions for DataHub's tags and glossary terms, found anywhere in their names, in
-    any case. A column is personal if it or its dataset has one."""
+    """Regular expressions that mark DataHub tags and glossary terms as personal. A column is
+    personal if the column or its dataset has such a tag or term. An expression may match any part
+    of a name, in upper or lower case."""
 
     def __post_init__(self) -> None:
         """Raise an error if a regular expression is invalid."""

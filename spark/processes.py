@@ -15,7 +15,7 @@ import pyarrow as pa
 from loky import cpu_count, get_reusable_executor
 
 Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""A function for Spark's `mapInArrow`: it receives batches with the numbers of tasks as `id`."""
+"""A function for Spark's `mapInArrow`. The column `id` of its input holds the tasks' numbers."""
 
 _IDLE_SECONDS = 10
 """Time after which an idle process ends. Until then, another run can use it."""

@@ -81,11 +81,11 @@ class Endpoint:
         self.script: list[Behaviour] = []
         """How to answer the next requests: one behaviour for each request."""
         self.usual: Behaviour = naming()
-        """The behaviour when the script is over."""
+        """Behaviour of all requests after those that `script` covers."""
         self.requests: list[Request] = []
         self.heads: list[dict[str, str]] = []
         self.together = 0
-        """Most requests that were under way at once."""
+        """Maximum number of requests that were under way at the same time."""
         self.released = threading.Event()
         """Set at the end, so that answers held back until then do not outlive the test."""
         self._under_way = 0

@@ -77,7 +77,7 @@ def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> PairBa
 
 
 def report(epochs: Sequence[tuple[float, float]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make training report the given losses and recalls instead of its own."""
+    """Replace the losses and recalls that the training reports with the given ones."""
     losses, recalls = (iter(values) for values in zip(*epochs, strict=True))
     learn = train._run_epoch  # noqa: SLF001 - it still learns; only what it says is another's
 

@@ -40,7 +40,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a lake of five tables in five formats, each of which joins with another table."""
+    """Write five tables in five formats; every table joins with another table."""
     lake = tmp_path / "shop"
     lake.mkdir()
     customers = [f"C{at:03}" for at in range(60)]

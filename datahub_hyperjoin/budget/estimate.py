@@ -1,4 +1,4 @@
-"""Estimate the memory and the processor time of a run from the counts of its lake.
+"""Estimate a run's memory and processor time from the numbers of columns, hashes and pairs.
 
 `make bench-costs` measures runs and prints these estimates beside them; `docs/costs.md` has the
 result. The weights of memory are fitted to that command's lakes, and those of time also to larger

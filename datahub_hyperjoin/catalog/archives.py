@@ -18,7 +18,7 @@ _END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
 """First bytes and size of the last record of a ZIP archive, and maximum size of the comment after
 it."""
 _DIRECTORY_SIZE = 12
-"""Position of the size of the list of files in the last record of a ZIP archive."""
+"""In the last record of a ZIP archive, the position of the field with the size of the file list."""
 _MOST_BYTES = 8 << 20
 """Maximum size of a list of files that is read; a damaged archive may claim any size."""
 

@@ -22,8 +22,8 @@ class LineageForm(str, Enum):
 
     DASHED = "dashed"
     """Edges between tables and edges between columns. Impact analysis follows these edges. DataHub
-    draws an edge between tables dashed or, if `queries` is on, solid, through a node for the SQL
-    of the join."""
+    draws a dashed line between two tables. If `queries` is on, the line is solid and leads through
+    a node for the SQL of the join."""
     COLUMNS = "columns"
     """Edges between columns only. By DataHub's metadata model, they are no lineage of tables."""
 
@@ -109,8 +109,9 @@ class EmitConfig:
     glossary term, which its columns carry. People may rename a term, or remove it from a column."""
 
     embed: str | None = None
-    """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab
-    of each dataset with joins then shows its page, unless somebody else already uses the tab."""
+    """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. DataHub then
+    shows the joins of each dataset in the dataset's Preview tab, unless somebody else already uses
+    the tab."""
 
     namespace: str = "io.datahub.hyperjoin"
     """Prefix of the structured properties' names. Change it if two pipelines of this source write

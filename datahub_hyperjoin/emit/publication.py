@@ -48,8 +48,8 @@ class Publication:
     """Tables that this run did not read, but whose joins it judged by names."""
 
     shared: Sequence[Join] = ()
-    """Joins that only other pipelines publish, but which the columns and datasets of this run list,
-    too."""
+    """Joins that only other pipelines publish. This run also lists them in properties of its
+    columns and datasets."""
 
     now: int = 0
     """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""

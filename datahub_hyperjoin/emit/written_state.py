@@ -85,8 +85,8 @@ class WrittenState(CheckpointStateBase):
     If one is missing, its write was lost: nobody has deleted it."""
 
     scores: dict[str, float] = Field(default_factory=dict)
-    """Joinability of the joins that have no relationship, because only the properties of columns
-    list them; by the URN that the relationship would have."""
+    """Joinability of each join without a relationship, by the URN that its relationship would have.
+    Only the properties of columns list these joins."""
 
     model_version: str = ""
     """The model that suggested the joins of the run. An aspect names the model that changed it."""

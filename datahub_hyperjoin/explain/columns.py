@@ -94,7 +94,7 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
 def split_column_name(
     name: str, profiles: Sequence[TableProfile]
 ) -> Iterator[tuple[TableProfile, str]]:
-    """Yield the tables that the first part of a name fits, each with the rest of the name.
+    """Yield each table that matches the start of a name, together with the rest of the name.
 
     Longer parts come first, since the names of files contain a dot.
 

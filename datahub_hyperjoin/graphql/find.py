@@ -103,7 +103,7 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
 
 
 def _is_short_for(short: str, name: str) -> bool:
-    """Return whether a condition is another one with less of the tables' names.
+    """Return whether two conditions are equal, except that the first may shorten table names.
 
     >>> _is_short_for("orders.customer = customers.id", "shop.orders.customer = shop.customers.id")
     True

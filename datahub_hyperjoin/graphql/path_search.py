@@ -16,7 +16,8 @@ _DISTANCES = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_
 """How far a join of each role is from a reference."""
 
 _State = tuple[TableId, bool]
-"""The last table of a chain, and whether the chain already led from a row to a key."""
+"""The last table of a chain, and whether one of the chain's joins led from referring rows to a
+key."""
 
 _Cost = tuple[int, int, int, int, int, float]
 """A sort key: the best chain has the smallest cost."""

@@ -107,8 +107,8 @@ class JoinPath:
     """At least one join, in order."""
 
     direct: tuple[CatalogJoin, ...] = ()
-    """Of a path of several joins: the best joins of its first table with its last one. The path
-    goes around them because they follow no keys, or because nobody confirmed them."""
+    """The best joins between the first and the last table of a path of several joins. The path
+    avoids these joins because they follow no keys, or because nobody confirmed them."""
 
     def __str__(self) -> str:
         lines = [join.arrows for join in self.joins]

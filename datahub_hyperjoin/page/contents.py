@@ -35,7 +35,7 @@ class Contents:
     """
 
     publishers: tuple[str, ...]
-    """Publishers of the tables, those with the most joins first."""
+    """Publishers of the tables; the publisher with the most joins comes first."""
 
     tables: tuple[Record, ...]
     """Name, title, publisher, row count and column count of each readable table."""
@@ -73,8 +73,9 @@ class Contents:
     missing for values compared as written and for joins through a crosswalk."""
 
     crosswalks: Mapping[int, tuple[str, str, str, str, str]]
-    """For each join through a crosswalk, by the join's number: the crosswalk's title, its columns
-    that equal the left and the right column, and the SQL of both steps as in `statements`."""
+    """Facts about each join through a crosswalk, by the join's number. They are the crosswalk's
+    title, the crosswalk's column for the left side, its column for the right side, and the SQL and
+    the note as in `statements`."""
 
     further: Mapping[int, tuple[tuple[str, str], ...]]
     """For each join on a composite key, by the join's number: the paths of all its column pairs but

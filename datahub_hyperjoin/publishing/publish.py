@@ -144,7 +144,7 @@ class PublishContext:
     """The settings, the server and the state that a run needs to write metadata."""
 
     config: EmitConfig
-    """The layers to write."""
+    """The settings that select the metadata to write."""
 
     graph: DataHubGraph | None
     """DataHub's server, if there is one."""

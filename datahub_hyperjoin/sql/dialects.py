@@ -47,8 +47,8 @@ class SqlDialect:
     `a` and `A`, stay separate."""
 
     folded: str
-    """Expression that converts a value to lower-case text without surrounding spaces: the `{t}` of
-    other expressions."""
+    """Expression that converts a value to lower-case text without surrounding spaces. Other
+    expressions refer to the result as `{t}`."""
 
     spelled: str
     """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""

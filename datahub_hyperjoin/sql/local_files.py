@@ -41,7 +41,7 @@ class FileReading:
     """The table expression in SQL that people can run in the folder of the tables."""
 
     source: exp.Table
-    """The files in a `FROM` clause with absolute paths."""
+    """Expression for a `FROM` clause that reads the files by their absolute paths."""
 
     is_guess: bool = False
     """Whether DuckDB guesses the types of text, so that it may fail on a later row."""

@@ -98,7 +98,7 @@ class Method:
     """The rule for edges of the join graph."""
 
     name_variants: bool = True
-    """Whether name variants count: as edges of the join graph, and as names in training."""
+    """Whether name variants add edges to the join graph, and names to the training data."""
 
     within_tables: bool = True
     """Whether there are hyperedges within tables."""

@@ -27,8 +27,7 @@ class Adjacency:
     """The neighbours of each hyperedge. The relation is symmetric."""
 
     share: Float[Tensor, " entry"]
-    """Number of shared columns divided by the sum of its row; each row with entries thus sums to 1.
-    """
+    """Numbers of shared columns, normalised so that the entries of each row sum to 1."""
 
     mirror: Int[Tensor, " entry"]
     """Index of the entry (j, i) for each entry (i, j)."""

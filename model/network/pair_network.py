@@ -58,8 +58,8 @@ class CandidatePairs:
     """For each pair, the number of its group: all pairs between the same two tables."""
 
     towards: Int[np.ndarray, " pair"]
-    """For each pair, the number of its group: all pairs between the same column and the same table.
-    """
+    """For each pair, the index of its group. The pairs of one key column with candidates in one
+    table form a group."""
 
     def without_rows(self) -> "CandidatePairs":
         """Return the pairs without their features, which take most of the memory."""

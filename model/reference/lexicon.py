@@ -14,8 +14,8 @@ from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.tables import ValueHash
 
 _MIN_SHARE = 0.7
-"""Share of a column's values that one kind must explain, beyond chance: publishers add totals and
-regions, and half of the codes of one kind are also codes of another."""
+"""Minimum share of a column's values that must be entities of one kind, beyond matches by chance.
+Publishers add totals and regions, and half of the codes of one kind are also codes of another."""
 _MIN_EXPLAINED = 3
 """Number of values that one kind must explain: one or two could belong to any kind."""
 _MAX_CHANCE = 3e-3

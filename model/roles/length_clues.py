@@ -35,7 +35,7 @@ def measure_length_chance(
     column: Int[np.ndarray, " pair"],
     key: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the share of keys whose lengths fit a column at least as well as the pair's key.
+    """Compute how likely a random key is to fit a column's lengths no worse than a given key.
 
     Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets one
     by chance. The distance of two columns is the sum of the absolute differences between the

@@ -192,7 +192,7 @@ class _Trigrams:
 
 
 class NameComparison:
-    """A comparison of the names of columns and of the keys that the columns may refer to.
+    """Compares the names of columns with the names of keys and of the keys' tables.
 
     Args:
         lake: The columns with the titles of their tables.

@@ -49,7 +49,7 @@ class NamedCandidates:
 
     parent: Float[np.ndarray, " pair"]
     """1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
-    it."""
+    that row."""
 
     length_chance: Float[np.ndarray, " pair"]
     """Share of the keys whose lengths are at least as close to those of the column."""

@@ -13,7 +13,7 @@ _ALL = 0.98
 _GAPLESS = 0.999
 """A column has no gaps if its numbers fill at least this share of their range."""
 _MANY_WORDS = 50
-"""Number of common words beyond which more common words are no further evidence."""
+"""Maximum number of shared words that count as evidence."""
 
 
 def find_measures(

@@ -87,8 +87,8 @@ class ReferenceWeights:
     """Weight if the catalog or a person connects the pair."""
 
     namesake: float = 3.0
-    """Weight if the catalog or a person connects all columns of the same name in this group of
-    tables, as far as their references are known, with this key."""
+    """Weight if all known references from columns of the same name lead to this key. Known
+    references are those in the same group of tables that the catalog or a person states."""
 
     reads_names: bool = True
     """Whether the clues include the names of tables and columns."""

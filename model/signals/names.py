@@ -19,7 +19,7 @@ COUNT = "count"
 
 _NUMBER_WORDS = frozenset(["no", "nr", "nbr", "num", "number"])
 _COUNTED = frozenset(["of", "children", "people"])
-"""Words that follow a number word, besides plurals, in the name of a count."""
+"""Words that mark the name of a count, as in `num_children`. Plurals do so, too."""
 _MIN_PLURAL = 4
 """Minimum number of letters of a plural."""
 

@@ -10,8 +10,8 @@ from datahub_hyperjoin.model.lake import Lake
 _COMPANIONS = 16
 """Maximum number of columns of a table that the two halves get besides the `needed` ones."""
 _ALONE = 0.4
-"""Share of the divided columns that only the left half has, and share that only the right half has.
-"""
+"""Share of a table's randomly chosen columns that go to the left half only. The same share goes to
+the right half only, and the rest go to both halves."""
 
 
 def split_columns(

@@ -37,7 +37,7 @@ class SqlForm:
     """SQL expressions that compute the normal forms of a column's values."""
 
     value: str
-    """Expression for the value of the column `{}`; the rows are first grouped by it."""
+    """Expression by which rows are grouped first: the value of the column `{}`."""
 
     folded: str
     """Expression that turns the grouped value `v` into text, without regard to case and spaces."""

@@ -64,7 +64,7 @@ class SqlCounts:
     """The smallest hashes of the values that SQL normalised, ascending."""
 
     text_lengths: tuple[int, ...]
-    """The length of one text of each hash, at most 1,000."""
+    """For each hash, the length of one text with this hash; 1,000 for longer texts."""
 
     sample: Mapping[str, int]
     """The texts of the first hashes, each with its number of rows."""

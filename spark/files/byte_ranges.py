@@ -49,8 +49,8 @@ class QuoteScan:
     """Whether the range contains an odd number of quotes."""
 
     fits_outside: bool = False
-    """Whether every quote begins, ends or is doubled in a quoted field, if the range begins outside
-    of quotes. False if the text cannot be divided at all."""
+    """Whether all quotes belong to quoted fields if the range begins outside of quotes. False if
+    the text cannot be divided at all."""
 
     fits_inside: bool = False
     """Whether every quote begins, ends or is doubled in a quoted field, if the range begins inside

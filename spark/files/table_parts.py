@@ -77,7 +77,7 @@ class DeltaPart:
     """The folder of the table."""
 
     version: int
-    """The version of the table that has the files."""
+    """Number of the table version to which the files belong."""
 
     files: range
     """Indices of the files."""

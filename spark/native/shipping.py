@@ -35,7 +35,8 @@ from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
 
 _CONCURRENT_PLANS = 4
-"""Iceberg tables planned at a time. Each plan is a few short Spark jobs, one after the other."""
+"""Number of Iceberg tables that are planned at the same time. Each plan is a few short Spark jobs,
+one after the other."""
 
 CopyLocation = File | Folder | IcebergDataFile
 """A table location whose files can be copied to a worker."""

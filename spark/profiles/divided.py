@@ -42,7 +42,7 @@ counts of a smaller table takes longer than counting the whole table in one task
 
 @dataclass(frozen=True, slots=True)
 class _PartToCount:
-    """A part of a table, and its share of the rows and bytes to which the table is limited."""
+    """A part of a table, with limits on the rows and bytes to read from this part."""
 
     table: int
     """Index of the table."""

@@ -306,7 +306,7 @@ def _count_pairs(
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield each table for which no column was counted.
+    """Yield each table of which no requested column was read.
 
     Args:
         requests: The columns of each table, with their numbers.

@@ -36,8 +36,7 @@ from datahub_hyperjoin.evaluate.cost import measured
 SIZES = (1_000, 5_000, 20_000)
 _TOTAL = "all"
 _LEAST_SECONDS = 0.5
-"""Seconds below which the time of a stage in a lake is ignored when the stage's growth is computed.
-"""
+"""Minimum seconds of a stage; shorter times are ignored when the stage's growth is computed."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ _SURE = 0.5
 """Minimum probability of a reference that counts as predicted."""
 
 Tally = Float[np.ndarray, "3"]
-"""Numbers of right, predicted and declared references."""
+"""Counts of correct, predicted and declared references."""
 Tallies = Mapping[str, Tally]
 """A tally for each referring table."""
 
@@ -74,7 +74,7 @@ def tell(index: LakeIndex, known: Sequence[Directed]) -> CatalogPriors:
 def tally(
     lake: DirectedLake, index: LakeIndex, known: Sequence[Directed], *, taught: bool
 ) -> Tallies:
-    """Count the right, found and declared references of columns without a known foreign key.
+    """Count the correct, predicted and declared references of columns without a known foreign key.
 
     Args:
         lake: The declared references.

@@ -38,7 +38,8 @@ class PathRows:
     """Number of pairs of tables for which no safe path is known."""
 
     refused_named: int
-    """Those of them whose error names a direct join with the declared rows."""
+    """Number of refused pairs whose error message names a direct join that returns the declared
+    rows."""
 
     alone: int
     """Paths that name no alternative, so that nobody is asked to choose."""

@@ -76,7 +76,7 @@ def naming_function(file: str, name: str) -> Callable[..., str]:
 
 
 def named_by_connector(url: str) -> str:
-    """Return the name that DataHub's connector gives to a table in its default settings."""
+    """Return the table name that DataHub's connector chooses with its default settings."""
     naming, database = naming_function(*CONNECTORS[url]), database_name(make_url(url))
     config = SimpleNamespace(database=database, convert_urns_to_lowercase=False)
     connector = SimpleNamespace(

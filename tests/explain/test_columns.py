@@ -1,4 +1,4 @@
-"""Test that a column is found by name, and that the reason is given if it is not a key column."""
+"""Test that columns are found by name, and that people learn why a column is not a key column."""
 
 from dataclasses import replace
 

@@ -52,8 +52,8 @@ STAGES = (
 _AT_ONCE = 2
 _SECRETS = tuple(word.encode() for word in CANARIES)
 _LATER = 1.3
-"""Latest moment of an interruption, as a multiple of the stage's time: two runs at once take
-longer."""
+"""Longest wait in a stage before the interruption, as a multiple of the stage's undisturbed time.
+It is above 1, because two runs at once take longer."""
 _SECONDS_TO_END = 3
 """Seconds in which an interrupted run ends on a machine with a processor for each process."""
 _CONFIGURED, _SAID = "Sink configured successfully", "Run interrupted: "

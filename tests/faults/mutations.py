@@ -11,7 +11,7 @@ from faults.outcome import Attack, Outcome
 from faults.watched import Bench, attack
 
 _LONG = 8
-"""How many times more tries a long attack has."""
+"""Number of tries in a long attack, as a multiple of the number in a short attack."""
 
 
 def _family(name: str, bench: Bench, tries: int) -> Attack:

@@ -1,4 +1,4 @@
-"""Define fixtures: a shop whose server knows two people, and a browser."""
+"""Define the fixtures `shop`, a catalog with two users, and `browser`, the browser of one user."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Test what is said of joins that names and the catalog suggest without values."""
+"""Test the evidence of joins that are found from names and the catalog, without values."""
 
 import pytest
 

