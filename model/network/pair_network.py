@@ -55,7 +55,7 @@ class CandidatePairs:
     """The table of each column."""
 
     tables: Int[np.ndarray, " pair"]
-    """For each pair, the number of its group: all pairs between the same two tables."""
+    """For each pair, the index of its group. The pairs between the same two tables form a group."""
 
     towards: Int[np.ndarray, " pair"]
     """For each pair, the index of its group. The pairs of one key column with candidates in one

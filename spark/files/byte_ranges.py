@@ -53,8 +53,7 @@ class QuoteScan:
     the text cannot be divided at all."""
 
     fits_inside: bool = False
-    """Whether every quote begins, ends or is doubled in a quoted field, if the range begins inside
-    quotes."""
+    """Whether all quotes belong to quoted fields if the range begins inside quotes."""
 
 
 class RangeText(io.RawIOBase):
