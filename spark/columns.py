@@ -41,7 +41,7 @@ class TableStream:
     """The addressable columns, in the order of the table."""
 
     batches: Generator[pa.RecordBatch, None, None]
-    """The rows, in batches that have all columns but the opaque ones, under their paths."""
+    """Batches of rows with a field for each comparable column, named by the column's path."""
 
     notes: list[str]
     """Notes for users; complete once all batches are read."""

@@ -32,7 +32,7 @@ from datahub_hyperjoin.wording import name_some
 _DRIVERS = {"psycopg2": "'datahub-hyperjoin[postgres]'", "pymysql": "'datahub-hyperjoin[mysql]'"}
 """The package that installs a driver without a compiler, if its name differs from the driver's."""
 _LONGEST_REASON = 1_000
-"""Maximum characters of a library's message. Some quote a whole damaged file."""
+"""Number of characters to keep of a library's error message, which may quote a whole file."""
 
 
 class MissingJavaError(SparkError, OSError):

@@ -28,7 +28,7 @@ LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """Variables of the environment that a session of Spark Connect leaves set."""
 _HOME = Path(pyspark.__file__).parent
 _PATIENCE = 180.0
-"""Maximum number of seconds until a process answers, and until it ends after it is told to."""
+"""Maximum number of seconds to wait for a process to start or to end."""
 _MASTER, _WORKER, _CONNECT = (
     "org.apache.spark.deploy.master.Master",
     "org.apache.spark.deploy.worker.Worker",

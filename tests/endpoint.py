@@ -87,7 +87,7 @@ class Endpoint:
         self.together = 0
         """Maximum number of requests that were under way at the same time."""
         self.released = threading.Event()
-        """Set at the end, so that answers held back until then do not outlive the test."""
+        """Event that ends all delays of answers when the endpoint closes."""
         self._under_way = 0
         self._lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)

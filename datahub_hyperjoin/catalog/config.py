@@ -69,9 +69,9 @@ class CatalogConfig(ConfigModel):
     are never followed."""
 
     described: bool = False
-    """Whether datasets that the recipe does not read get suggestions as well: by names, and by what
-    DataHub knows of them. These suggestions are marked as not verified on data.
-    `catalog: datahub` turns this on, and needs neither a folder nor a connection."""
+    """Whether to suggest joins also for datasets that the recipe does not read, from names and from
+    DataHub's metadata. These suggestions are marked as not verified on data. `catalog: datahub`
+    turns this on, and needs neither a folder nor a connection."""
 
     known_only: bool = True
     """Skip tables and columns that the catalog does not know; suggestions for them would create new
@@ -177,8 +177,8 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     """Region of an S3 bucket. By default, Amazon is asked."""
 
     platform: str | None = None
-    """DataHub platform of the tables. Default: that of the database, `hive` for `spark_catalog`, or
-    that of the folder's file system. Required for other Spark catalogs."""
+    """DataHub platform of the tables. By default, it is the platform of the database or of the
+    folder's file system, and `hive` for `spark_catalog`. Required for other Spark catalogs."""
 
     names: str | None = None
     """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}` and `{table}`,

@@ -32,7 +32,7 @@ _DRIVERS = {
     "mysql": "mysql+pymysql",
     "mariadb": "mariadb+pymysql",
 }
-"""For URLs that name no driver, SQLAlchemy's name of the driver that an extra of the package
+"""Replacements for URL schemes, so that SQLAlchemy loads a driver that an extra of this package
 installs."""
 _SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
 

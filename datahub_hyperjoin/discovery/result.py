@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.graphql.steps import JoinPath
 
 _SHOWN_ROWS = 25
-"""Joins that a notebook shows."""
+"""Number of joins that a notebook shows."""
 
 
 @dataclass(repr=False)

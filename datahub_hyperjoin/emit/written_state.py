@@ -89,7 +89,8 @@ class WrittenState(CheckpointStateBase):
     Only the properties of columns list these joins."""
 
     model_version: str = ""
-    """The model that suggested the joins of the run. An aspect names the model that changed it."""
+    """The model that suggested the joins of the run. Aspects that the run left unchanged may name
+    an earlier model."""
 
     since: int = 0
     """The time of the pipeline's first run, in milliseconds since 1970. If several pipelines find

@@ -21,7 +21,7 @@ class Cost:
     """Wall-clock time."""
 
     megabytes: float = 0.0
-    """Peak resident memory of this process, including the memory it held before (MiB)."""
+    """Peak resident memory of this process in MiB, including memory allocated before the block."""
 
 
 @contextmanager

@@ -41,8 +41,8 @@ class ReferenceExplanation:
     """Probability of the reference, in [0, 1]."""
 
     namesakes: KnownNamesakes | None = None
-    """The known references of the columns with this column's name; None if none of them is to the
-    key, or if the catalog confirms the column's own reference."""
+    """The known references of other columns with the same name. None if no other column is known to
+    refer to this key, or if the catalog confirms the column's own reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ class _Chain:
 
     joins: tuple[CatalogJoin, ...] = ()
     led_to_key: bool = False
-    """Whether the chain led from a row to a key, which decides which joins may follow."""
+    """Whether any join of the chain leads from a referring column to its key."""
     counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     """Costs to minimise, the most important first.
 

@@ -41,8 +41,7 @@ class Contents:
     """Name, title, publisher, row count and column count of each readable table."""
 
     columns: tuple[Record, ...]
-    """Table, path, whether the column is a key column, type and number of distinct values of each
-    column."""
+    """For each column: table; path; whether it is a key column; type; number of distinct values."""
 
     joins: tuple[Record, ...]
     """One record for each join, with the values that `_Pair.record` returns.

@@ -29,7 +29,7 @@ TITLES = {
     "tsql": "SQL Server",
     "trino": "Trino or Athena",
 }
-"""The dialects that readers can choose, as sqlglot names them, with the names for people."""
+"""Titles of the SQL dialects that readers can choose, by sqlglot's names of the dialects."""
 
 _ALIKE = (
     *(exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Limit, exp.Column, exp.Star),

@@ -30,7 +30,7 @@ class TableInSql:
     """The table in a `FROM` clause of the SQL that is shown to people."""
 
     run: exp.Table
-    """The same table in a `FROM` clause of the SQL that this package runs."""
+    """The table in a `FROM` clause of the SQL that this package runs."""
 
     members: Mapping[str, tuple[str, ...]]
     """Maps each path to its parts: the name of a column, then those of nested struct members."""

@@ -16,8 +16,8 @@ from datahub_hyperjoin.stages.pair_evidence import measure_pairs
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 
 _MIN_GAIN = 2.0
-"""Minimum factor by which the containment through a crosswalk must exceed that of the values as
-they are. A join that compares values then misses most of the rows."""
+"""Minimum ratio of the containment through a crosswalk to the containment of the direct join. At
+this ratio, the direct join misses most of the rows."""
 
 
 def measure_with_crosswalks(

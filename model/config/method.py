@@ -29,8 +29,8 @@ class Positions(str, Enum):
     """A kind of positional encoding for columns."""
 
     WALKS = "walks"
-    """Probabilities that random walks on the join graph return to the column, and the table's
-    vector."""
+    """The table's vector, and the probabilities that random walks on the join graph return to the
+    column."""
 
     LAPLACIAN = "laplacian"
     """Smallest Laplacian eigenvectors of each component, as in the paper, and the table's
@@ -92,7 +92,7 @@ class Method:
     """Whether the pair network, trained on other lakes, also corrects the scores of pairs."""
 
     decision_effects: bool = True
-    """Whether a decision also moves the scores of similar pairs."""
+    """Whether a decision about one pair also changes the scores of similar pairs."""
 
     edges: Edges = Edges.CONTAINMENT
     """The rule for edges of the join graph."""

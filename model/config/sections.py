@@ -191,8 +191,9 @@ class ModelConfig:
 
     max_memory: Mebibytes | None = None
     """Maximum memory of the run's own process in MiB, without Java. After profiling, the run
-    estimates what it needs, and stops if that is more. By default, the limit is what the container
-    or the machine has left. Set it higher to go on in spite of the estimate."""
+    estimates its memory, and stops if the estimate exceeds this limit. By default, the limit is the
+    memory that the container or the machine has left. To go on in spite of the estimate, set a
+    higher limit."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
     """The conditions of key columns: the columns that get suggestions."""

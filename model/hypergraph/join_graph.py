@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.variants import are_variants
 
 _MIN_SHARED = 3
-"""Minimum number of shared values of an edge: columns may share fewer by chance."""
+"""Minimum number of shared values for an edge; fewer may be shared by chance."""
 
 _AT_ONCE = 1 << 20
 """Number of pairs that are connected at once, which bounds memory."""

@@ -17,8 +17,7 @@ from jaxtyping import Float, Float32, Int
 from scipy.special import erf
 
 _EMPTY = np.float32(-5.0)
-"""Stands for the maximum of a group without pairs. Most numbers of states are greater, because
-states are normalised."""
+"""The maximum of a group without pairs. Few elements of a normalised state vector are smaller."""
 _PRIOR = np.float32(0.5)
 """Number added to the total weight of a group, so that the mean of improbable pairs is near 0."""
 

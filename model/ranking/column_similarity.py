@@ -10,8 +10,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 
 _CHUNK = 128
-"""Number of query columns that are scored at once, and of columns that each is compared with at
-once."""
+"""Number of columns that are compared, or whose candidates are scored, at once."""
 
 
 class ColumnSimilarity:

@@ -32,7 +32,8 @@ _CLUES = (
     "same_name",
     "other_word",
 )
-"""The clues that the shipped trees were trained with; a new clue must not move their features."""
+"""The clues that the shipped trees were trained with. The list is fixed, because the trees know a
+feature by its position."""
 
 RISING_NAME_FEATURES = (
     "log-odds by names",

@@ -61,7 +61,7 @@ class SignalStrengths:
 
 
 STRENGTHS = SignalStrengths()
-"""The strengths that rank best on the development lakes; similar values rank almost as well."""
+"""These strengths give the best rankings on the development lakes; small changes matter little."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,8 @@ from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.tables import DataType
 
 SHARE_OF_TREES, SHARE_OF_NETWORK = 0.5, 0.35
-"""Shares of the trees' and of the pair network's correction that are added to pairs which have both
-corrections. They were chosen on validation lakes."""
+"""Weights of the two corrections of a pair, if both the trees and the pair network correct it. The
+weights were chosen on validation lakes."""
 
 _LEARNT_TYPES = frozenset({DataType.TEXT, DataType.INTEGER})
 """The types of joined columns in the lakes that trained the network. For other types, such as two

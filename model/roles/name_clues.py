@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
 
 _MIN_PREFIXED = 3
-"""Minimum number of tables whose names share a first word that names no table, as in `dim_`."""
+"""A first word, such as `dim`, is a prefix if at least this many table names start with it."""
 _PARENT_WORDS = frozenset(
     {"ancestor", "boss", "chief", "father", "head", "leader", "manager", "mother", "parent"}
     | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}

@@ -222,8 +222,8 @@ class _Scorer:
     """Number of distinct values of each column."""
 
     trust: Float[np.ndarray, " column"]
-    """Weight of a column's containments: a few values are in many keys by chance, whatever those
-    keys hold."""
+    """Weight of each column's containments. It is low for a column with few distinct values,
+    because many keys contain these values by chance."""
 
     @classmethod
     def of(

@@ -20,7 +20,7 @@ from datahub_hyperjoin.tables import DataType
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's key. It is below 1, because uniqueness is an estimate."""
 _REPEATS = 0.95
-"""Maximum uniqueness of a referring column. In a copy of the key, nearly all values are unique."""
+"""Maximum uniqueness of a referring column. A column of greater uniqueness may copy the key."""
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:

@@ -35,7 +35,7 @@ class TableClues:
     """1 if the tables are in different folders or schemas."""
 
     same_number: Clue
-    """1 if both names end in the same number, or in none."""
+    """1 if both names end in the same number, or if neither ends in a number."""
 
     same_prefix: Clue
     """1 if both names start with the same word."""

@@ -28,7 +28,7 @@ _MIN_STEP = 0.4
 """Minimum strength of each step of a join through a crosswalk. Weaker overlap of short codes is
 mostly chance."""
 _MAX_DIRECT = 0.1
-"""Containment from which two columns join as they are, and need no crosswalk."""
+"""Two columns with at least this containment join directly, and need no crosswalk."""
 _MAX_STEPS = 256
 """Maximum number of steps into one table, of which the strongest are kept: the cost grows with the
 square of this number."""

@@ -15,7 +15,8 @@ IDENTIFIER_WORDS = frozenset(
 """Tokens that mark a column as an identifier without naming what it identifies."""
 
 COUNT = "count"
-"""The word that `name_words` writes for the number word of a count."""
+"""In the name of a count, such as `num_rooms`, `name_words` replaces the first word with this one.
+"""
 
 _NUMBER_WORDS = frozenset(["no", "nr", "nbr", "num", "number"])
 _COUNTED = frozenset(["of", "children", "people"])

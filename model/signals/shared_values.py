@@ -52,7 +52,7 @@ class Postings:
     """The transpose of `holds`, stored because SciPy would otherwise rebuild it for each block."""
 
     is_partial: Bool[np.ndarray, " column"]
-    """The columns with an ignored value."""
+    """Whether some of a column's values are ignored, because too many sketches hold them."""
 
     @classmethod
     def of(cls, sketches: Sequence[bytes]) -> "Postings":

@@ -59,8 +59,8 @@ class PairBatch:
     """All columns of the second view, by their index in the batch."""
 
     positive: Int[Tensor, " pair"]
-    """For each query, the position in `candidates` of the same column, or of a confirmed partner.
-    """
+    """For each query, the position of its positive example in `candidates`: the query column itself
+    or a confirmed partner."""
 
     negative: Bool[Tensor, "pair candidate"]
     """Whether a candidate is a negative of a query."""

@@ -36,7 +36,7 @@ from datahub_hyperjoin.spark.files.stored import DataPath
 
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
-"""Size of a block in files with a row that two smaller blocks cannot hold."""
+"""Block size for files with a row that does not fit into two smaller blocks."""
 _LONG_ROW = "straddling object"
 """A part of Arrow's error message about a row that is longer than two blocks."""
 _Text = TextStream | RangeText

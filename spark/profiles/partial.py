@@ -40,8 +40,8 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfil
 PART_ROW = pa.schema(
     {"table": pa.int32(), "path": pa.string(), "part": pa.int32(), "counted": pa.binary()}
 )
-"""The counts of a column in a part, or of the part itself if the path is empty. Spark does not
-interpret `counted`."""
+"""Schema of the rows that hold the counts of one column in one part of a table. If the path is
+empty, the counts are of the part itself. Spark passes `counted` on as bytes."""
 
 MERGED_ROW = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.binary()})
 """The merged counts of a column of a table, or of the table itself if the path is empty."""
@@ -71,7 +71,7 @@ class PartCount:
     """The errors of the parts that cannot be read."""
 
     sample: SampleCount = field(default_factory=SampleCount)
-    """The numbers of rows that were read and drawn, if the parts are sampled."""
+    """How many rows were read, and how many of them were drawn, if the parts are sampled."""
 
     def __add__(self, other: "PartCount") -> "PartCount":
         return PartCount(

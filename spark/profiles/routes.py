@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
-"""Formats that record where parts of a file begin. In text, a line may end inside a value."""
+"""Formats that record where parts of a file begin. In text, a line break may be part of a value."""
 
 _MANY_BYTES = 1 << 28
 """Total size of the tables up to which a whole run is faster without Spark, in bytes."""

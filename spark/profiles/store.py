@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 _PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
 _BRIDGES_FILE = "crosswalks.parquet"
 _RESULTS_FOLDER, _KEYS_FILE = "unfinished", "keys.json"
-"""Name of the folder for profiles of an unfinished run, and of the file with its tables' store
-keys."""
+"""The folder with an unfinished run's profiles, and the file with the store keys of the tables that
+the run profiled."""
 _Compared = TypeVar("_Compared", bound=Hashable)
 """The subject of evidence: a pair, or a join through a crosswalk."""
 _BATCH = 1 << 8

@@ -30,8 +30,8 @@ from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 _TableTuple = tuple[TableId, ColumnTuple]
 _AT_ONCE = 256
-"""Number of references up to which all tuples are counted in one job: fewer take less time than the
-start of a second job."""
+"""With at most this many references, one job counts all tuples. A second job would take more time
+than it saves."""
 _NO_COUNTS, _NO_CONFIG = PairCounts(0, 0, 0), ProfileConfig()
 
 if TYPE_CHECKING:

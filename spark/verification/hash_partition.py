@@ -47,12 +47,11 @@ class RequestedColumns:
     """The table that contains the columns."""
 
     columns: Mapping[str, Mapping[str, int]]
-    """For the path of each column, the ways to read its values, each with the number under which
-    the values are counted. A way is the name of an entity kind or notation, or empty for values as
-    written."""
+    """An ID for each column path and each form in which the column's values are read. The form is
+    an entity kind or a notation; an empty text means that values are read as written."""
 
     texts: Collection[str] = ()
-    """The columns of text among `columns`. One part of a table does not show which they are."""
+    """The columns that hold text according to the profile of the whole table."""
 
     tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
     """For each column tuple, the number under which its values in a row are counted as one value.

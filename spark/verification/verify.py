@@ -47,7 +47,7 @@ CountedValues = tuple[ColumnId, str]
 for values as written."""
 
 NoteUnread = Callable[[TableId], None]
-"""Receives each table that can no longer be read, although its profile was."""
+"""Receives each table that can no longer be read, although it was profiled."""
 
 _NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""

@@ -53,7 +53,7 @@ class LakeCost:
     """Number of references in the lake."""
 
     found: int
-    """Number of these references that are in the file."""
+    """Number of the lake's references that the run wrote to the file of joins."""
 
     false: int
     """Number of references in the file that are not in the lake."""

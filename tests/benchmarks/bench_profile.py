@@ -66,7 +66,7 @@ class Run:
     """Seconds of a session's first profile, including the start of the workers."""
 
     warm: float
-    """Seconds of a later profile, the median of several."""
+    """Median seconds of a profile, not counting the session's first one."""
 
     kept: float
     """Seconds of reading the same profiles from the store."""

@@ -53,7 +53,7 @@ class _Known:
     """The key of each column with a declared reference."""
 
     kinds: Mapping[int, int]
-    """A number for each column of a declared reference, the same for columns that join."""
+    """For each column of a declared reference, a group number; columns of the same group join."""
 
     @classmethod
     def of(cls, index: LakeIndex, declared: Sequence[Directed]) -> "_Known":

@@ -128,7 +128,7 @@ def _path(
 
 
 def _beside(path: JoinPath) -> tuple[CatalogJoin, ...]:
-    """Return the joins of the two tables that are named beside a path."""
+    """Return the direct joins that are offered as alternatives to a path."""
     return path.steps[0].alternatives if len(path.joins) == 1 else path.direct
 
 

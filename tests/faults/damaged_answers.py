@@ -66,7 +66,7 @@ class _Damaging(HTTPAdapter):
     seen = 0
 
     def send(self, request: PreparedRequest, *args: Any, **named: Any) -> Response:  # noqa: ANN401 - passed on
-        """Send a request, and damage the answer if it is the chosen one."""
+        """Send a request, and damage its answer if that answer was chosen."""
         response = super().send(request, *args, **named)
         self.seen += 1
         self.left -= 1

@@ -156,7 +156,7 @@ OUTAGES: dict[str, Callable[[Shop], AbstractContextManager[None]]] = {
     "server restarted": Shop.restarted,
     "server stopped": Shop.stopped,
 }
-"""Faults that stop the whole server, so that nobody else may use it."""
+"""Faults that stop the whole server, so they are tried only on a server started for this test."""
 _ALL = {**FAULTS, **OUTAGES}
 _HEALS = {"server restarted"}
 """Faults after which a second attempt may read the table, so that nothing is lost."""

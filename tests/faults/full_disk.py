@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PAGE = 4096
 _LOG_SIZE = 1 << 17
-"""Smallest limit on the size of files, in bytes, since the limit also holds for the log."""
+"""Smallest limit on file sizes in bytes, so that the process can still write its log."""
 
 Limit = Callable[[int], None]
 """A function that limits the size of the files that the process with a given ID may write. It does

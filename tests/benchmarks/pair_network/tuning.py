@@ -29,7 +29,7 @@ _ODDS = 3.0
 
 @dataclass(frozen=True)
 class KnownPairs:
-    """Pairs of columns of which it is known whether they join."""
+    """Pairs of columns that are known to join, or known not to join."""
 
     positions: Int[np.ndarray, " pair"]
     """Position of each pair in the graph of candidate pairs."""
@@ -42,12 +42,12 @@ class KnownPairs:
 
     @property
     def weight(self) -> Float[np.ndarray, " pair"]:
-        """Weight of each pair in the loss; those that do not join count less if they are many."""
+        """Weight of each pair in the loss. Pairs that do not join weigh less if they are many."""
         joins = self.joins.sum()
         return np.where(self.joins, 1.0, min(1.0, _ODDS * joins / max(len(self.joins) - joins, 1)))
 
     def held_out(self, seed: int) -> Bool[np.ndarray, " pair"]:
-        """Draw the pairs that choose the step.
+        """Draw held-out pairs, whose loss determines the best training step.
 
         Args:
             seed: Seed of the draw.
@@ -57,7 +57,7 @@ class KnownPairs:
 
 
 def tune(graph: PairGraph, known: KnownPairs, seed: int = 0) -> tuple[PairNetwork, int]:
-    """Fine-tune the shipped network, and return it with the number of steps that it took.
+    """Fine-tune the shipped network; return the best step's network and the number of that step.
 
     Args:
         graph: The candidate pairs, measured as if nothing were known.

@@ -47,7 +47,7 @@ class RandomisedRival:
     """The measure by which the rival ranks candidates."""
 
     libraries: tuple[str, ...] = ()
-    """Import names of the libraries that it needs."""
+    """Libraries that the rival needs, by the names under which Python imports them."""
 
     trained: int = 0
     """Number of networks trained in each run."""

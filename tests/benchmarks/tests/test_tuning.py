@@ -1,4 +1,4 @@
-"""Test that known pairs move the shipped pair network, as far as held-out pairs agree."""
+"""Test the fine-tuning of the shipped pair network on known pairs."""
 
 import numpy as np
 import pytest

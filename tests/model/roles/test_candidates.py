@@ -23,7 +23,7 @@ from handmade import Tables, column, facts_of, lake_of
 
 NO_FACTS = CatalogFacts()
 Found = Mapping[tuple[str, str], tuple[float, float]]
-"""Containment and chance of each directed pair."""
+"""For each directed pair, the containment, and the probability that it is due to chance."""
 
 
 def find(

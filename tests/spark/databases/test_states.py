@@ -1,6 +1,6 @@
-"""Test that the states of tables in real databases reveal changes, or are empty.
+"""Test that the states of tables in real databases reveal every change.
 
-The state is empty if it would be unreliable.
+A table whose state would be unreliable has an empty state.
 """
 
 import logging
