@@ -37,7 +37,7 @@ Width = Annotated[int, Interval(ge=8, le=8_192), MultipleOf(8), _NUMBER]
 """Length of an embedding, a multiple of 8 so that attention heads can divide it."""
 
 FewAtOnce = Annotated[int, Interval(ge=1, le=1_000), _NUMBER]
-"""A small number: of things in use at once, such as connections, or of columns in a key."""
+"""A small limit, for example on simultaneous connections or on the columns of a key."""
 
 PerColumn = Annotated[int, Interval(ge=1, le=1_000_000), _NUMBER]
 """Number of things kept or computed for each column."""

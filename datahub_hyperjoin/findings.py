@@ -42,8 +42,8 @@ class Findings:
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
     named: tuple[Join, ...] = ()
-    """The joins that names and the catalog suggest if a table's rows were not read. They have no
-    evidence."""
+    """Joins suggested by names and the catalog alone, because the rows of a table were not read.
+    These joins have no evidence."""
 
     described: frozenset[TableId] = frozenset()
     """The tables of which no row was read: unreadable ones, and those that only the catalog knows.

@@ -187,7 +187,7 @@ class IcebergDataFile:
     """
 
     uri: str
-    """Path of the copy."""
+    """Local path of the copied data file."""
 
     scan: bytes = field(repr=False)
     """The pickled scan of the table, shared by all its data files."""

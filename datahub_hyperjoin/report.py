@@ -66,7 +66,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     hyperedges_across_tables: int = 0
     largest_hyperedge_across_tables: int = 0
     llm_names_requested: int = 0
-    """Key columns that a language model could give a name variant."""
+    """Key columns for which a language model could suggest a name variant."""
     llm_names_received: int = 0
     llm_names_from_cache: int = 0
     names_by_rules: int = 0
@@ -86,7 +86,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Groups of at least three columns that hold the same kind of values, without a key among them.
     In a large group, relationships connect one column with all others."""
     joins_through_crosswalks: int = 0
-    """Joins that a table with both codes and names connects in two steps."""
+    """Joins of codes with names through a crosswalk: a table that holds both."""
     joins_with_sql: int = 0
     """Joins whose SQL was run and returned as many rows as the evidence predicts."""
     joins_with_normalised_sql: int = 0

@@ -275,7 +275,7 @@ class TableProfile:
 
     columns: tuple[ColumnProfile, ...] = ()
     """Profiles of the columns, in the order of the table. If `fault` is set, the profiles count no
-    rows, and there are none unless the table has a header."""
+    rows, and a table without a header has no profiles."""
 
     rows: int = 0
     """Number of rows read."""

@@ -17,13 +17,14 @@ from datahub_hyperjoin.value_forms import ValueForm
 _MIN_MEMBERS = 3
 """Minimum number of columns in a domain; two columns are just a pair."""
 _ENOUGH_PARTNERS = 2
-"""Average number of a domain's columns with which a column must join to belong to it, however large
-the domain is. A ranking lists only the best candidates, so a column of a large domain is never
-suggested for most of the others."""
+"""Groups of columns merge if each column of the smaller group joins, on average, this many columns
+of the larger group. The number does not grow with the group: a ranking lists only the best
+candidates, so a column of a large domain is never suggested for most of the domain's columns."""
 _ENOUGH_COVERAGE = 0.8
-"""Minimum coverage of a domain's representative, as a share of the greatest in the domain."""
+"""Minimum coverage of a domain's representative, as a share of the greatest coverage in the
+domain."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""Values of `compared_as` for evidence that compares equal values, and not codes with names."""
+"""Values of `compared_as` for joins of equal values, not of codes with names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

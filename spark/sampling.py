@@ -27,7 +27,7 @@ class SampleCount:
     """Number of rows that were read."""
 
     drawn: int = 0
-    """Number of these rows that are in the sample."""
+    """Number of rows in the sample."""
 
     is_cut: bool = False
     """Whether there are more rows, which were not read."""

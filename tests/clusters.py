@@ -25,7 +25,7 @@ from datahub_hyperjoin.tables import Pair, Table, TableProfile
 HOST = "127.0.0.1"
 WORKERS = 2
 LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
-"""Variables of the environment that a session of Spark Connect leaves set."""
+"""Environment variables that a Spark Connect session sets and does not remove."""
 _HOME = Path(pyspark.__file__).parent
 _PATIENCE = 180.0
 """Maximum number of seconds to wait for a process to start or to end."""

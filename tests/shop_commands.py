@@ -16,7 +16,7 @@ CUSTOMER = f"{ORDERED_BY} = {CUSTOMERS_ID}"
 
 @contextmanager
 def joined_shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
-    """Run a server with three joins; an environment variable tells commands its address."""
+    """Run a server with three joins, and store the server's URL in `DATAHUB_GMS_URL`."""
     with open_shop() as opened:
         monkeypatch.setenv("DATAHUB_GMS_URL", opened.gms.url)
         opened.suggest("orders.customer", "customers.id", 0.93)

@@ -49,8 +49,8 @@ _MAX_JOINS = 10
 
 _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
 _NOTES = re.compile(rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of values), )?((?:{_KINDS}|through ).*)?\)$")
-"""The end of a suggestion's text: its score unless that is 1.00, the share of the column's values
-that the partner has, and how the two relate."""
+"""The end of a suggestion's text: the score if it is below 1.00, the share of the column's values
+that occur in the partner, and the relation between both columns."""
 
 _NO_RANKS: Mapping[tuple[ColumnId, ColumnId], int] = {}
 

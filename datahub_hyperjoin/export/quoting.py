@@ -32,10 +32,12 @@ _DIALECTS = {
     "sqlite": "sqlite",
     "trino": "trino",
 }
-"""sqlglot's dialect of each DataHub platform; others take standard SQL."""
+"""sqlglot's names for the SQL dialects of DataHub platforms. Platforms that are not listed get
+standard SQL."""
 
 _FOLDING = {"snowflake", "oracle"}
-"""Dialects that store names in upper case, which DataHub's connectors write in lower case."""
+"""Dialects that store unquoted names in upper case. DataHub's connectors write these names in lower
+case."""
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = re.compile(

@@ -33,10 +33,10 @@ class RoleContext:
     """Facts about a join, stored as text in the `context` of its role tag."""
 
     source_fan_out: float | None = None
-    """Mean number of joined rows per row of the source that has a value; None if not measured."""
+    """Mean number of joined rows for each source row that has a value; None if not measured."""
 
     destination_fan_out: float | None = None
-    """Mean number of joined rows per row of the destination that has a value."""
+    """Mean number of joined rows for each destination row that has a value."""
 
     source_containment: float | None = None
     """Share of the source's distinct values that the destination holds, in [0, 1]."""

@@ -128,7 +128,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 
 def _read(body: bytes) -> tuple[WrittenDecision, bool] | None:
-    """Parse a decision from the page, and whether to undo it; return None if it is malformed."""
+    """Return the decision in `body` and whether to undo it; return None if `body` is malformed."""
     try:
         sent: Mapping[str, Any] = json.loads(body)
         left, right = ([*map(str, sent[name])] for name in ("left_columns", "right_columns"))

@@ -47,7 +47,8 @@ class Translations:
     """
 
     dialects: tuple[tuple[str, str, int], ...] = ()
-    """Name, title and way to quote of each dialect; none without statements."""
+    """For each dialect: its name, its title, and the index of its way to quote. Empty if there are
+    no statements."""
 
     shapes: tuple[tuple[str, ...], ...] = ()
     """Statements without names, each in all dialects; `{0}` stands for the first name."""

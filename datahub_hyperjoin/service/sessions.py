@@ -29,7 +29,8 @@ class PersonalSession:
     """A client of DataHub's server that acts for the person."""
 
     csrf: str
-    """A secret that only the person's own page knows, and that each change must repeat."""
+    """A secret that only the person's own page knows. Each request that changes something must
+    contain this secret."""
 
     expires: float
     """Time at which the session ends, in seconds of the clock of `Sessions`."""

@@ -143,7 +143,7 @@ class _Decisions:
         )
 
     def _namesakes(self, pair: Pair, key: ColumnId | None) -> KnownNamesakes | None:
-        """Return what is known of the columns with the name of the one that refers to `key`."""
+        """Return what is known of the columns that have the same name as the referring column."""
         if key is None:
             return None
         referring = pair[0] if key == pair[1] else pair[1]

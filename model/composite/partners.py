@@ -160,7 +160,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark each pair if another column of its left table also pairs with its right table."""
+    """Mark each pair if several columns of the left table have partners in the right table."""
     count = len(lake.titles)
     # The left column determines the left table.
     ends = np.unique(number_pairs(left, lake.table_of[right], count))

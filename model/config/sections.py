@@ -26,7 +26,7 @@ class Reuse(str, Enum):
     """A saved model is used if it was trained on the same data with the same settings."""
 
     ALWAYS = "always"
-    """A saved model is used for any data, and encodes new and changed tables as they are."""
+    """A saved model is used for any data, and encodes new or changed tables without training."""
 
     NEVER = "never"
     """Never: every run trains a new model."""

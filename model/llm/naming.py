@@ -27,7 +27,7 @@ ReportProgress = Callable[[str], None]
 _COLUMNS_PER_REQUEST = 25
 """Maximum number of key columns in one request."""
 _PROGRESS_LINES = 10
-"""Lines of progress, however many requests there are."""
+"""Maximum number of progress lines, for any number of requests."""
 
 
 @dataclass(frozen=True)

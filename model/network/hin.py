@@ -35,7 +35,7 @@ class Batch:
     """The name, table name and content of each column."""
 
     graph: Hypergraph
-    """The hyperedges over these columns."""
+    """The hypergraph of the batch's columns."""
 
     tables: Int[Tensor, " column"]
     """The number of each column's table, from 1; `UNSEEN` for a table without a vector."""

@@ -48,7 +48,7 @@ class CandidatePairs:
     """The candidate of each pair."""
 
     reverse: Int[np.ndarray, " pair"]
-    """Position of the same pair in the other order; -1 if it is no candidate."""
+    """Position of the pair with its columns swapped; -1 if the swapped pair is not a candidate."""
 
     table_of: Int[np.ndarray, " column"]
     """The table of each column."""

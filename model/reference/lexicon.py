@@ -25,7 +25,7 @@ _LETTERS, _DIGITS = 26, 10
 _SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
 """The Python packages that contain the lists of codes and names."""
 _CACHED = {ValueHash.SIPHASH: "lexicon-1", ValueHash.MD5: "lexicon-md5-1"}
-"""The name of the cached arrays for each hash."""
+"""For each hash function, the name under which the lexicon's arrays are cached."""
 _FIRST = 64
 """Hashes that are looked up first, since most columns hold no entities."""
 

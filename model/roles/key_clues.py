@@ -11,7 +11,8 @@ from datahub_hyperjoin.model.roles.name_clues import column_stems, spell, table_
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
 _UNIQUE = 0.999
-"""Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
+"""Minimum uniqueness and completeness of a table's own key. It is below 1 because uniqueness may be
+an estimate."""
 
 
 @dataclass(frozen=True)

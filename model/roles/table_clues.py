@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.signals.row_products import row_products
 _SUFFIX = re.compile(r"\d+$")
 
 _STYLES = 4
-"""Number of features of writing in which two names are compared, such as all capitals."""
+"""Number of yes-or-no properties that describe how a name is written, such as all capitals."""
 
 Tables = Int[np.ndarray, " pair"]
 

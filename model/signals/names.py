@@ -101,7 +101,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def _names_count(words: tuple[str, ...]) -> bool:
-    """Return whether the name of a number says how many things there are, and not which one.
+    """Return whether a name means a count, like `num_rooms`, and not an ID, like `num_client`.
 
     A number word before its noun names a count if the noun is in the plural. In the singular, it
     may be a number of one thing, as French and Spanish people write it (`num_client`).

@@ -17,9 +17,9 @@ from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
 from datahub_hyperjoin.tables import ColumnProfile
 
 _MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
-"""Maximum number of columns in one folder, and of unique columns with one name, that form pairs.
-Larger groups, such as those of the name `remark`, say too little. Only unique columns count, since
-many columns with one name may all refer to one key."""
+"""Maximum number of columns in a folder, and of unique columns with the same name. Larger groups,
+such as all columns named `remark`, form no pairs, because they say too little about joins. Only
+unique columns count, since many columns with one name may all refer to one key."""
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a column that others refer to."""
 _BLOCK = 2048

@@ -31,11 +31,12 @@ class CatalogPriors:
     """The catalog facts as arrays, in which columns are given by their index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
-    """Distinct values per row with a value, from the catalog's profile of the column if it has one.
-    """
+    """Distinct values per row with a value, from the catalog's profile of the column if there is
+    one, else from this run's profile."""
 
     completeness: Float[np.ndarray, " column"]
-    """Share of rows with a value, from the catalog's profile where it has one."""
+    """Share of rows with a value, from the catalog's profile of the column if there is one, else
+    from this run's profile."""
 
     counted: Bool[np.ndarray, " column"]
     """Columns whose rows were counted, in this run or by the catalog's profile. All other columns

@@ -43,7 +43,7 @@ class Postings:
     """Columns, sorted by their sketch."""
 
     starts: Int[np.ndarray, " _"]
-    """Start of each sketch's columns in `members`, and the end of the last."""
+    """Start of each sketch's columns in `members`, then the length of `members`."""
 
     holds: sparse.csr_array
     """A matrix of sketches and hashes: 1 where the sketch holds the hash."""

@@ -15,7 +15,7 @@ _FEWEST = 10
 """Minimum number of held-out keys. With fewer, recall compares epochs no better than chance."""
 _MOST = 512
 """Maximum number of held-out keys. With so many, recall has a standard error of at most 2 points.
-More would enlarge the one batch that they form, and be missing from training."""
+More keys would enlarge the validation batch, and training would lack them."""
 
 
 def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:

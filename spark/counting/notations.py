@@ -44,8 +44,8 @@ _FIRST_VALUES = 64
 """Number of values that are examined to find the notations in which a part of a column may be
 written."""
 _MIN_SHARE = 0.9
-"""Minimum share of these first values that a notation must be able to read. It is lower than for a
-whole column, because a part may hold more exceptions."""
+"""Minimum share of the first `_FIRST_VALUES` values that a notation must be able to read. The share
+is lower than for a whole column, because a part may hold more exceptions."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
 _COMPACT_DATE = 8

@@ -29,7 +29,7 @@ texts; a column with more of them must be read."""
 _FIRST_CHARACTER = 32
 """The character that stands for the length 0; a space."""
 _END_BYTES = 7
-"""Bytes of a hash after the first."""
+"""Number of bytes of a hash without its first byte."""
 _TYPES = (*TYPE_PATTERNS, DataType.TEXT)
 
 
@@ -38,7 +38,7 @@ class CountableColumn:
     """A column whose normal forms the database can compute."""
 
     path: str
-    """Its name."""
+    """Name of the column."""
 
     form: SqlForm
     """Expressions of the normal forms."""
@@ -70,9 +70,9 @@ class SqlCounts:
     """The texts of the first hashes, each with its number of rows."""
 
     others: Mapping[str, int] | None
-    """Texts that count in another way, with their numbers of rows: null words, and texts that SQL
-    cannot normalise. None if these are too many, or if values of another type cannot be normalised;
-    the column must then be read."""
+    """Null words and texts that SQL cannot normalise, each with its number of rows. None if there
+    are too many such texts, or if values of another type cannot be normalised; the column must then
+    be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ _LARGEST = 1 << 26
 """Maximum length of a value that is parsed at once, in characters: one element of an array, or one
 object."""
 _CUT = 10
-"""Distance from the end of a text, in characters, within which an error may be due to the cut."""
+"""An error within this many characters of a truncated text's end may be due to the truncation."""
 _OPEN_STRING = "Unterminated string"
 """Start of the parser's message about a string that does not end."""
 _METADATA = {"entityType", "changeType", "aspectName"}

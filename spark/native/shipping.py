@@ -62,7 +62,7 @@ class ShippedFile:
     """Path of the file relative to the table's folder, or the name of the table's only file."""
 
     location: CopyLocation
-    """The location of the copy, without its path, which the worker sets."""
+    """Location of a worker's copy of the file; the worker sets the path."""
 
 
 @dataclass(frozen=True, slots=True)

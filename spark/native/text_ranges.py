@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 _DELIMITED = {FileFormat.CSV, FileFormat.TSV}
 _RANGE_BYTES = 1 << 26
 _FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10
-"""Minimum and maximum number of ranges of a file. The counts of more ranges would take longer to
-merge than the ranges take to read."""
+"""Minimum and maximum number of ranges of a file. With more ranges, merging the counts would
+take longer than reading the ranges."""
 _COUNT_ROW = pa.schema(
     {
         "range": pa.int32(),

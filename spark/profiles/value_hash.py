@@ -18,8 +18,8 @@ from datahub_hyperjoin.tables import Table, ValueHash
 logger = logging.getLogger(__name__)
 
 _BYTES_PER_HASH = 64
-"""Bytes of a table for each hash of a sketch from which the table is larger than its profile: with
-the default, 256 KiB, or some 2,500 rows of 100 bytes."""
+"""A table of at least this many bytes for each hash of a sketch is larger than its profile. With
+the default number of hashes, these are 256 KiB, or some 2,500 rows of 100 bytes."""
 _DECISIVE_BYTES = 1 << 28
 """A run uses MD5 if databases can count tables of at least this total size, in bytes. Smaller
 tables are read without Spark, in less time than databases need to count them."""

@@ -54,8 +54,8 @@ class RequestedColumns:
     """The columns that hold text according to the profile of the whole table."""
 
     tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
-    """For each column tuple, the number under which its values in a row are counted as one value.
-    """
+    """The column tuples to count, each with the number that identifies it in the result. The values
+    of a tuple in one row are counted as one value."""
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:

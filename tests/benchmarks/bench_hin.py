@@ -45,7 +45,7 @@ channel of attention. The backward pass of attention computes the scores again (
 """
 
 LONG = 1e11
-"""Number of operations from which an action is timed without a warm-up run."""
+"""Actions with at least this many operations are timed on a CPU without a warm-up run."""
 
 STEPS_UP_TO = {"cpu": 300_000, "cuda": 1_000_000}
 """Greatest number of columns at which a training step over the full hypergraph is timed. Real

@@ -42,7 +42,8 @@ _TITLES = {
     Guise.BARE: "names and values hidden",
 }
 _TAUGHT = {True: (Guise.WHOLE, Guise.NAMELESS), False: (Guise.VALUELESS,)}
-"""The guises in which models see the training lakes, by whether the models read values."""
+"""Each `Guise` in which training lakes are read, for models that read values and for models that do
+not."""
 
 
 class Comparison:

@@ -74,7 +74,7 @@ class Model:
 
     correct: Correct
     share: float
-    """Share of the model's correction that is added."""
+    """Factor by which the model's corrections of the log-odds are multiplied."""
 
     def score(self, lake: LabelledPairs) -> Float[np.ndarray, " asked"]:
         """Score the pairs of the query columns.

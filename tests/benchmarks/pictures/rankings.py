@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH, _LINE, _AROUND = 7.5, 0.23, 0.8
-"""Width of the picture, height of each method, and height of a panel's title and axis, in inches.
-"""
+"""Width of the picture, height of one method's row, and height of a panel's title and axis, in
+inches."""
 _PERCENT = 100
 
 

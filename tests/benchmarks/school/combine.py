@@ -27,8 +27,8 @@ _SAME = 0.5
 """If a larger key holds at least this share of a key's values, both keys mean the same."""
 
 _MASKS = 0.3
-"""A key is taken for a running number if replacing each number by `#` leaves at most this share of
-its distinct values."""
+"""A key's values are taken for consecutive numbers if replacing each number by `#` leaves at most
+this share of the distinct values."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class _Domain:
     database: str
     columns: tuple[ColumnName, ...]
     speaking: frozenset[str]
-    """The values of the key. Empty for running numbers, because equal numbers need not mean the
-    same."""
+    """The values of the key. Empty for consecutive numbers, because equal numbers of two
+    databases need not identify the same thing."""
 
 
 def combine(databases: Sequence[Database], random: Random) -> SchoolLake:

@@ -32,10 +32,10 @@ _MAX_TABLES = 220
 """Lakes with more tables are left out: they take longest, and teach no more than several small
 ones."""
 _SHRINKAGE = 0.4
-"""Share of the correction that is exported. It is below 1, because a user's lake differs more from
-the training lakes than these differ from each other."""
+"""Factor by which the corrections of the exported trees are multiplied. It is below 1, because a
+user's lake differs more from the training lakes than the training lakes differ from each other."""
 _SHRINKAGE_BY_NAMES = 0.5
-"""Share of the correction that is exported for trees that read no values."""
+"""Like `_SHRINKAGE`, for trees that read no values."""
 
 
 def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:

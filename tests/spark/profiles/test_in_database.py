@@ -24,7 +24,7 @@ from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
 
 CONFIG = Md5ProfileConfig.of(ProfileConfig())
 SMALL = replace(CONFIG, sketch_size=8, sample_size=4)
-"""Few enough hashes that columns of ten values have more."""
+"""Settings whose sketches are too small for all hashes of a column with ten values."""
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
