@@ -120,8 +120,8 @@ class File:
     """Schema and name of the table, if the file is a DuckDB database."""
 
     copy_of: tuple[str, ...] = ()
-    """If the file is a temporary copy of a data frame or of a table of DuckDB, the parts of the
-    name under which SQL finds the original."""
+    """Parts of the SQL name of the data frame or DuckDB table that was copied to this file. Empty
+    if the file is no temporary copy."""
 
     store: ObjectStore | None = None
     """The object store from which Arrow reads the file; None if it is local or Spark reads it."""

@@ -20,8 +20,8 @@ _BATCH_BYTES = 1 << 26
 _LONGEST = 1 << 20
 """Number of characters kept of each value; no value that is joined on is nearly as long."""
 _LIMITS = {"s": 10**12, "ms": 10**15, "us": 10**18, "ns": (1 << 63) - 1}
-"""For each unit of time, the maximum distance from 1970 of the points in time that Arrow can write:
-about 31,000 years."""
+"""For each unit of time, the maximum distance from 1970 at which Arrow can write a timestamp: at
+most about 31,700 years."""
 # Days from 1970: about 30,000 years, within the bounds of `_LIMITS`.
 _LAST_DAY = 11_000_000
 

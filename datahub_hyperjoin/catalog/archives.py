@@ -20,7 +20,8 @@ it."""
 _DIRECTORY_SIZE = 12
 """In the last record of a ZIP archive, the position of the field with the size of the file list."""
 _MOST_BYTES = 8 << 20
-"""Maximum size of a list of files that is read; a damaged archive may claim any size."""
+"""Maximum size of an archive's list of files, in bytes. Longer lists are not read, because a
+damaged archive may claim any size."""
 
 
 def is_archive(path: PurePosixPath) -> bool:

@@ -46,7 +46,7 @@ class Catalog:
     """Maps the table of a file to its dataset, for each file whose dataset has another name."""
 
     filed: Sequence[FiledDecision] = ()
-    """The decisions of the recipe's file."""
+    """The decisions in the file that the recipe names."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
         """Replace a column's plain path with the field path that DataHub uses.

@@ -9,7 +9,7 @@ from datahub.metadata.schema_classes import GlossaryTermsClass
 from datahub_hyperjoin.catalog.entities import fetch
 
 NO_RUN = "no-run-id-provided"
-"""DataHub's ID of the run if no ingestion wrote an aspect."""
+"""The run ID that DataHub records for writes outside of ingestion runs."""
 
 
 @dataclass(frozen=True, kw_only=True)

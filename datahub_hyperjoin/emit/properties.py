@@ -267,7 +267,7 @@ def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
 
 def _score(score: float) -> str:
-    """Format a score with two decimals; empty for a score that rounds to 1.00."""
+    """Format a score with two decimals, or return an empty text if it rounds to 1.00."""
     text = f"{score:.2f}"
     return "" if text == "1.00" else text
 

@@ -145,7 +145,7 @@ class WrittenState(CheckpointStateBase):
 
     @property
     def all_datasets(self) -> frozenset[str]:
-        """The URNs of all datasets that the written metadata concerns."""
+        """The URNs of all datasets that the written metadata is about."""
         joined = chain(self.columns, self.contexts, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
         termed = map(dataset_of_column, chain(*self.terms.values()))

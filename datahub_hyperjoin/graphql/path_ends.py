@@ -94,7 +94,7 @@ def _parse_column(urn: str) -> ColumnId:
 
 
 def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """Yield each way to split a name into those of a dataset and a column, longest dataset first.
+    """Yield all splits of a name into a dataset and a column, with the longest dataset name first.
 
     >>> [*_splits("flights.csv.carrier")]
     [('flights.csv.carrier', ''), ('flights.csv', 'carrier'), ('flights', 'csv.carrier')]

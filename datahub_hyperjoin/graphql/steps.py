@@ -39,7 +39,7 @@ def count_grain_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, led_to_key: bool) -> bool:
-    """Return whether adding `join` to a chain may make the rows of every table repeat.
+    """Return whether adding `join` to a chain of joins may duplicate the rows of every table.
 
     A chain has led to a key if one of its joins led from rows to the key that they refer to.
 

@@ -165,7 +165,7 @@ class PublishContext:
     """The other pipelines, whose metadata stays."""
 
     older: Sequence[OtherPipeline] = ()
-    """The pipelines that are older than this one, and therefore write the joins shared with it."""
+    """The older pipelines, which write all joins that this pipeline shares with them."""
 
     @property
     def hiders(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 
 _LIKENESS = 0.8
-"""How similar a key of another section must be to an unknown key to be offered, from 0 to 1."""
+"""Minimum similarity, in [0, 1], of an unknown key to a suggested key of another section."""
 
 
 @cache

@@ -21,7 +21,7 @@ from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 _Candidate = JoinInSql | TwoStepsInSql
 _NO_NOTATIONS: Notations = (None, None)
 _TOLERANCE = 0.02
-"""Largest accepted difference between counted and expected rows, as a share of the expected."""
+"""Maximum difference between counted and expected rows, as a share of the expected rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,7 @@ class Method:
     """Initial weight of both positional encodings, alpha and beta."""
 
     structure_weight: float = 0.5
-    """Initial weight of shared columns in attention, lambda."""
+    """Initial weight of shared columns in attention (lambda in the paper)."""
 
     positions: Positions = Positions.WALKS
     """The positional encoding of a column."""

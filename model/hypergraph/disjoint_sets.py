@@ -30,7 +30,7 @@ class DisjointSets:
         return column
 
     def connect(self, left: int, right: int, max_size: int) -> bool:
-        """Merge the components of two columns, and return whether they are one component now.
+        """Merge the components of two columns; return False if the result would be too large.
 
         Args:
             left: A column.

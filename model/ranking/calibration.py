@@ -11,7 +11,7 @@ from jaxtyping import Float
 from scipy.special import expit, logit
 
 _SLOPE, _OFFSET = 0.1, 0.3
-"""Standard deviations of the prior of the slope and the offset, whose mean is the identity. Even a
+"""Standard deviations of the priors of the slope (mean 1) and the offset (mean 0). Even a
 surprising decision moves the offset by at most the variance, 0.09: ten decisions that agree move a
 score by about a tenth."""
 _FLATTEST = 0.2

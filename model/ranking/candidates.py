@@ -16,7 +16,7 @@ _KEYS = 8192
 """Number of key columns whose candidates are sorted at once, which bounds memory."""
 
 _Source = tuple[str, Candidates]
-"""The name of a source, and the candidates of each key column from it."""
+"""The name of a source, and the candidates that this source finds for each key column."""
 
 
 def _best_partners(

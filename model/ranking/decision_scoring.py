@@ -14,9 +14,9 @@ from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
 
 _VARIANCE = 1.5**2
-"""Prior variance of the log-odds that decisions about equal columns may add."""
+"""Prior variance of the correction from decisions about equal columns, in log-odds."""
 _KIND_VARIANCE = 1.0
-"""Prior variance of the log-odds that decisions about pairs with equal features may add."""
+"""Prior variance of the correction from decisions about pairs with equal features, in log-odds."""
 _MOST = 500
 """Maximum number of decisions that the scorer uses, because each one takes memory for every column.
 The scorer prefers the decisions that contradict its uncorrected scores most."""

@@ -1,4 +1,4 @@
-"""Correct name-based scores with decision trees that were trained on other lakes.
+"""Use decision trees trained on other lakes to correct scores that are based on names.
 
 Where values are not read, the trees see how names, references, types and statistics go together.
 """

@@ -23,7 +23,8 @@ _MIN_UNIQUENESS = 0.95
 _ALIKE = 30
 """Maximum number of keys with similar names that are considered for each column."""
 _NAMESAKES = 50
-"""If more tables or columns than this share a name, only the nearby ones are considered."""
+"""Maximum number of tables or columns with the same name that are considered. If more tables have
+the name, only nearby tables are considered; if more columns have it, none are."""
 _SHORTEST = 2
 """Minimum number of letters of a table's name at the end of a column's name."""
 _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})

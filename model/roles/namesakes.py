@@ -32,7 +32,7 @@ class Namesakes:
         return self.agreeing / np.maximum(self.known, 1)
 
     def select(self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"]) -> "Namesakes":
-        """Return the numbers of some pairs.
+        """Return the counts of some pairs.
 
         Args:
             pairs: Positions of pairs, or a mask of pairs.

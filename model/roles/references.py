@@ -50,7 +50,7 @@ all match by chance."""
 _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5
-"""Probability from which a key is taken to refer to another key."""
+"""Minimum probability at which one key counts as referring to another key."""
 _PAIRS = 1 << 19
 """Number of pairs whose clues are collected at once, which takes some 100 MB."""
 _MAX_SCORE = 30.0
@@ -62,10 +62,11 @@ class References:
     """Possible references, each with its probability."""
 
     referring: Int[np.ndarray, " pair"]
-    """The column of each pair, which may refer to the key; ascending."""
+    """For each pair, the index of the column that may refer to a key. Pairs are sorted by column,
+    then by key."""
 
     referenced: Int[np.ndarray, " pair"]
-    """The key to which each of these columns may refer; ascending for each column."""
+    """For each pair, the index of the key to which the column may refer."""
 
     probability: Float[np.ndarray, " pair"]
     """Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a

@@ -22,8 +22,8 @@ from datahub_hyperjoin.model.signals.shared_values import (
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _MOST_PAIRS = 1 << 23
-"""Maximum number of pairs of columns that are kept, each column the same number of partners. Lakes
-of 2,896 columns and fewer keep all."""
+"""Maximum number of column pairs to keep, divided equally among the columns. Lakes of 2,896 columns
+and fewer keep all."""
 _LEAST_PARTNERS = 256
 """Number of partners that a column may keep in any case, however many columns the lake has."""
 
@@ -47,9 +47,10 @@ class ValueOverlap(SparsePairs):
     precision, which is more than an estimate needs."""
 
     beyond_chance: Float[np.ndarray, " pair"]
-    """Containment minus the left column's mean containment in all columns of its kind, in [0, 1].
+    """The part of the containment that exceeds chance, in [0, 1].
 
-    Every counter contains 1 to 10, so such overlap is no evidence of a join.
+    Chance explains the left column's mean containment in all columns of its kind: every counter
+    contains 1 to 10, so such overlap is no evidence of a join.
     """
 
     least_chance: Float[np.ndarray, " column"]

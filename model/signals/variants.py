@@ -38,7 +38,7 @@ _REWORDED, _ABBREVIATED = 0.4, 0.4
 _SHORTEST = 3
 """Minimum number of letters of a shortened word; words of this length are not shortened."""
 _TRUNCATED = 0.5
-"""Share of abbreviations that keep the start of a word; the others drop its vowels."""
+"""Share of abbreviations that keep only the start of a word. Other abbreviations drop vowels."""
 
 Style = Callable[[list[str]], str]
 

@@ -46,7 +46,7 @@ _INTEGERS, _DECIMALS, _DATES, _TIMESTAMPS, _BOOLEANS = range(len(_TYPES))
 _OTHER = len(_TYPES)
 _TEXT = frozenset({DataType.TEXT})
 _FIRST_VALUES = 16
-"""Values of a column that are matched first: they often show that the column is text."""
+"""Number of values per column that are matched first: these often show that a column is text."""
 _ZERO, _HYPHEN = b"0-"
 _DIGIT, _DOT, _TYPED, _TEXT_ONLY = 1, 2, 4, 8
 _CLASS = {**dict.fromkeys(b"0123456789", _DIGIT), **dict.fromkeys(b" +-:aefilnrstu", _TYPED)}

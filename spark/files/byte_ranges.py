@@ -24,7 +24,7 @@ from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_ord
 
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 26
-"""Maximum number of bytes that are searched for the end of a line, where a file is divided."""
+"""Maximum number of bytes that are read at once to find the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)

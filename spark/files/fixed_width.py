@@ -33,8 +33,7 @@ from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order
 from datahub_hyperjoin.spark.objects import batch_of
 
 WIDTHS = ".schema"
-"""Ending of the name of a schema, added to the name of its text file without a compression suffix.
-"""
+"""Ending of a schema's file name: the schema of `orders.txt.gz` is `orders.txt.schema`."""
 _NAMES = ("column", "start", "length")
 _BATCH_CELLS = 1 << 17
 

@@ -59,7 +59,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """For each path and notation, the number under which the column's values are counted."""
+        """For each path and notation, the number that identifies the column in the counts."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
