@@ -41,7 +41,7 @@ class Shop:
         compared_as: str = "",
         via: tuple[str, str] | None = None,
     ) -> str:
-        """Store a suggestion of this project.
+        """Store a join that this package suggests.
 
         If it has a direction, the first column refers to the second.
 

@@ -41,7 +41,7 @@ LAKE: Mapping[str, Mapping[str, Iterable[object]]] = {
 
 
 def write(folder: Path, *, without: int = 0) -> list[Table]:
-    """Write the six tables of the lake, three of them without their last `without` rows."""
+    """Write the six tables of the lake, but omit the last `without` rows of three tables."""
     tables = []
     for name, columns in LAKE.items():
         rows = [*zip(*columns.values(), strict=True)]

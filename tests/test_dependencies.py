@@ -16,7 +16,7 @@ FOR_DEVELOPERS = "dev"
 TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 """The TOML parser: Python's own, or before Python 3.11 the one that mypy and pytest install."""
 OF_EXTRAS = {"mcp-types"}
-"""Packages that come with an extra's requirement, and that only code for this extra imports."""
+"""Packages installed with a requirement of an extra, and imported only by code for that extra."""
 
 
 def imported() -> set[str]:

@@ -36,7 +36,8 @@ from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rat
 from datahub_hyperjoin.model.training.losses import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
-"""Sizes in the paper: pooled fastText cells, a word vector, the name tokens and a position."""
+"""Input sizes in the paper: length of the pooled fastText content, length of a word vector, number
+of name tokens, and length of the positional encoding."""
 QUERIES = 1024
 """Number of key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)

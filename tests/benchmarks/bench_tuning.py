@@ -47,7 +47,7 @@ _UNIQUE, _UNRELATED = 0.95, 0.1
 
 @dataclass(frozen=True)
 class _Known:
-    """What declared references tell about the pairs of a lake, with columns by their position."""
+    """The joins that follow from the declared references of a lake. Columns are given by index."""
 
     key_of: Mapping[int, int]
     """The key of each column with a declared reference."""

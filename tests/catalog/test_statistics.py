@@ -191,7 +191,7 @@ def test_malformed_profiles_are_an_error_that_names_them(
 
 
 def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
-    """Store tables of seven columns, each with a primary key, a foreign key and a profile."""
+    """Store tables that each have seven columns, a primary key, a foreign key and a profile."""
     tables = [TableId("postgres", f"shop.table_{number:05}") for number in range(count)]
     names = ["id", "parent", *(f"column_{number}" for number in range(5))]
     for before, table in zip([tables[-1], *tables], tables, strict=False):

@@ -179,7 +179,8 @@ def test_decisions_are_kept_to_and_stand_on_the_page(lake: Path, tmp_path: Path)
 
 
 SERVERS = {"datahub.ingestion.graph.client", "pyspark", "requests", "sqlalchemy"}
-"""Libraries that a folder of files does without. Each takes tenths of a second to import."""
+"""Libraries that are not needed to find joins in a folder of files. Each takes tenths of a second
+to import."""
 
 
 @pytest.mark.parametrize(

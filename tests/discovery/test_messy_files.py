@@ -27,7 +27,7 @@ CITIES = (
     ("09103", "Świdnica", 10.25),
     ("10001", "Zamość", 11.75),
 )
-"""Codes with leading zeros, names that need another encoding than Windows-1252, and shares."""
+"""Codes with leading zeros, names that Windows-1252 cannot encode, and decimal numbers."""
 LINES = [f"{code},{name},{share}\n" for code, name, share in CITIES]
 CSV = "zip,city,share\n" + "".join(LINES)
 

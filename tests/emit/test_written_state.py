@@ -174,7 +174,7 @@ def test_an_edge_knows_its_datasets() -> None:
 
 
 def test_the_state_of_ten_thousand_tables_fits() -> None:
-    """Check a thousand tables against a tenth of the limit, as size grows with their number."""
+    """Test one tenth of the case: a thousand tables must fit into a tenth of the limit."""
     numbers = np.random.default_rng(1)
     tables = [TableId("snowflake", f"analytics.mart_{n % 97}.orders_{n}") for n in range(1_000)]
     columns = [column_urn(ColumnId(table, f"key_{n}")) for table in tables for n in range(7)]

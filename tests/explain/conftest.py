@@ -1,4 +1,4 @@
-"""Share one run over a small lake."""
+"""Provide one run over a small lake, which all tests of this folder share."""
 
 import pytest
 

@@ -112,7 +112,7 @@ class BadNetwork:
         self._thread.join()
 
     def choose(self, method: str, path: str, sent: bytes) -> tuple[Fault | None, random.Random]:
-        """Draw the fault of a request.
+        """Choose a random fault for a request, or none.
 
         The n-th request with the same method and path has the same fault in each run.
         """

@@ -58,7 +58,7 @@ _SECONDS_TO_END = 3
 """Seconds in which an interrupted run ends on a machine with a processor for each process."""
 _CONFIGURED, _SAID = "Sink configured successfully", "Run interrupted: "
 _SPACES = (1 << 18, 1, 1 << 25)
-"""Limits of free space: enough for some results, for none, or for most of a model."""
+"""Limits of the free space in bytes. The space holds some results, no result or most of a model."""
 _OTHERS = re.compile(r"tmp/tmp\w{8}(/sqlite\.db)?")
 """Matches temporary files that a killed DataHub leaves behind; they contain no cell of a table."""
 
@@ -208,7 +208,7 @@ def _tried(
     longer: bool,
     at_once: int = _AT_ONCE,
 ) -> Outcome:
-    """Carry out the tries of an attack, several at once, and collect their results."""
+    """Run an attack `tries` times, `at_once` at a time, and collect the results."""
     bench = _bench(longer=longer)
     before = bench.others()
 

@@ -35,7 +35,7 @@ WRITTEN = {
         ["2024-01-30 23:30:00", "2024-02-01 12:00:00", "2024-02-01 17:30:00"],
     ),
 }
-"""For each notation, values written in it, and values in the form to which they are converted."""
+"""For each notation, a list of values in that notation and a list of values in canonical form."""
 
 TYPES = {
     Notation.PADDED: ("INTEGER", "INTEGER", "INTEGER"),

@@ -67,7 +67,7 @@ class _Grouped:
         return position - self.start
 
     def at(self, rank: int) -> tuple[_Group, Bool[np.ndarray, " pair"]]:
-        """For each pair, return the pair at a rank of its group, and whether the rank exists."""
+        """For each pair, return the pair at `rank` in the same group, and whether there is one."""
         exists = rank < self.size
         return self.order[np.where(exists, self.start + rank, self.start)], exists
 

@@ -38,7 +38,7 @@ class KnownPairs:
     """Whether the pair joins."""
 
     group: Int[np.ndarray, " pair"]
-    """Number of the pair's group; pairs of a group are held out together."""
+    """Index of the pair's group. All pairs of a group are held out together."""
 
     @property
     def weight(self) -> Float[np.ndarray, " pair"]:

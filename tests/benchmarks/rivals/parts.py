@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 
 FEWEST = 5
-"""Least number of cells of a column, so that each part has one."""
+"""Minimum number of cells of a column, so that no part is empty."""
 
 _OTHERS = 3
 _USUALLY = 0.7

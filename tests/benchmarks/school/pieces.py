@@ -137,7 +137,7 @@ def _grouped(drawn: Iterator[tuple[str, str, pd.DataFrame, list[str]]]) -> list[
 
 
 def _cut(base: _Base, random: Random) -> tuple[str, pd.DataFrame, list[str]] | None:
-    """Cut a piece from a table, and return its name, its rows and its key columns.
+    """Cut a piece from a table; return the table's name and the piece's rows and key columns.
 
     Returns None if no piece can be cut.
     """

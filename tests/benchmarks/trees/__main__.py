@@ -33,9 +33,9 @@ _MAX_TABLES = 220
 ones."""
 _SHRINKAGE = 0.4
 """Factor by which the corrections of the exported trees are multiplied. It is below 1, because a
-user's lake differs more from the training lakes than the training lakes differ from each other."""
+user's lake differs more from the training lakes than these differ from each other."""
 _SHRINKAGE_BY_NAMES = 0.5
-"""Like `_SHRINKAGE`, for trees that read no values."""
+"""Factor for the corrections of exported trees that read no values."""
 
 
 def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:

@@ -18,7 +18,8 @@ DEPTH = 6
 """Depth of the trees, which limits how many features can interact."""
 
 _KEPT = 0.25
-"""Share of the non-joining pairs that training draws; their weights make up for those left out."""
+"""Share of the non-joining pairs that are drawn for training. The drawn pairs weigh more, to make
+up for the omitted pairs."""
 
 
 def _train(lakes: Lakes, rising: int, trees: int, seed: int) -> lightgbm.Booster:

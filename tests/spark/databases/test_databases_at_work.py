@@ -122,7 +122,7 @@ def test_many_tables_are_read_within_the_limit_of_connections(
 
 
 class Bridge:
-    """A proxy that forwards connections to a server until it is cut."""
+    """A proxy that forwards connections to a server until `cut` is called."""
 
     def __init__(self, port: int) -> None:
         self._to = port
