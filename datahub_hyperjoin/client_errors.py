@@ -40,7 +40,8 @@ MALFORMED = (
 """Errors that the client or this package raises when it parses an answer of an unexpected form."""
 
 _NOT_DATAHUB = "the response is not from DataHub's metadata service"
-"""The reason to name for an answer of an unexpected form, mostly from a proxy or another server."""
+"""The reason that errors give for a malformed response. Such responses usually come from a proxy or
+another server."""
 
 _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 """GraphQL types that this package's operations name in fragments."""

@@ -46,9 +46,8 @@ class CompositeEvidence:
     """Share of the referring table's tuples, counted row by row, that the other table contains."""
 
     by_chance: tuple[float, ...] = ()
-    """For each column, the value of `matched` after the values of this column were shuffled among
-    the rows. A column whose value stays high tells nothing that the other columns do not. Empty if
-    it was not measured."""
+    """For each column, the value of `matched` after this column was shuffled. If the value is still
+    high, the column adds no information to the other columns. Empty if it was not measured."""
 
     @property
     def is_unique(self) -> bool:

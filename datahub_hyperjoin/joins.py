@@ -138,7 +138,7 @@ class CatalogEvidence:
     """Name of the foreign key that declares the join; empty if none does."""
 
     related: str = ""
-    """URN of a relationship that someone else wrote; empty if there is none."""
+    """URN of a relationship that people or other tools created; empty if there is none."""
 
     queries: int = 0
     """Number of SQL queries in the catalog that join the two columns."""
@@ -265,7 +265,7 @@ class Join:
     """The higher of the scores of the two directions, in [0, 1]."""
 
     evidence: Evidence | None
-    """Measures of the data; None if no rows of one of the tables were read."""
+    """Measures of the data; None if the rows of at least one table were not read."""
 
     catalog: CatalogEvidence = CatalogEvidence()
     """The catalog's facts and people's decisions."""

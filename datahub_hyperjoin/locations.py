@@ -255,8 +255,8 @@ class CatalogFiles:
     """The files, and where they are."""
 
     schema: bytes = field(repr=False)
-    """The table's columns as the catalog has them, without those of partitions: an Arrow schema in
-    Arrow's IPC format. A file with other columns or types is converted or refused."""
+    """The catalog's schema of the table, without partition columns, in Arrow's IPC format. A file
+    with other columns or types is converted or refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

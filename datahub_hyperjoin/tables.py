@@ -206,8 +206,8 @@ class ColumnProfile:
     """The k smallest 64-bit hashes of the normal forms, ascending, as little-endian uint64."""
 
     sample: tuple[str, ...]
-    """The distinct values with the smallest hashes, as written; columns that share values therefore
-    tend to have the same ones in their samples."""
+    """The distinct values with the smallest hashes, as written. The samples of columns that share
+    values therefore tend to overlap."""
 
     counts: tuple[int, ...]
     """Number of rows that hold each value of the sample."""

@@ -47,7 +47,7 @@ class Found:
     evidence: dict[Pair, Evidence]
 
     rows_after: int
-    """Number of rows, of three, that the session reads after a second borrower has returned it."""
+    """Result of counting three rows in the session after its second borrower has finished."""
 
 
 def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:

@@ -29,7 +29,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Unset variables that name a server, and return the path of DataHub's configuration file."""
+    """Delete the variables that name a server, and return the path of DataHub's configuration."""
     for name in ("URL", "HOST", "PORT", "TOKEN"):
         monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
     path = tmp_path / ".datahubenv"

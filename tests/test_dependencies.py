@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 FOR_DEVELOPERS = "dev"
 TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-"""The TOML parser: Python's own, or before Python 3.11 the one that mypy and pytest install."""
+"""The TOML parser: `tomllib`, or `tomli` (installed by mypy and pytest) before Python 3.11."""
 OF_EXTRAS = {"mcp-types"}
 """Packages installed with a requirement of an extra, and imported only by code for that extra."""
 

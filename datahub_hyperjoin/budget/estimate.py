@@ -20,8 +20,9 @@ _OF_PAIR = 65
 _OF_KEY = 40_000
 """Bytes of a key column with all its candidates and their features."""
 _NETWORK = 250 * _MEBIBYTE
+"""Bytes that HIN needs in training, even without columns."""
 _OF_COLUMN_IN_NETWORK = 80_000
-"""Bytes of HIN in training, without columns and then per column, as `make bench-hin` measures."""
+"""Bytes that HIN needs in training for each column, as `make bench-hin` measures."""
 
 _SECONDS_OF_COMPARISON = 1e-6
 """Processor seconds to compare the values of a pair of columns that share a value."""

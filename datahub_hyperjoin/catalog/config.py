@@ -165,9 +165,9 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     `catalog.folder`; empty files are ignored."""
 
     reader: FolderReader | None = None
-    """What lists and reads the folder: `arrow` needs neither jars nor, for small lakes, Spark, and
-    reads `s3://`, `gs://`, `abfs://` and `abfss://`; `spark` reads what `spark.settings` configure.
-    Default: `arrow` for `s3://`, else `spark`."""
+    """The reader of the folder: `arrow` or `spark`. `arrow` reads `s3://`, `gs://`, `abfs://` and
+    `abfss://`; it needs no jars, and no Spark for small lakes. `spark` reads the file systems that
+    `spark.settings` configure. Default: `arrow` for `s3://`, else `spark`."""
 
     endpoint: str = ""
     """URL of a store other than Amazon's that speaks S3, as in `http://minio:9000`. Default:

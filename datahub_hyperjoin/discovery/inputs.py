@@ -51,7 +51,7 @@ class _Listing:
     """Lists the tables; receives the prefix, which is empty for a single source."""
 
     kinds: str
-    """The end of the message about a source without tables: the fix, or which files are tables."""
+    """Advice at the end of the message about a source without tables."""
 
 
 def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress") -> list[Table]:

@@ -48,7 +48,7 @@ class ExistingState:
     """The partners of columns that earlier runs listed and that this run cannot judge."""
 
     embedded: frozenset[str] = frozenset()
-    """URNs of the datasets that have an embed, even an empty one."""
+    """URNs of the datasets that have the aspect `embed`, even if it is empty."""
 
     foreign_embeds: frozenset[str] = frozenset()
     """URNs of the datasets whose embed somebody else wrote."""

@@ -59,7 +59,7 @@ class LabelledLake:
     """The columns that join with each query column, at least one; in the order of `queries.csv`."""
 
     part: str = ""
-    """The part of the lake that is left, such as `100 tables`; empty for the whole lake."""
+    """The part of the lake that was kept, such as `100 tables`; empty for the whole lake."""
 
     @property
     def name(self) -> str:

@@ -40,7 +40,7 @@ class MetricSummary:
     """Mean of the paired differences to the first method; None for the first method itself."""
 
     spread: float
-    """Difference between the greatest and the least of the seeds' means over query columns."""
+    """Difference between the best and the worst seed, each averaged over all query columns."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class PairExplanation:
     """The join; None if the pair is not suggested."""
 
     objection: str = ""
-    """Why the pair is not suggested; empty if it is."""
+    """The reason why the pair is not suggested; empty for a suggested pair."""
 
 
 def explain_pair(

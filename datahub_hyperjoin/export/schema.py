@@ -41,7 +41,7 @@ class ExportedTable:
     """The parts of the table's name in SQL, such as database, schema and table."""
 
     columns: Mapping[str, DataType | None]
-    """The joined columns and those of keys, by name, with their types; None if unknown."""
+    """Maps each column of a join or key to its data type; None if the type is unknown."""
 
     primary_key: KeyColumns = ()
     """The declared primary key; without one, the key to which most joins lead."""

@@ -35,8 +35,8 @@ class CatalogJoin:
     """Name of the join, which is unique among the suggestions of this package."""
 
     pairs: tuple[tuple[ColumnId, ColumnId], ...]
-    """The columns that must be equal, those of one table on the left; several for a composite
-    key."""
+    """Pairs of columns that must be equal, each with the left table's column first. A composite key
+    has several pairs."""
 
     cardinality: Cardinality
     """Cardinality of the join, from the left to the right table."""
@@ -51,7 +51,7 @@ class CatalogJoin:
     """The role of the join; None for joins that people wrote."""
 
     referenced: ColumnId | None = None
-    """The column that the other column of the first pair refers to; None without a direction."""
+    """The referenced column of the first pair of columns; None if the join has no direction."""
 
     declared: bool = False
     """Whether a foreign key, or a relationship that someone else wrote, declares the join."""

@@ -102,9 +102,9 @@ class _Pair:
     domain: int
     """Index of the value domain that holds both columns; -1 if there is none."""
     forward: Suggestion | None
-    """The suggestion that a search for partners of the left column gave; None if there is none."""
+    """The suggestion of the right column for the left column; None if there is none."""
     backward: Suggestion | None
-    """The suggestion that a search for partners of the right column gave; None if there is none."""
+    """The suggestion of the left column for the right column; None if there is none."""
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:

@@ -27,7 +27,7 @@ class PageDecisions:
     """
 
     urns: dict[int, str]
-    """URNs of the page's tables that share their name with another table, by the table's number."""
+    """URN of each table whose name is not unique on the page, by the table's index."""
 
 
 def list_decisions(

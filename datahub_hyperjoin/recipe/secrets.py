@@ -16,7 +16,7 @@ _SECRET_KEY = re.compile(r"password|secret|token|private.?key|api.?key|account\.
 _HARMLESS_KEY = re.compile(
     r"provider|file|path|enabled|regex|class|interval|keyref|\.secrets\.", re.IGNORECASE
 )
-"""Parts of keys whose values only lead to a secret, as `spark.ssl.trustStoreFile` does."""
+"""Words that show that a key holds no secret, such as `file` in `spark.ssl.trustStoreFile`."""
 _SECRET_IN_URL = re.compile(
     r"://[^/@\s:]*:([^/@\s]+)@|[?&;](?:password|passwd|pwd|token|secret)=([^&;\s]+)", re.IGNORECASE
 )

@@ -36,13 +36,13 @@ _MIN_PROPOSED = 0.05
 _MAX_FAN_OUT = 1.02
 """Maximum number of rows of a key per referring row. A key may hold a few duplicates by error."""
 _MAX_MATCHED_FAN_OUT = 1.1
-"""Maximum number of rows of a key per referring row that matches. It tolerates that rare values
-match less often than frequent ones, so that more rows match than values."""
+"""Maximum fan-out from the matching rows of a referring table to a key. Rare values may match less
+often than frequent ones, so that more rows match than values."""
 _MAX_DENSITY = 0.5
 """Density above which a column of numbers is taken for a counter. Counters share no domain, because
 every counter holds 1 to 10."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""Values of `compared_as` for evidence that compares equal values, and not codes with names."""
+"""Values of `compared_as`, except those for comparisons of codes with names."""
 
 
 def propose_references(index: LakeIndex) -> set[Pair]:

@@ -24,7 +24,7 @@ _MAX_BITS = 60.0
 """Maximum evidence against chance, in bits; more is ignored. At this maximum, the match is surely
 no accident, but the key may still be the wrong one."""
 _MISSING = 40.0
-"""Decrease of the log-odds if all tuples lack a partner: 0.4 if one in a hundred does."""
+"""Decrease of the log-odds if all tuples lack a partner; proportionally less if only some do."""
 _DECLARED = 0.9
 """Probability of a reference that a foreign key declares, whatever the data says."""
 

@@ -157,11 +157,11 @@ class RankingConfig:
     reliable ones."""
 
     min_containment: Share = 0.1
-    """Minimum share of one side's values that the data must confirm on the other side, in [0, 1].
-    0 also keeps suggestions without shared values."""
+    """Minimum share of the values on one side of a join that also occur on the other side, in
+    [0, 1]. 0 also keeps suggestions without shared values."""
 
     max_key_columns: FewAtOnce = 4
-    """Maximum number of columns of the composite keys to search for; 1 searches for none. Declared
+    """Maximum number of columns of a composite key in the search; 1 disables the search. Declared
     keys of any width are used."""
 
 

@@ -86,7 +86,7 @@ class _Groups:
     """The vectors of items, aggregated by group."""
 
     groups: Int[np.ndarray, " group"]
-    """The number of each group, ascending."""
+    """The indices of the groups, in ascending order."""
 
     maximum: Float32[np.ndarray, "group width"]
     """The maximum of each group's items."""

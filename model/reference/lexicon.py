@@ -17,7 +17,7 @@ _MIN_SHARE = 0.7
 """Minimum share of a column's values that must be entities of one kind, beyond matches by chance.
 Publishers add totals and regions, and half of the codes of one kind are also codes of another."""
 _MIN_EXPLAINED = 3
-"""Number of values that one kind must explain: one or two could belong to any kind."""
+"""Minimum number of values that one kind must explain; fewer values could fit any kind."""
 _MAX_CHANCE = 3e-3
 """Maximum probability that all recognised values look like codes by chance. For example, `Y`, `N`
 and `NA` are also chemical elements."""

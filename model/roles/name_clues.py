@@ -27,8 +27,8 @@ _PARENT_WORDS = frozenset(
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
 _MIN_GLUED = 3
-"""Minimum number of letters of a table's name that is followed by an identifier word without a
-separator, as in `homefacilityid`."""
+"""Minimum length of table names that are recognised in words without separators, such as `facility`
+in `homefacilityid`."""
 _MARKERS = tuple(sorted(IDENTIFIER_WORDS))
 _LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 

@@ -53,7 +53,7 @@ class NamedCandidates:
     that row."""
 
     length_chance: Float[np.ndarray, " pair"]
-    """Share of the keys whose lengths are at least as close to those of the column."""
+    """Share of all keys whose value lengths fit the column at least as well as this pair's key."""
 
     half_marked: Float[np.ndarray, " pair"]
     """1 if either the column's name or the key's, but not both, has a word such as `id`."""

@@ -22,7 +22,7 @@ class Relations:
     """The key that each column refers to, or `NO_KEY`."""
 
     probability: Float[np.ndarray, " column"]
-    """Probability that the column refers to that key, in [0, 1]; 0 without a key."""
+    """Probability that each column refers to its `key`, in [0, 1]; 0 for `NO_KEY`."""
 
     namesakes: Namesakes | None = None
     """The known references of each column's namesakes; None if they were not counted."""

@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.roles.name_clues import NameClues
 from datahub_hyperjoin.tables import DataType
 
 _ALL = 0.98
-"""Estimated containment from which a key counts as holding all of a column's values."""
+"""Minimum estimated containment at which a key is assumed to hold all values of a column."""
 _GAPLESS = 0.999
 """A column has no gaps if its numbers fill at least this share of their range."""
 _MANY_WORDS = 50

@@ -83,7 +83,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def name_words(name: str) -> tuple[str, ...]:
-    """Split a name into its tokens, and write the number word of a count as `count`.
+    """Split a name into tokens; write `count` for a first word such as `num` that means a count.
 
     In `num_rooms` and `number_of_guests`, the first word means a count, and marks no identifier as
     in `order_num` or `num_client`.

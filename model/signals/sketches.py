@@ -87,9 +87,9 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes between `start` and `stop` that do not exceed `threshold`.
+    """For each pair, count the hashes in `hashes[start:stop]` that do not exceed `threshold`.
 
-    These hashes are in ascending order.
+    The hashes of each slice are in ascending order.
     """
     # Most slices are whole sketches of all values, which need no search.
     is_below = stop > start

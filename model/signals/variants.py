@@ -34,7 +34,7 @@ _SYNONYMS = (
 _GROUP = {word: group for group in _SYNONYMS for word in group}
 
 _REWORDED, _ABBREVIATED = 0.4, 0.4
-"""Share of variants whose words are replaced by synonyms, and of those with shortened words."""
+"""Share of variants with synonyms, and share of variants with shortened words."""
 _SHORTEST = 3
 """Minimum number of letters of a shortened word; words of this length are not shortened."""
 _TRUNCATED = 0.5

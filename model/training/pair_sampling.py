@@ -17,7 +17,7 @@ _ACCEPTED = 0.5
 """Share of training steps in which the positive of a key column is a partner that people accepted.
 In all other steps, the positive is the column itself, so that names and values still count."""
 _SIMILAR = 0.3
-"""Columns with a greater containment may be joinable, so neither is a negative of the other."""
+"""Containment above which two columns may be joinable, and therefore form no negative pair."""
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:

@@ -68,8 +68,8 @@ class ColumnAggregate:
     """Lengths of the shortest and of the longest value, not counting `null_words`."""
 
     forms: Mapping[Notation, Hashes] = field(default_factory=dict)
-    """For each notation in which the values may be written, the smallest hashes of the values after
-    conversion to its form. A notation that is not listed changes none of the values."""
+    """For each possible notation of the values, the smallest hashes after conversion from this
+    notation. A notation that is not listed changes none of the values."""
 
     @property
     def type(self) -> DataType:

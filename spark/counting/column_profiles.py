@@ -29,7 +29,7 @@ class CountedColumn(NamedTuple):
     """Position of the column in the table, from 0."""
 
     aggregate: ColumnAggregate
-    """Aggregate of the column's values, with one distinct value more than the sketch keeps."""
+    """Aggregate of the column's values. It holds one more hash than the sketch will keep."""
 
 
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:

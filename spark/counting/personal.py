@@ -40,7 +40,7 @@ _CHECKED_NUMBERS = {
     16: "it.codicefiscale",
     18: "cn.ric mx.curp",
 }
-"""Modules of `stdnum` that check personal numbers, by how many letters and digits a number has."""
+"""For each length in letters and digits, the `stdnum` modules that check such personal numbers."""
 _SEPARATED_NUMBERS = (
     ("us.ssn", re.compile(r"\d{3}-\d{2}-\d{4}")),
     ("us.itin", re.compile(r"\d{3}-\d{2}-\d{4}")),

@@ -20,8 +20,8 @@ WHOLE_KEY: KeyRange = (None, None)
 """The range with all rows of a table."""
 
 _MIN_DENSITY = 0.5
-"""Minimum number of rows per number in the key's range at which the range is divided into equal
-widths: none then holds more than twice the mean number of rows."""
+"""Minimum density of a key (rows per number) for a division into ranges of equal width. No range
+then holds more than twice the mean number of rows."""
 _RANGES_PER_CONNECTION = 16
 """Ranges to sample for each connection, if not all rows are read."""
 

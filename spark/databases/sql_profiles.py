@@ -22,7 +22,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text
 from datahub_hyperjoin.tables import DataType
 
 _MOST_COLUMNS = 8
-"""Columns grouped in one statement: each is kept until its end, in memory or on disk."""
+"""Maximum number of columns in one statement. The database keeps each column, in memory or on disk,
+until the statement ends."""
 _MOST_INEXACT_BYTES = 1 << 20
 """Maximum size, in bytes, of a column's texts that SQL cannot normalise. The database returns these
 texts; a column with more of them must be read."""
@@ -58,7 +59,7 @@ class SqlCounts:
     """Types of the values that SQL normalised, without those of null words."""
 
     lengths: tuple[int, int] | None
-    """Lengths of the shortest and the longest of these; None if there are none."""
+    """Shortest and longest length of the values that SQL normalised; None without such values."""
 
     hashes: Hashes
     """The smallest hashes of the values that SQL normalised, ascending."""

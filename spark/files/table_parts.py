@@ -104,7 +104,7 @@ TablePart = FileRange | FilePart | FolderPart | DeltaPart | IcebergPart
 def divide_large(
     tables: Iterable[Table], *, size: int, max_bytes: int = sys.maxsize
 ) -> dict[TableId, Sequence[TablePart]]:
-    """Divide large tables, except for text, into parts that together have all their rows.
+    """Divide large tables into parts that together contain all rows; skip text files.
 
     Args:
         tables: The tables.

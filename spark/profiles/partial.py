@@ -62,7 +62,7 @@ class PartCount:
     """Number of rows."""
 
     notes: tuple[str, ...] = ()
-    """Notes for users on files and columns, without duplicates."""
+    """Notes about files and columns, without duplicates."""
 
     row_notes: tuple[str, ...] = ()
     """Notes for users about rows. If a note occurs in several parts, its numbers are added up."""

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CountedValues = tuple[ColumnId, str]
-"""A column, and how its values are read: the name of an entity kind or notation, or an empty text
-for values as written."""
+"""A column, and the name of the entity kind or notation by which its values are converted. The name
+is empty if they are not converted."""
 
 NoteUnread = Callable[[TableId], None]
 """Receives each table that can no longer be read, although it was profiled."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake, read_labelled_lake
 
 _EITHER_WAY = {"either", "neither_unique"}
-"""Directions of references whose rows do not show which column refers: either order is right."""
+"""Directions in `references.csv` which mean that either column may be the referring one."""
 
 Directed = tuple[ColumnName, ColumnName]
 """A referring column, and the key that it refers to."""

@@ -48,7 +48,7 @@ class Guise(Enum):
 AnyGuise = TypeVar("AnyGuise", bound=Enum)
 
 Save = Callable[[ProfiledLake, AnyGuise, Path], None]
-"""Measures a profiled lake in one guise, and writes a file."""
+"""A function that measures a lake with or without its names or values, and writes a file."""
 
 
 def guise_file(folder: Path, cache: Path, guise: Enum) -> Path:

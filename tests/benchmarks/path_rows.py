@@ -45,7 +45,7 @@ class PathRows:
     """Paths that name no alternative, so that nobody is asked to choose."""
 
     alone_equal: int
-    """Those of them that return the rows of a declared reference."""
+    """Paths that name no alternative and return the rows of a declared reference."""
 
     different: tuple[str, ...]
     """A description of each path that returns other rows than the declared reference."""

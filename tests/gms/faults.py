@@ -20,7 +20,7 @@ class _Fault:
     pattern: re.Pattern[str]
     times: int
     error: Exception | None
-    """None if the answer is halved."""
+    """The error to raise; None to halve the answer instead."""
 
 
 class Faults:

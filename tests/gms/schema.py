@@ -33,7 +33,8 @@ _OWN = {
 """Maps each entity type to the name prefixes of GraphQL types that exist only for this entity."""
 
 _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
-"""For an entity type, the mutation to remove with it: its signature does not mention the type."""
+"""For some entity types, the mutation that deletes an entity. The types in its signature do not
+tell which entity it deletes."""
 
 
 def schema_without(missing: Collection[str], folder: Path | None = None) -> GraphQLSchema:

@@ -95,7 +95,10 @@ def _total(values: _Values, group: _Group) -> _Values:
 
 
 def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
-    """For each pair, return the best value among pairs of two other columns in the same tables."""
+    """For each pair, return the greatest value among other pairs between the same two tables.
+
+    Pairs that share a column with the pair do not count.
+    """
     best = np.full(len(graph.left), _NONE)
     for rank in reversed(range(_LISTED)):
         other, exists = between.at(rank)

@@ -76,7 +76,7 @@ class LabelledPairs:
 
     @cached_property
     def query(self) -> Int[np.ndarray, " pair"]:
-        """The number of each pair's query column, or -1 if the pair belongs to another column."""
+        """The index in `queries` of each pair's left column; -1 if this is not a query column."""
         number = np.full(len(self.graph.table_of), -1)
         number[self.queries] = np.arange(len(self.queries))
         return number[self.graph.left]

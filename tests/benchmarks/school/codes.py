@@ -45,7 +45,7 @@ class _System:
     database: str
     name: str
     forms: dict[str, tuple[str, pd.Series]]
-    """Maps each form, such as `iso3`, to its kind (code or name) and the text of each thing."""
+    """Maps each form, such as `iso3`, to its kind (code or name) and a series of its values."""
 
     others: pd.DataFrame
     """The columns of the public table that hold neither codes nor names of the things."""
@@ -163,7 +163,7 @@ def _forms(
 def _tables(
     system: _System, number: int, random: Random
 ) -> Iterator[tuple[str, pd.DataFrame, list[tuple[str, str, dict[int, str]]]]]:
-    """Yield tables about the things of a system: the name, rows and identifying columns of each.
+    """Yield tables made from a system: the name, rows and identifying columns of each table.
 
     Facts and lists hold one code or name of each thing, and crosswalks hold two.
     """

@@ -15,7 +15,7 @@ from benchmarks.school.write import README, describe, write_lake
 logger = logging.getLogger(__name__)
 
 _MOST = {Split.TRAIN: (100, 300, 300, 1_000), Split.VALIDATION: (100, 200)}
-"""Maximum numbers of tables per lake, which the lakes of a split get in turn."""
+"""Maximum number of tables in a lake; the lakes of each split cycle through these numbers."""
 
 
 def make_school(

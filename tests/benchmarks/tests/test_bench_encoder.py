@@ -9,7 +9,7 @@ from benchmarks.trees.examples import Examples
 from handmade import lake_of
 
 JOINS = np.array([False, False, True])
-"""Whether each candidate of the only query joins: the last does, found by the encoder alone."""
+"""Whether each candidate joins: only the last one does, and only the encoder found it."""
 
 
 def pairs(cosines: Mapping[str, Sequence[float]]) -> EncodedPairs:

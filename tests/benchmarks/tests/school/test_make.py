@@ -1,4 +1,4 @@
-"""Test the joins in lakes made of table pieces or of codes, and that lakes are reproducible."""
+"""Test that generated lakes have the right joins and are reproducible."""
 
 import csv
 import io
