@@ -163,7 +163,7 @@ def is_denied(error: Exception) -> bool:
 def translate_errors(
     graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
 ) -> Iterator[None]:
-    """Translate errors of DataHub's client in a `with` block into the errors that `build` makes.
+    """In a `with` block, replace errors of DataHub's client by errors that `build` creates.
 
     Args:
         graph: The client.

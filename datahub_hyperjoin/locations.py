@@ -225,9 +225,9 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     compute: Compute = Compute.DATABASE
-    """Where large tables of this database are profiled and its columns compared with each other: in
-    the `database`, as far as its SQL can do this, or in `spark`, which reads the rows. PostgreSQL
-    can do this from version 13 on."""
+    """Where to profile large tables of this database and compare its columns with each other.
+    With `database`, PostgreSQL from version 13 on does this in SQL, as far as it can. With `spark`,
+    and for other systems, the rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +252,7 @@ class CatalogFiles:
     """The data files of a table in a Spark catalog, to be read without Spark's readers."""
 
     folder: Folder
-    """The files, and where they are."""
+    """The folder that contains the files, with the path of each file."""
 
     schema: bytes = field(repr=False)
     """The catalog's schema of the table, without partition columns, in Arrow's IPC format. A file

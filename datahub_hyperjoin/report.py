@@ -81,7 +81,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins_from_profile_store: int = 0
     """Number of joins taken from `profile.store`, as nothing had changed since they were stored."""
     joins_not_verified: int = 0
-    """Further joins of tables of which no row was read, as suggested by names and the catalog."""
+    """Additional joins suggested only by names and the catalog, because a table was not read."""
     value_domains: int = 0
     """Groups of at least three columns that hold the same kind of values, without a key among them.
     In a large group, relationships connect one column with all others."""

@@ -287,4 +287,4 @@ class TableProfile:
     """Why the table cannot be used; empty if it can."""
 
     value_hash: ValueHash = ValueHash.SIPHASH
-    """The hash of the values in its sketches, which is the same for all tables of a run."""
+    """The hash function of the sketches. All tables of a run use the same one."""

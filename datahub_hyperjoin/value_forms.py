@@ -121,7 +121,7 @@ PATTERNS: Mapping[Notation, str] = {
 Python's and RE2's syntax."""
 
 _MIN_SHARE = 0.95
-"""Smallest share of a column's values that must fit its notation; others stay in normal form."""
+"""A column is converted only if at least this share of its values fits one notation."""
 _TRUTHS = 2
 """Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
 Constant columns are not converted."""

@@ -18,7 +18,7 @@ STEP_ROWS = 1 << 10
 """Rows to read at a time from files that may be much larger in memory."""
 _BATCH_BYTES = 1 << 26
 _LONGEST = 1 << 20
-"""Number of characters kept of each value; no value that is joined on is nearly as long."""
+"""Maximum number of characters kept of each value. Values of join columns are far shorter."""
 _LIMITS = {"s": 10**12, "ms": 10**15, "us": 10**18, "ns": (1 << 63) - 1}
 """For each unit of time, the maximum distance from 1970 at which Arrow can write a timestamp: at
 most about 31,700 years."""

@@ -44,7 +44,7 @@ def ask(
 
 
 def cells(**columns: Sequence[str]) -> list[Cells]:
-    """Make columns of the given values, each in a table of its own, which has the column's name."""
+    """Make columns with the given values. Each is alone in a table of the same name."""
     return [
         Cells(ColumnName(name, name), {value: values.count(value) for value in values})
         for name, values in columns.items()

@@ -38,8 +38,7 @@ from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 
 _DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 _DOMAIN = 2
-"""Number of common partners from which two columns are taken for members of one published domain.
-"""
+"""Minimum number of shared partners for two columns to count as members of one published domain."""
 _IN_TWO_STEPS = "in two steps)"
 """The end of the text of a suggested join through a crosswalk, which has no relationship."""
 

@@ -45,7 +45,7 @@ class ExistingState:
     """URNs of the datasets and columns that published queries show, by the query's URN."""
 
     listed: Mapping[ColumnId, Sequence[Partner]] = field(default_factory=dict)
-    """The partners of columns that earlier runs listed and that this run cannot judge."""
+    """For each column, the partners that earlier runs listed and this run cannot judge."""
 
     embedded: frozenset[str] = frozenset()
     """URNs of the datasets that have the aspect `embed`, even if it is empty."""

@@ -160,7 +160,7 @@ def _custom_properties(join: Join, evidence: Evidence | None, model_version: str
 
 
 def _describe_namesakes(join: Join) -> list[str]:
-    """Describe the known references of the columns with the name of the referring column."""
+    """Describe the known references of other columns that have the referring column's name."""
     if join.namesakes is None or join.referring is None or join.referenced is None:
         return []
     return [join.namesakes.describe(join.referring, join.referenced)]

@@ -81,7 +81,8 @@ class Contents:
     the first. The left column comes first in each pair."""
 
     domains: tuple[tuple[str, tuple[int, ...]], ...]
-    """Name and columns of each value domain, the largest first; its best column comes first."""
+    """For each value domain, its name and its columns, the representative column first. The largest
+    domain comes first."""
 
     signal_names: tuple[str, ...] = ()
     """Names of the signals whose probabilities `signals` lists."""

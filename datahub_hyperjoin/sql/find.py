@@ -184,7 +184,7 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """For several tables at once, yield one way to read each table, simplest ways first.
+    """Yield combinations with one way to read each table, starting with the simplest ways.
 
     A table with fewer ways than the others keeps its last way.
     """

@@ -32,7 +32,7 @@ _UNRANKED = 1_000_000
 _PROPOSED = 3
 """Maximum number of keys that are verified for each column."""
 _MIN_PROPOSED = 0.05
-"""Minimum probability of a reference that is verified."""
+"""Minimum probability at which a reference is proposed for verification."""
 _MAX_FAN_OUT = 1.02
 """Maximum number of rows of a key per referring row. A key may hold a few duplicates by error."""
 _MAX_MATCHED_FAN_OUT = 1.1

@@ -22,8 +22,9 @@ _MAX_MISSING = 0.1
 value is always allowed. In a composite reference, each column of the key contains the values of its
 counterpart, except for errors in the data and the estimate."""
 _SPECIFIC, _SPECIFICITY = 20, 0.9
-"""Number of distinct values from which shared values show that columns correspond, as equal names
-do, and the weight of such values where equal names weigh 1."""
+"""Shared values suggest that two columns correspond, if the referring column has at least
+`_SPECIFIC` distinct values. The maximum similarity by values is `_SPECIFICITY`; equal names give 1.
+"""
 _MIN_COMPLETENESS = 0.99
 """Minimum share of rows with a value in each column of a key: a primary key has no nulls."""
 _MAX_UNIQUENESS = 0.98
@@ -35,7 +36,7 @@ _SEARCHED = 6
 """Maximum number of columns per table in the search for composite keys. Six columns have 50 subsets
 of two to four columns."""
 _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
-"""Types of columns in keys; fractions and truth values are none."""
+"""Data types that columns of a composite key may have; decimals and booleans are excluded."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ColumnPartners:
     lake: Lake
 
     referring: Int[np.ndarray, " pair"]
-    """The column of each pair whose values the other column contains."""
+    """For each pair, the column whose values are contained in the other column."""
 
     referenced: Int[np.ndarray, " pair"]
     """The column of each pair that contains the values of the other column."""

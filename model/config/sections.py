@@ -185,9 +185,9 @@ class ModelConfig:
     """When the saved model is used instead of training: `exact`, `always` or `never`."""
 
     start: Path | None = None
-    """Folder of a saved model that training starts from, with the vocabulary and word vectors of
-    that model. With `reuse: always`, that model is used without training while `path` holds no
-    model."""
+    """Folder of a saved model. Training starts from this model, with its vocabulary and word
+    vectors. With `reuse: always`, the model in `start` is used without training while `path` holds
+    none."""
 
     max_memory: Mebibytes | None = None
     """Maximum memory of the run's own process in MiB, without Java. After profiling, the run
@@ -196,7 +196,7 @@ class ModelConfig:
     higher limit."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
-    """The conditions of key columns: the columns that get suggestions."""
+    """Conditions that a key column must meet. Only key columns get suggestions."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """The inputs of the model: word vectors, names and values."""

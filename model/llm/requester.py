@@ -21,7 +21,7 @@ _RETRIES = 4
 """Repetitions of a request when the endpoint is busy, fails or does not answer."""
 _FIRST_WAIT = 1.0
 _MAX_WAIT = 60.0
-"""Maximum wait before a repetition in seconds, even if the endpoint asks for more."""
+"""Maximum seconds to wait before a request is repeated, even if the endpoint asks for more."""
 _MAX_FAILURES = 3
 """Maximum number of consecutive requests without a usable answer; after them, no more are sent."""
 

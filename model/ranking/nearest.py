@@ -7,8 +7,9 @@ from jaxtyping import Bool, Float32, Int, Int32
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 
 Candidates = Int32[np.ndarray, "query candidate"]
-"""Column indices; `NO_CANDIDATE` fills the remaining positions. The integers have only 32 bits,
-because a large lake has hundreds of candidates for each of its key columns."""
+"""Column indices, one row per query. `NO_CANDIDATE` fills the end of rows with too few candidates.
+The integers have only 32 bits, because a large lake has hundreds of candidates for each of its key
+columns."""
 
 NO_CANDIDATE = -1
 """Fills the remaining positions of a query that has too few candidates."""

@@ -145,7 +145,7 @@ class Ranker:
     """The scorer that corrects the scores of `signals` with the trees and the pair network."""
 
     scorer: PairScorer
-    """The scorer that corrects the scores of `corrected` with decisions about similar pairs."""
+    """The scorer that adjusts the scores from `corrected` to decisions about similar pairs."""
 
     calibration: Calibration
     """Turns probabilities into joinabilities."""

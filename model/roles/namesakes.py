@@ -28,7 +28,7 @@ class Namesakes:
 
     @property
     def share(self) -> Float[np.ndarray, " pair"]:
-        """Share of the columns that refer to the key of the pair, in [0, 1]; 0 without columns."""
+        """For each pair, `agreeing` divided by `known`; 0 if `known` is 0."""
         return self.agreeing / np.maximum(self.known, 1)
 
     def select(self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"]) -> "Namesakes":

@@ -29,7 +29,7 @@ class ReferenceWeights:
 
     unmarked: float = -1.5
     """Weight if only the key is named as an identifier, and the referring column looks like a
-    measure: its name is another word, and its numbers are few of the key's."""
+    measure: it is not named after the key, and holds few of the key's numbers."""
 
     counts: float = -3.0
     """Weight if the referring column is named as a count, such as `room_count`. A count refers to
@@ -51,8 +51,9 @@ class ReferenceWeights:
     """Weight if the referring column holds consecutive numbers."""
 
     coverage: float = 1.0
-    """Its numbers are all of the key's, by a half; none of them, by minus one half. Every counter
-    holds 1 to 10, so how many more numbers a key has tells keys apart."""
+    """Weight of a score for columns of consecutive numbers: the share of the key's values that the
+    column holds, minus one half. Every counter holds 1 to 10, so this share tells keys of different
+    sizes apart."""
 
     leading_key: float = 1.0
     """Weight if the key is unique and the first column of its table."""

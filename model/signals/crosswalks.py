@@ -30,8 +30,8 @@ mostly chance."""
 _MAX_DIRECT = 0.1
 """Two columns with at least this containment join directly, and need no crosswalk."""
 _MAX_STEPS = 256
-"""Maximum number of steps into one table, of which the strongest are kept: the cost grows with the
-square of this number."""
+"""Maximum number of steps that are considered for each crosswalk, strongest first. The cost grows
+with the square of this number."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ import numpy as np
 from jaxtyping import Float, Real
 
 _SHARED_SCALE = 3.0
-"""Number of shared values that get a weight of about two thirds; many get a weight of nearly 1."""
+"""Number of shared values at which the weight reaches about two thirds. The weight approaches 1 as
+the number grows."""
 _MIN_NAME_SIMILARITY = 0.1
 """Similarity assumed for names that have nothing in common."""
 _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0

@@ -64,7 +64,7 @@ _NOTATIONS = {
     DataType.TIMESTAMP: (Notation.OFFSET,),
 }
 """The notations in which columns of a type may be written, besides truth words. Decimals need none:
-they are never key columns, and a join reads them as numbers where its other column needs it."""
+they are never key columns, and a join converts them to numbers if the other column needs that."""
 _NUMBER_REWRITES = (
     (r"^\+", ""),
     (r"^(-?)\.", r"\10."),

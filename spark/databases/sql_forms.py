@@ -161,8 +161,8 @@ def _rewrite(folded: str) -> str:
 _PLAIN_TYPES = {Integer: DataType.INTEGER, Boolean: DataType.BOOLEAN, Uuid: DataType.TEXT}
 """Maps database types with text in normal form to the types that readers infer from the text."""
 _C = '({}) COLLATE "C"'
-"""Template that gives a text the collation in which bytes are compared and only ASCII letters have
-a case, whatever the language."""
+"""Template that applies the collation "C" to a text: the text is compared by bytes, and only ASCII
+letters have upper and lower case."""
 _DAY = "to_char(v, 'YYYY-MM-DD')"
 _MICROSECONDS = "YYYY-MM-DD HH24:MI:SS.US"
 _MOMENT = (

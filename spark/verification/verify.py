@@ -79,7 +79,7 @@ class _Comparison:
 
     pair: Pair
     compared_as: str
-    """How the values are compared, in the words of the evidence; empty for values as written."""
+    """How the values are compared, in the words of the evidence; empty if compared as written."""
 
     kinds: tuple[str, str]
     """For each column, the entity kind or notation by which its values are read."""

@@ -1,4 +1,4 @@
-"""Test which events of the catalog the action acts on."""
+"""Test which catalog events trigger the action."""
 
 from typing import Any
 

@@ -20,7 +20,7 @@ from tabulate import tabulate
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 K = 15
-"""Number of first candidates that count in a ranking."""
+"""Number of top candidates that are evaluated per query column."""
 
 
 class Answer(NamedTuple):

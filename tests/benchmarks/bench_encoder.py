@@ -46,7 +46,7 @@ Vectors = Float32[np.ndarray, "column width"]
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """The candidate pairs of a lake's query columns, with the cosines of their texts."""
+    """The candidate pairs of a lake, with the cosine similarities of the columns' texts."""
 
     examples: Examples
     """The pairs and their ground truth."""

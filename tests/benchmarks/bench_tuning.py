@@ -70,7 +70,7 @@ class _Known:
 
 
 def find_known_pairs(index: LakeIndex, known: _Known, learnt: NetworkCorrection) -> KnownPairs:
-    """List the candidate pairs of which declared references tell whether they join.
+    """List the candidate pairs for which declared references show whether the columns join.
 
     Args:
         index: The lake, without declared references.

@@ -47,7 +47,7 @@ class DirectedLake:
 
     @cached_property
     def implied(self) -> frozenset[Directed]:
-        """Undeclared references: a column that joins with a foreign key refers to the same key.
+        """Undeclared references: if a column joins with a foreign key, both refer to the same key.
 
         Two columns that join and do not refer to each other refer to the same key. A query column's
         own reference is declared, so if it refers to one key alone, that is the key.

@@ -52,7 +52,7 @@ CONNECTORS = {
 """For each database URL, the file of DataHub's connector, and the function that names a table."""
 
 UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradata"}
-"""Platforms of connectors that DataHub's mapping of URLs to platforms lacks in some release."""
+"""Platforms that some release of DataHub cannot derive from a database URL."""
 
 
 def naming_function(file: str, name: str) -> Callable[..., str]:

@@ -37,7 +37,7 @@ PATIENCE = 0.6
 """Seconds after which a client gives up."""
 _LONGEST = 0.8
 _CHECKPOINT = b"urn:li:dataJob:"
-"""Text that marks writes which get no fault, because they record what a run wrote and hid.
+"""Text in requests that record what a run wrote and hid. These requests get no fault.
 
 Without the record, an entity that a run hid seems to be hidden by a person. DataHub keeps the
 record in a job, and hides the job just before, or stores nothing.

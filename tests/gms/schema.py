@@ -61,7 +61,7 @@ def _type_names(document: DocumentNode, missing: Collection[str]) -> Iterator[st
 
 
 class _Pruning(Visitor):
-    """A visitor that removes types and all fields of these types."""
+    """A visitor that removes types from a schema, and all fields that return or accept them."""
 
     def __init__(self, document: DocumentNode, missing: Collection[str]) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ Resolver = Callable[..., Any]
 arguments."""
 
 ACTOR = "urn:li:corpuser:datahub"
-"""URN of the user as whom everybody acts on a server without authentication."""
+"""URN of the user to whom a server without authentication attributes every request."""
 
 ACTING = ContextVar("ACTING", default=ACTOR)
 """URN of the user who sent the request that is being answered."""

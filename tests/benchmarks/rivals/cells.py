@@ -23,7 +23,7 @@ class Cells:
     """The distinct values of a column, with their frequencies."""
 
     name: ColumnName
-    """The column."""
+    """The names of the column and its table."""
 
     counts: Mapping[str, int]
     """Frequency of each distinct value, in the order of the rows; null is not a value."""

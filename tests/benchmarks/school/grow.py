@@ -10,7 +10,7 @@ from benchmarks.school.database import Database, Random, domains
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 _LIST = 8
-"""A table with fewer rows is a fixed list, such as one of states, and does not grow."""
+"""Minimum number of rows of a table that may grow. Smaller tables are fixed lists."""
 
 _SKEW = (0.0, 0.0, 0.7, 1.5)
 """Exponents s, one drawn per domain: rows refer to the k-th key with a weight of 1 / k ** s."""

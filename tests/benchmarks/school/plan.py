@@ -46,7 +46,7 @@ _NAMES: tuple[tuple[str, float, Guise | None], ...] = (
     ("hidden", 0.24, hide_names),
     ("numbered", 0.06, number_names),
 )
-"""Guises of the names, and how often each is drawn."""
+"""Ways to rewrite the names in a lake, and how often each is drawn."""
 
 _VALUES_HIDDEN = 0.1
 _OTHERS_DISGUISED = 0.4

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 COLUMNS, GPU = 700, torch.device("cuda")
 SIZES = NetworkSizes(vocabulary=50, dimension=16, content=64, tables=90, steps=8)
 ROWS = [1, 31, 32, 33, 500]
-"""Numbers of rows around the 32 to which one kernel pads."""
+"""Row counts, including some near 32: one kernel expects padding to a multiple of 32."""
 
 
 def heads(rows: int, dtype: torch.dtype, size: int = 32) -> Sequence[torch.Tensor]:

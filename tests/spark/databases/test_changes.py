@@ -71,7 +71,7 @@ FILLED = {
     "exchange": ["INSERT INTO {0}_parts VALUES (8, 'Kiel')"],
     "analyzed": ["ANALYZE TABLE {0}"],  # which has the server count the rows written from 0
 }
-"""Statements that run right after the table is filled, so that they have the same time as it."""
+"""Statements that run right after the table is filled, so that all of them get one timestamp."""
 
 
 @pytest.fixture
