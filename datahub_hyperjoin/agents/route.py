@@ -1,4 +1,7 @@
-"""Find a safe path of joins between two datasets, or explain why no safe path exists."""
+"""Find a safe path of joins between two datasets, or explain why no safe path exists.
+
+A path may have to start or end with a join over a column that the user means.
+"""
 
 from collections.abc import Collection, Sequence
 from itertools import accumulate
@@ -15,10 +18,12 @@ from datahub_hyperjoin.agents.answers import (
 from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
 from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.graphql.path_ends import PathEnd, fits_end, table_of
 from datahub_hyperjoin.graphql.safety import reasons_unsafe, reasons_unsafe_in_path
 from datahub_hyperjoin.graphql.steps import leads_from_key, leads_to_key
 from datahub_hyperjoin.graphql.words import describe_join, grain_in_words, summarize_join
-from datahub_hyperjoin.tables import TableId
+
+_OTHER_COLUMNS = "Ask the user whether other columns are meant; then repeat without the column"
 
 _IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
 """What an agent has to know of each join of a path."""
@@ -26,7 +31,7 @@ _IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
 _MOST_RIVALS = 3
 """Maximum number of unsafe joins that an answer names beside a path."""
 
-Ends = tuple[TableId, TableId]
+Ends = tuple[PathEnd, PathEnd]
 
 
 def find_safe_path(
@@ -38,8 +43,8 @@ def find_safe_path(
     path that is probably wrong, so the path as a whole needs the joinability of a safe join.
 
     Args:
-        joins: All joins of the catalog.
-        ends: The first and the last table.
+        joins: All joins that the user may mean.
+        ends: The first and the last table, or columns of them.
         min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
         most: Maximum number of joins; None for no limit.
 
@@ -55,20 +60,26 @@ def find_safe_path(
 
 
 def choose_among(
-    joins: Sequence[CatalogJoin], chosen: Collection[CatalogJoin]
+    joins: Sequence[CatalogJoin], ends: Ends, chosen: Collection[CatalogJoin]
 ) -> list[CatalogJoin]:
-    """If the user chose a join between two tables, remove the other joins between them.
+    """Return the joins that the user may mean.
+
+    Where the user named a column, joins of its table over other columns are left out. Where the
+    user chose a join between two tables, the other joins between them are.
 
     Args:
         joins: All joins of the catalog.
+        ends: The first and the last table, or columns of them.
         chosen: The joins that a path shall use.
-
-    Returns:
-        All joins, without the others of the same tables as a chosen one.
     """
     urns = {join.urn for join in chosen}
     tables = {frozenset(join.tables) for join in chosen}
-    return [join for join in joins if join.urn in urns or frozenset(join.tables) not in tables]
+    return [
+        join
+        for join in joins
+        if all(fits_end(join, end) for end in ends)
+        and (join.urn in urns or frozenset(join.tables) not in tables)
+    ]
 
 
 def answer_path(
@@ -81,7 +92,7 @@ def answer_path(
 
     Args:
         path: A safe path.
-        joins: All joins of the catalog.
+        joins: All joins that the user may mean.
         statements: Tested SQL of the path's joins.
         min_score: Lowest joinability of a safe join that nobody confirmed.
     """
@@ -135,8 +146,8 @@ def explain_no_path(
     """Explain why no safe path of joins connects two datasets, and what would help.
 
     Args:
-        joins: All joins of the catalog.
-        ends: The first and the last table.
+        joins: All joins that the user may mean.
+        ends: The first and the last table, or columns of them.
         min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
         most: Maximum number of joins; None for no limit.
     """
@@ -146,6 +157,9 @@ def explain_no_path(
         path = find_path(joins, start, end, most=most, many_to_many=True, min_joinability=0)
     except NoPathError:
         limit = f" of at most {most} joins" if most else ""
+        if any(table_of(end) != end for end in ends):
+            why = f"no path{limit} over the named columns connects these datasets"
+            return {**answer, "why": why, "next": _OTHER_COLUMNS}
         return {**answer, "why": f"no path{limit} connects these datasets"}
     unsafe = [join for join in path.joins if reasons_unsafe(join, min_score=min_score)]
     if unsafe:

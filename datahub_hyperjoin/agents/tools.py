@@ -31,6 +31,7 @@ from datahub_hyperjoin.graphql import (
     undo,
 )
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.graphql.path_ends import find_path_end, table_of
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
 from datahub_hyperjoin.graphql.words import shorten
 from datahub_hyperjoin.metadata.urns import table_id
@@ -45,6 +46,13 @@ _ITSELF = "`suggest_joins` with the same dataset as `other` lists its joins with
 _Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
 _Dataset = Annotated[_Name, Field(description="URN or name of a dataset")]
 _Column = Annotated[_Name, Field(description="Column of the dataset; all columns by default")]
+_End = Annotated[
+    _Name,
+    Field(
+        description="URN or name of a dataset, or of a column over which the path must start or "
+        "end, as in orders.billing_address"
+    ),
+]
 _Join = Annotated[_Name, Field(description="A join as the tools list it, or its URN")]
 _Skip = Annotated[int, Field(ge=0, description="Number of joins that earlier answers showed")]
 _Why = Annotated[
@@ -99,8 +107,8 @@ class JoinTools:
 
     def find_join_path(
         self,
-        start: _Dataset,
-        end: _Dataset,
+        start: _End,
+        end: _End,
         using: Annotated[
             tuple[_Join, ...], Field(max_length=10, description="Joins that the user chose")
         ] = (),
@@ -108,18 +116,23 @@ class JoinTools:
     ) -> Answer:
         """Find a safe way to join two datasets, directly or through other datasets.
 
+        If the user means a certain column, name it: the path then starts or ends with a join over
+        this column.
+
         The answer is a path with its grain and SQL, a choice that only the user can make, or the
         statement that no safe join is known. In the last case, do not join the datasets in another
         way.
         """
-        ends = table_id(find_dataset(self._graph, start)), table_id(find_dataset(self._graph, end))
-        if ends[0] == ends[1]:
-            return {"answer": NO_SAFE_JOIN, "why": f"both are {ends[0]}. {_ITSELF}"}
+        known = all_joins(self._graph)
+        first, last = (find_path_end(self._graph, name, known) for name in (start, end))
+        if table_of(first) == table_of(last):
+            return {"answer": NO_SAFE_JOIN, "why": f"both are {table_of(first)}. {_ITSELF}"}
         chosen = [find_join(self._graph, name) for name in using]
         unsafe = [join for join in chosen if reasons_unsafe(join, min_score=self._min_score)]
         if unsafe:
             return answer_none_safe("the joins in `using`", unsafe, min_score=self._min_score)
-        joins = choose_among(all_joins(self._graph), chosen)
+        ends = first, last
+        joins = choose_among(known, ends, chosen)
         path = find_safe_path(joins, ends, min_score=self._min_score, most=max_joins)
         if path is None:
             return explain_no_path(joins, ends, min_score=self._min_score, most=max_joins)

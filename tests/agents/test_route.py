@@ -7,7 +7,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from chains import N_N, ONE_1, domain, join
+from chains import N_N, ONE_1, column_at, domain, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +25,7 @@ from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.tables import TableId
 
 NO_SAFE_JOIN = "no safe join known"
+ENDS = TableId("file", "a"), TableId("file", "d")
 
 
 def ask(
@@ -80,8 +81,36 @@ def test_references_in_several_roles_are_a_choice() -> None:
     )
     assert found["next"] == "Ask the user which one is meant; then repeat with `using`"
     assert names(found["choices"]) == ["a.created_by → d.key", "a.approved_by → d.key"]
-    chosen = ask(*choose_among([created, approved, join("x", "y", 0.9)], [approved]))
+    chosen = ask(*choose_among([created, approved, join("x", "y", 0.9)], ENDS, [approved]))
     assert (chosen["answer"], names(chosen["joins"])) == ("safe path", ["a.approved_by → d.key"])
+
+
+def test_a_column_is_a_choice_that_the_user_made() -> None:
+    created, approved = (join("a", "d", 0.9, key=key) for key in ("created_by", "approved_by"))
+    weak = join("a", "d", 0.5, key="owner")
+    end = TableId("file", "d")
+    for joins, start, not_used in (
+        ([created, approved], column_at("a.approved_by"), []),
+        ([created, weak], column_at("a.created_by"), []),
+        ([created, weak], created.left.table, ["a.owner → d.key"]),
+    ):
+        meant = choose_among(joins, (start, end), ())
+        path = find_safe_path(meant, (start, end), min_score=MIN_SCORE)
+        assert path is not None
+        found = answer_path(path, meant, {}, min_score=MIN_SCORE)
+        assert (found["answer"], names(found.get("not_used", ()))) == ("safe path", not_used)
+
+
+def test_a_column_without_a_path_is_named() -> None:
+    found = explain_no_path(
+        [join("a", "d", 0.9)], (column_at("a.note"), ENDS[1]), min_score=MIN_SCORE, most=2
+    )
+    assert found == {
+        "answer": NO_SAFE_JOIN,
+        "of": "a.note and d",
+        "why": "no path of at most 2 joins over the named columns connects these datasets",
+        "next": "Ask the user whether other columns are meant; then repeat without the column",
+    }
 
 
 def test_references_in_opposite_directions_are_a_choice() -> None:

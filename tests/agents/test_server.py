@@ -66,6 +66,8 @@ def test_tools_say_what_they_do_to_the_catalog(shop: Shop) -> None:
     assert all(each.annotations and each.annotations.idempotent_hint for each in tools.values())
     described = tools["suggest_joins"].input_schema["properties"]
     assert all(schema["description"] for schema in described.values())
+    ends = tools["find_join_path"].input_schema["properties"]
+    assert all("or of a column" in ends[name]["description"] for name in ("start", "end"))
     for name in ("accept_join", "reject_join", "undo_decision"):
         assert "only if the user has decided so" in (tools[name].description or "")
     assert not any("  " in (each.description or "") for each in tools.values())
@@ -114,6 +116,12 @@ def test_names_that_are_unknown_or_ambiguous_bring_choices(shop: Shop) -> None:
     found = ask(shop, "find_join_path", start="orders", end="region")
     assert found["answer"] == "unknown or ambiguous name"
     assert found["why"].endswith("Did you mean 'shop.public.regions'?")
+    found = ask(shop, "find_join_path", start="orders.billing", end="regions")
+    assert found == {
+        "answer": "unknown or ambiguous name",
+        "why": "the dataset 'shop.public.orders' has no column 'billing'. Did you mean "
+        "'billing.city'?",
+    }
 
 
 def test_a_failing_server_is_an_error_with_its_reason(shop: Shop) -> None:

@@ -1,5 +1,6 @@
 """Test that each tool call reads the current catalog, and that decisions are stored."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +13,9 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.agents.limit import Answer
 from datahub_hyperjoin.agents.tools import JoinTools
-from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.graphql import all_joins, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
+from datahub_hyperjoin.graphql.path_ends import find_path_end
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import query_urn
 from shop import Shop
@@ -116,6 +118,36 @@ def test_a_path_is_found_and_limited(tools: JoinTools) -> None:
         "why": "both are shop.public.orders. `suggest_joins` with the same dataset as `other` "
         "lists its joins with itself",
     }
+
+
+def test_a_path_starts_or_ends_at_the_column_that_the_user_means(
+    shop: Shop, tools: JoinTools
+) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    assert tools.find_join_path("orders", "regions")["answer"] == "choose one"
+    for start, end in (("orders.payer", "regions"), ("regions", "Orders.PAYER")):
+        found = tools.find_join_path(start, end)
+        assert found["answer"] == "safe path"
+        assert "payer" in found["sql"]
+        assert "t1.customer " not in found["sql"]
+    assert tools.find_join_path("orders.payer", "regions.name") == {
+        "answer": "no safe join known",
+        "of": "shop.public.orders.payer and shop.public.regions.name",
+        "why": "no path over the named columns connects these datasets",
+        "next": "Ask the user whether other columns are meant; then repeat without the column",
+    }
+    same = tools.find_join_path("orders.payer", "orders.customer")
+    assert same["why"].startswith("both are shop.public.orders. `suggest_joins` with the same")
+
+
+@pytest.mark.parametrize("name", ["orders.pay", "nowhere.id", "urn:li:schemaField:orders"])
+def test_an_unknown_column_is_reported_as_by_the_command(
+    shop: Shop, tools: JoinTools, name: str
+) -> None:
+    with pytest.raises(UnknownNameError) as expected:
+        find_path_end(shop.graph, name, all_joins(shop.graph))
+    with pytest.raises(UnknownNameError, match=f"^{re.escape(str(expected.value))}$"):
+        tools.find_join_path("regions", name)
 
 
 def test_a_path_uses_the_joins_that_the_user_chose(shop: Shop, tools: JoinTools) -> None:
