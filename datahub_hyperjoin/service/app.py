@@ -138,6 +138,9 @@ class _Service:
             if not start or not end:
                 return JSONResponse({"error": "name two datasets"}, status_code=400)
             return JSONResponse(describe_path(session.graph, start, end))
+        except NoPathError as error:
+            refusal = {"error": error.reason, "direct": error.direct}
+            return JSONResponse(refusal, status_code=_status(error))
         except HyperJoinError as error:
             return _fail(error)
 

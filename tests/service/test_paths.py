@@ -60,7 +60,7 @@ def test_a_path_between_columns_names_the_direct_joins(joined: Browser, shop: Sh
 
 
 @pytest.mark.parametrize(("start", "end", "status", "error"), [
-    ("orders", "refunds", 404, "no path connects 'shop.public.orders' and 'shop.public.refunds'."),
+    ("orders", "refunds", 404, "no path connects 'shop.public.orders' and 'shop.public.refunds'"),
     ("orders", "unheard", 404, "the catalog has no dataset 'unheard'"),
     ("orders", "", 400, "name two datasets"),
     ("orders.x", "regions", 404, "the dataset 'shop.public.orders' has no column 'x'"),
