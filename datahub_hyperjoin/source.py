@@ -36,7 +36,6 @@ from datahub_hyperjoin.catalog.filed_decisions import (
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalks import lone_joins
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import (
     ReadBack,
@@ -316,7 +315,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 profiles=findings.profiles,
                 keys=findings.keys,
                 suggestions=findings.suggestions,
-                joins=[*findings.joins, *lone_joins(findings.crosswalks, findings.joins)],
+                joins=findings.joins,
+                crosswalks=findings.crosswalks,
                 statements=findings.statements,
                 contributions=findings.contributions,
                 filed=catalog.filed,

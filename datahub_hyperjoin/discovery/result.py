@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
@@ -252,7 +252,8 @@ class FoundJoins:
                 profiles=found.profiles,
                 keys=found.keys,
                 suggestions=found.suggestions,
-                joins=[*found.joins, *lone_joins(found.crosswalks, found.joins)],
+                joins=found.joins,
+                crosswalks=found.crosswalks,
                 statements=found.statements,
                 contributions=found.contributions,
                 filed=self.filed,

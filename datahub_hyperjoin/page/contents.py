@@ -76,6 +76,9 @@ class Contents:
     title, the crosswalk's column for the left side, its column for the right side, and the SQL and
     the note as in `statements`."""
 
+    lone: tuple[int, ...] = ()
+    """The numbers of the joins that only a crosswalk connects. They are counted apart."""
+
     further: Mapping[int, tuple[tuple[str, str], ...]]
     """For each join on a composite key, by the join's number: the paths of all its column pairs but
     the first. The left column comes first in each pair."""
@@ -165,6 +168,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    lone: Sequence[Join] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     values: bool = False,
@@ -175,7 +179,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         profiles: Profiles of all tables; those with an error are not listed.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence, also those that only a crosswalk connects.
+        joins: The suggested joins, with evidence.
+        lone: The joins that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         values: Whether the page shows a few values of the joined columns.
@@ -185,8 +190,9 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     """
     key_columns = set(keys)
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
-    domains = find_domains(joins, column_profiles)
-    pairs = _rank_joins(joins, suggestions, domains)
+    every = [*joins, *lone]
+    domains = find_domains(every, column_profiles)
+    pairs = _rank_joins(every, suggestions, domains)
     shown = pairs[:MOST_JOINS]
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
     readable = sorted(
@@ -210,15 +216,12 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         exports=choose_exports(
             [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
         ),
-        examples=list_examples(joins, column_profiles, columns) if values else {},
+        examples=list_examples(every, column_profiles, columns) if values else {},
         compared=_compared(shown),
         crosswalks=_crosswalks(shown, readable, statements),
+        lone=_numbers_of(lone, shown),
         domains=tuple(_domain(domain, columns) for domain in domains),
-        further={
-            number: tuple((left.path, right.path) for left, right in pair.join.further)
-            for number, pair in enumerate(shown)
-            if pair.join.further
-        },
+        further=_further(shown),
         signal_names=tuple(next(iter(contributions.values())).alone) if contributions else (),
         signals=_signals(shown, contributions),
         left_out=len(pairs) - len(shown),
@@ -269,6 +272,19 @@ def _domain(domain: Domain, indices: Mapping[ColumnId, int]) -> tuple[str, tuple
     others = [member for member in domain.members if member != domain.representative]
     members = [domain.representative, *others]
     return domain.name, tuple(indices[member] for member in members if member in indices)
+
+
+def _numbers_of(joins: Sequence[Join], pairs: Sequence[_Pair]) -> tuple[int, ...]:
+    ends = {(join.left, join.right) for join in joins}
+    return tuple(at for at, pair in enumerate(pairs) if (pair.join.left, pair.join.right) in ends)
+
+
+def _further(pairs: Sequence[_Pair]) -> dict[int, tuple[tuple[str, str], ...]]:
+    return {
+        number: tuple((left.path, right.path) for left, right in pair.join.further)
+        for number, pair in enumerate(pairs)
+        if pair.join.further
+    }
 
 
 def _compared(pairs: Sequence[_Pair]) -> dict[int, str]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.joins import Join, Role, Suggestion
 from datahub_hyperjoin.model.ranking.contributions import Contributions
@@ -31,6 +32,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    crosswalks: Sequence[CrosswalkJoin] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     filed: Sequence[FiledDecision] = (),
@@ -47,18 +49,21 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         profiles: Profiles of all tables, including those with an error.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence, also those that only a crosswalk connects.
+        joins: The suggested joins, with evidence.
+        crosswalks: The joins in two steps, of which the page adds those without a direct join.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
         file: Name of the file of decisions that the page downloads.
         values: Whether the page shows a few values of the joined columns, except personal ones.
     """
+    lone = [*lone_joins(crosswalks, joins)]
     contents = list_contents(
         profiles,
         keys=keys,
         suggestions=suggestions,
         joins=joins,
+        lone=lone,
         statements=statements,
         contributions=contributions,
         values=values,
@@ -73,10 +78,10 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
             "key columns": len(keys),
             "joins": len(joins),
             "references": sum(join.role is Role.REFERENCE for join in joins),
-            **({"joins in two steps": len(contents.crosswalks)} if contents.crosswalks else {}),
+            **({"further joins in two steps": len(lone)} if lone else {}),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
-        decisions=list_decisions(filed, sorted(readable), file) if joins or filed else None,
+        decisions=list_decisions(filed, sorted(readable), file) if joins or lone or filed else None,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     if values:

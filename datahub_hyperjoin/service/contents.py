@@ -138,7 +138,8 @@ def _sql(join: CatalogJoin, statements: Mapping[str, Statement]) -> tuple[str, s
 
 
 def _record(join: CatalogJoin, columns: Mapping[ColumnId, int]) -> Record:
-    score = round(join.strength if join.joinability is None else join.joinability, 3)
+    # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
+    score = round(join.strength if join.joinability is None else join.joinability, 4)
     return (
         columns[join.left],
         columns[join.right],

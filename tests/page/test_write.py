@@ -21,7 +21,7 @@ from pages import (
     write,
 )
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, lone_joins
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.joins import (
     Join,
 )
@@ -90,7 +90,8 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps(
         profiles=profiles(*columns),
         keys=columns,
         suggestions=(),
-        joins=[join(FLIGHTS, PLANES), *lone_joins([two_steps], [join(FLIGHTS, PLANES)])],
+        joins=[join(FLIGHTS, PLANES)],
+        crosswalks=[two_steps, replace(two_steps, bridge=Bridge(FLIGHTS, code, name, PLANES))],
         statements={two_steps.pairs: Statement(sql="SELECT 2", dialect="duckdb", rows=7)},
     )
     text = path.read_text(encoding="utf-8")
@@ -99,7 +100,9 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps(
     assert data["crosswalks"] == {"1": ["carriers", "iata", "name", *run]}
     assert data["statements"][1] == ["", ""]
     assert data["compared"] == {}
-    assert "<dt>joins in two steps</dt><dd>1</dd>" in text
+    assert data["lone"] == [1]
+    assert "<dt>joins</dt><dd>1</dd>" in text
+    assert "<dt>further joins in two steps</dt><dd>1</dd>" in text
 
 
 def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_path: Path) -> None:

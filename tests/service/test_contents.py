@@ -59,6 +59,11 @@ def test_a_direction_leads_to_the_key(join: CatalogJoin, direction: int) -> None
     assert contents(join).joins[0][DIRECTION] == direction
 
 
+def test_a_joinability_is_not_rounded_down_by_rounding_twice() -> None:
+    # 0.995 would be shown as 0.99, but `hyperjoin joins` shows 1.00.
+    assert contents(replace(REFERENCE, joinability=0.9954)).joins[0][SCORE] == 0.9954
+
+
 def test_notes_say_what_numbers_do_not() -> None:
     unverified = replace(REFERENCE, band=UNVERIFIED, declared=True, description="same code")
     assert contents(unverified).joins[0][NOTES] == (
