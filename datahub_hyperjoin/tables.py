@@ -11,6 +11,9 @@ from enum import Enum
 from datahub_hyperjoin.locations import TableLocation
 from datahub_hyperjoin.value_forms import Notation
 
+_HASH_BYTES = 8
+"""Size of a value's hash in a sketch."""
+
 
 class DataType(str, Enum):
     """The data type of a column, in as much detail as joins need."""
@@ -248,6 +251,11 @@ class ColumnProfile:
         """
         filled = self.rows - self.nulls
         return min(self.distinct / filled, 1.0) if filled else 0.0
+
+    @property
+    def distinct_is_estimated(self) -> bool:
+        """Whether `distinct` is an estimate, because the sketch does not hold all values."""
+        return _HASH_BYTES * self.distinct > len(self.sketch)
 
     @property
     def type_in_words(self) -> str:

@@ -67,3 +67,16 @@ def number_of(count: int, noun: str) -> str:
         ('1 table', '0 tables')
     """
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def about(estimate: int) -> str:
+    """Return an estimated number, rounded to three digits and marked as an estimate.
+
+    Args:
+        estimate: The number.
+
+    Examples:
+        >>> about(59_817)
+        'about 59,800'
+    """
+    return f"about {float(f'{estimate:.3g}'):,.0f}"

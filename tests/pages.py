@@ -54,7 +54,7 @@ def profiled(id_: ColumnId) -> ColumnProfile:
         rows=10,
         nulls=0,
         distinct=10,
-        sketch=b"",
+        sketch=bytes(10 * 8),
         sample=("N14228",),
         counts=(1,),
         lengths=Lengths(shortest=6, mean=6.0, longest=6),

@@ -55,6 +55,13 @@ def test_texts_that_are_numbers_are_called_numbers(
     assert replace(column, type=type_, notation=notation).type_in_words == words
 
 
+def test_a_number_of_distinct_values_is_an_estimate_where_the_sketch_lacks_some() -> None:
+    exact = replace(profile(rows=9, nulls=0, distinct=3), sketch=bytes(3 * 8))
+    assert not exact.distinct_is_estimated
+    assert replace(exact, distinct=4).distinct_is_estimated
+    assert not profile(rows=0, nulls=0, distinct=0).distinct_is_estimated
+
+
 def test_identifiers_sort_print_and_pickle() -> None:
     first, second = TableId("file", "a.csv"), TableId("file", "b.csv")
     assert min(ColumnId(second, "x"), ColumnId(first, "z")) == ColumnId(first, "z")

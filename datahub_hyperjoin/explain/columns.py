@@ -31,6 +31,9 @@ class ColumnExplanation:
     distinct: int
     """Number of distinct values."""
 
+    distinct_is_estimated: bool
+    """Whether `distinct` is an estimate, because the column has more values than a sketch holds."""
+
     uniqueness: float
     """Distinct values per row with a value, in [0, 1]."""
 
@@ -138,6 +141,7 @@ def explain_column(
         type=profile.type_in_words,
         rows=profile.rows,
         distinct=profile.distinct,
+        distinct_is_estimated=profile.distinct_is_estimated,
         uniqueness=uniqueness,
         completeness=completeness,
         is_key=is_key,

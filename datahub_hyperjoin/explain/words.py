@@ -13,6 +13,7 @@ from datahub_hyperjoin.explain.ranking import RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.wording import about
 
 
 def describe_pair(pair: PairExplanation) -> str:
@@ -73,8 +74,9 @@ def _role(join: Join) -> str:
 
 def _column_line(column: ColumnExplanation) -> str:
     kind = "a key column" if column.is_key else f"no key column: {column.obstacle}"
+    distinct = about(column.distinct) if column.distinct_is_estimated else f"{column.distinct:,}"
     return (
-        f"{column.column} is {kind} ({column.type}, {column.distinct:,} distinct values in "
+        f"{column.column} is {kind} ({column.type}, {distinct} distinct values in "
         f"{column.rows:,} rows, filled in {column.completeness:.0%}, uniqueness "
         f"{column.uniqueness:.2f})"
     )

@@ -41,7 +41,8 @@ class Contents:
     """Name, title, publisher, row count and column count of each readable table."""
 
     columns: tuple[Record, ...]
-    """For each column: table; path; whether it is a key column; type; number of distinct values."""
+    """For each column: table; path; whether it is a key column; type; number of distinct values;
+    whether this number is an estimate."""
 
     joins: tuple[Record, ...]
     """One record for each join, with the values that `_Pair.record` returns.
@@ -350,4 +351,5 @@ def _table(profile: TableProfile, publishers: dict[str, int]) -> Record:
 
 
 def _column(column: ColumnProfile, table: int, *, is_key: bool) -> Record:
-    return table, column.id.path, is_key, column.type_in_words, column.distinct
+    counted = column.distinct, column.distinct_is_estimated
+    return table, column.id.path, is_key, column.type_in_words, *counted

@@ -50,7 +50,7 @@ def list_catalog_contents(
         publishers=tuple(publishers),
         tables=tuple(_table(table, publishers, summaries) for table in tables),
         columns=tuple(
-            (tables[column.table], column.path, False, "", _UNKNOWN) for column in columns
+            (tables[column.table], column.path, False, "", _UNKNOWN, False) for column in columns
         ),
         joins=tuple(_record(join, columns) for join in shown),
         statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),

@@ -43,7 +43,7 @@ class SketchArrays:
         # column's sketch of normal forms tells whether the sketches hold all values.
         unlimited = np.iinfo(np.uint64).max
         complete = [
-            unlimited if _HASH_BYTES * profile.distinct <= len(profile.sketch) else hashes[stop - 1]
+            hashes[stop - 1] if profile.distinct_is_estimated else unlimited
             for profile, stop in zip(lake.profiles, bounds[1:], strict=True)
         ]
         return cls(hashes, bounds, np.array(complete, dtype=np.uint64))

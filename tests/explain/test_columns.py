@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pages import column, profile, profiles
 
-from datahub_hyperjoin.explain import describe_column, explain_column, find_profile
+from datahub_hyperjoin.explain import as_record, describe_column, explain_column, find_profile
 from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.tables import DataType
 from explained import Run
@@ -79,6 +79,15 @@ def test_a_column_whose_values_are_never_compared_says_so(shop: Run) -> None:
     dates = replace(shop.profile("orders.id"), id=column("a.b"), type=DataType.NESTED)
     account = explain_column(dates, shop.comparison, shop.config)
     assert account.obstacle == "its type is nested, and such values are not compared"
+
+
+def test_an_estimated_number_of_values_is_marked(shop: Run) -> None:
+    many = replace(shop.profile("orders.id"), distinct=59_817, rows=60_000)
+    account = explain_column(many, shop.comparison, shop.config)
+    assert "(integer, about 59,800 distinct values in 60,000 rows," in describe_column(account)
+    record = as_record(account)
+    assert (record["distinct"], record["distinct_is_estimated"]) == (59_817, True)
+    assert as_record(shop.column("orders.id"))["distinct_is_estimated"] is False
 
 
 def test_a_key_column_lists_its_suggestions(shop: Run) -> None:

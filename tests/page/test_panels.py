@@ -48,7 +48,10 @@ def _joins() -> list[Join]:
 
 def _profile(id_: ColumnId) -> ColumnProfile:
     personal = "e-mail addresses" if id_ == SENDER else ""
-    return replace(profiled(id_), sample=SAMPLES.get(id_, ("x",)), personal=personal)
+    plain = profiled(id_)
+    distinct = 59_817 if id_ == MAIL else plain.distinct
+    sample = SAMPLES.get(id_, ("x",))
+    return replace(plain, sample=sample, personal=personal, distinct=distinct)
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +204,15 @@ def test_a_join_that_people_reject_on_the_page_is_left_out(browser: Tab, page: P
         "No join of the list can be exported. Left out: 1 rejected or hidden by people."
     )
     tab.run("document.querySelector('[data-decision=\"\"]').click()")
+
+
+def test_an_estimated_number_of_values_is_marked(browser: Tab, page: Path) -> None:
+    keys = "[...document.querySelectorAll('.key h4')].map((key) => key.innerText)"
+    assert opened(browser, page, "shop/mails").run(keys) == [
+        "to text, about 59,800 distinct values key column"
+    ]
+    (exact,) = opened(browser, page, "shop/senders").run(keys)
+    assert "text, 10 distinct values" in exact
 
 
 def test_menus_open_below_their_buttons_on_a_phone(browser: Tab, page: Path) -> None:

