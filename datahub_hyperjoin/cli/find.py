@@ -1,7 +1,8 @@
 """The command `hyperjoin find`, which finds joins without a recipe."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,17 +82,17 @@ def find_in_sources(
     progress = BarProgress(sql=sql) if sys.stderr.isatty() else LineProgress()
     pages = [*filter(None, [page, out and out / "joins.html"])]
     try:
+        # Nobody should wait for a run to be told; `to_html` refuses a file that appears meanwhile.
         for path in pages:
             refuse_foreign_page("--page" if path == page else "--out", path)
-        for folder in filter(None, [out, page and page.parent]):
-            folder.mkdir(parents=True, exist_ok=True)
-        found = run_discovery(sources, progress, sql=sql, decisions=decisions)
-        if out:
-            for name in ("json", "csv", "sql"):
-                out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
-        for path in pages:
-            found.to_html(path, values=page_values)
-            click.echo(f"All joins, with their evidence: {path}", err=True)
+        with _folders([*filter(None, [out, page and page.parent])]):
+            found = run_discovery(sources, progress, sql=sql, decisions=decisions)
+            if out:
+                for name in ("json", "csv", "sql"):
+                    out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
+            for path in pages:
+                found.to_html(path, values=page_values)
+                click.echo(f"All joins, with their evidence: {path}", err=True)
     except HyperJoinError as error:
         _tell_warnings(progress.warnings)  # perhaps they say why there is no table
         raise click.ClickException(str(error)) from error
@@ -113,6 +114,26 @@ def _check_options(out: Path | None, page: Path | None, *, page_values: bool) ->
             f"`--format {out.suffix[1:]} > {out.name}`"
         )
         raise click.UsageError(message)
+
+
+@contextmanager
+def _folders(folders: Sequence[Path]) -> Iterator[None]:
+    """Create folders for a `with` block; if it fails, remove those of the new ones that are empty.
+
+    Ctrl-C counts as a failure, too.
+    """
+    missing = [
+        each for folder in folders for each in (folder, *folder.parents) if not each.exists()
+    ]
+    try:
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # it holds something by now, or could not be created
+                folder.rmdir()
+        raise
 
 
 def _format(found: "FoundJoins", output_format: str) -> str:

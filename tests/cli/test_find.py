@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import signal
 import stat
 import subprocess
 import sys
@@ -139,6 +140,34 @@ def test_errors_are_one_line(lake: Path, tmp_path: Path) -> None:
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()  # told before the run
     assert line == f"Error: {tmp_path / 'file'} cannot be written: File exists. Name another path"
+
+
+def test_a_run_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    out, page = tmp_path / "new" / "out", tmp_path / "pages" / "joins.html"
+    for given in (out, kept):
+        result = run(str(tmp_path / "nowhere"), "--out", str(given), "--page", str(page))
+        assert "does not exist. Correct the path" in result.stderr
+    assert [*tmp_path.iterdir()] == [kept]
+
+
+def test_ctrl_c_leaves_no_empty_folder(lake: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    program = subprocess.Popen(
+        [sys.executable, "-m", "datahub_hyperjoin.cli", "find", str(lake), "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stderr
+    while "Profiling tables" not in program.stderr.readline():
+        assert program.poll() is None
+    assert out.exists()
+    program.send_signal(signal.SIGINT)
+    assert program.communicate(timeout=60)[0] == ""
+    assert program.returncode == 1
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("option", ["--page", "--out"])
