@@ -151,7 +151,8 @@ class _Statement:
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
         """Write the query that selects a sample of the table's rows.
 
-        A run that reads the table would read the same rows.
+        A run that reads the table uses the same ranges and limits. No order is asked for, so the
+        database chooses the rows of each range, and may choose others when the table is read.
         """
         parts = []
         for first, end in sample.ranges:

@@ -1,8 +1,9 @@
 """Let databases count the values of large tables, so that a run need not read the rows.
 
-The profiles equal those of reading, with MD5 as the hash of values, but for two things. If several
-texts have one normal form, the sample shows the smallest, not that of the first row. Of the values
-that are not in the sample, only hashes and lengths are known here.
+The profiles equal those of reading, with MD5 as the hash of values, but for three things. If
+several texts have one normal form, the sample shows the smallest, not that of the first row. Of the
+values that are not in the sample, only hashes and lengths are known here. And of a table with too
+many rows, the database chooses which rows of a range it counts.
 
 A column is read nevertheless if its type is one whose normal forms SQL cannot compute, if too many
 of its texts have characters beyond ASCII, or if its sample suggests a notation, such as a decimal
@@ -15,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import Connection, Engine, Inspector, inspect
+from sqlalchemy import Connection, Engine, Inspector
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import Relation
@@ -36,7 +38,6 @@ from datahub_hyperjoin.spark.counting.text_counts import TextCounts
 from datahub_hyperjoin.spark.databases.engines import (
     Databases,
     database_error_text,
-    without_type_warnings,
 )
 from datahub_hyperjoin.spark.databases.key_ranges import (
     RowSample,
@@ -117,8 +118,11 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
     key, sample = _choose_rows(table, relation, inspector, engine, config)
     # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
     sizes = SketchSizes(hashes=config.sketch_size + 1, sample=config.sample_size)
+    # Known to the inspector, which takes a connection of its own even so; the pool has only one.
+    described = inspector.get_columns(relation.name, relation.schema or None)
+    types = {name_of(each["name"], inspector): each["type"] for each in described}
     with engine.connect() as connection:
-        countable = _countable(relation, connection, readable_paths(columns))
+        countable = _countable(connection, readable_paths(columns), types)
         counts = count_values(connection, relation, countable, sizes, sample, key)
     aggregates = {path: _aggregate(each, config) for path, each in counts.items()}
     return CountedTable(
@@ -148,21 +152,18 @@ def _choose_rows(
 
 
 def _countable(
-    relation: Relation, connection: Connection, paths: Sequence[str]
+    connection: Connection, paths: Sequence[str], types: Mapping[str, TypeEngine[object]]
 ) -> list[CountableColumn]:
     """List the columns whose normal forms the database can compute."""
     if not can_compute(connection):
         return []
-    with without_type_warnings():
-        inspector = inspect(connection)
-        described = inspector.get_columns(relation.name, relation.schema or None)
-    forms = {
-        name_of(each["name"], inspector): sql_form_of(each["type"], connection)
-        for each in described
-    }
-    # No statement follows in this transaction but those that count.
+    # The isolation level must be set before the first statement, and there was one already.
     connection.rollback()
-    return [CountableColumn(path, form) for path in paths if (form := forms.get(path))]
+    return [
+        CountableColumn(path, form)
+        for path in paths
+        if path in types and (form := sql_form_of(types[path], connection))
+    ]
 
 
 def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from servers import Server, serving
 from sqlalchemy import Connection, Row, make_url
+from sqlalchemy.event import listen
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
@@ -200,6 +201,17 @@ def test_of_a_large_table_the_rows_that_would_be_read_are_counted(server: Server
 def test_bytes_limit_the_rows_that_are_counted(server: Server) -> None:
     table = fill(server, "narrow", "integer", RANGE)
     assert profiled(table, replace(SMALL, max_bytes=table.size // 3)).rows == len(RANGE) // 3
+
+
+def test_the_columns_of_a_table_are_listed_once(server: Server) -> None:
+    table = fill(server, "listed", "integer", RANGE)
+    assert isinstance(table.location, Relation)
+    asked: list[str] = []
+    with Databases() as databases:
+        engine = databases.engine(table.location)
+        listen(engine, "before_cursor_execute", lambda *sent: asked.append(sent[2]))
+        assert count_in_database(table, databases, CONFIG)
+    assert sum("pg_attribute.attname AS name" in statement for statement in asked) == 1
 
 
 def test_an_empty_table_is_reported_as_such(server: Server) -> None:
