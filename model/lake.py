@@ -128,6 +128,11 @@ class Lake:
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
+    def is_whole(self) -> Bool[np.ndarray, " column"]:
+        """Whether each column holds whole numbers."""
+        return np.array([profile.type is DataType.INTEGER for profile in self.profiles], dtype=bool)
+
+    @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
         """How densely each column's numbers fill their range: 1 if they are consecutive.
 

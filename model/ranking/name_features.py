@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
 from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup, log_odds
-from datahub_hyperjoin.model.roles.name_clues import NameComparison
+from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
@@ -110,7 +110,7 @@ class NameFeatures:
         first, second = self._columns[left], self._columns[right]
         sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
         length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
-        compared = NameComparison(lake)
+        compared = NameComparison(lake, column_stems(lake))
         ways = (compared.of(left, right), compared.of(right, left))
         same = self._schemas.same_name(left, right)
         measured = [

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import column_stems, spell, table_prefixes
+from datahub_hyperjoin.model.roles.name_clues import spell, table_prefixes
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
 _UNIQUE = 0.999
@@ -55,12 +55,16 @@ def _name_others(
 
 
 def find_key_clues(
-    lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
+    lake: Lake,
+    columns: Sequence[Words],
+    uniqueness: Float[np.ndarray, " column"],
+    is_key: Bool[np.ndarray, " column"],
 ) -> KeyClues:
     """For each column, collect clues as to whether it is the key of its table.
 
     Args:
         lake: The columns.
+        columns: The names of the columns, as `column_stems` splits them.
         uniqueness: Uniqueness of each column in the whole table.
         is_key: Mask of the columns that others can refer to.
     """
@@ -70,7 +74,7 @@ def find_key_clues(
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
     np.minimum.at(first, lake.table_of[own_key], position[own_key])
-    tables, columns = [stems(title) for title in lake.titles], column_stems(lake)
+    tables = [stems(title) for title in lake.titles]
     names_other = _name_others(lake, tables, columns)
     names = zip((tables[table] for table in lake.table_of), columns, strict=True)
     own_name = np.array([_is_own(table, name) for table, name in names], dtype=bool)

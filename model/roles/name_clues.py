@@ -196,11 +196,11 @@ class NameComparison:
 
     Args:
         lake: The columns with the titles of their tables.
+        columns: The names of the columns, as `column_stems` splits them.
     """
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake, columns: Sequence[Words]) -> None:
         tables = [stems(title) for title in lake.titles]
-        columns = column_stems(lake)
         meanings = [meaningful_words(words) for words in columns]
         self._table_of = lake.table_of
         self._weigher = _Trigrams(tables, meanings)

@@ -26,7 +26,7 @@ from datahub_hyperjoin.model.roles.candidates import (
     find_reference_candidates,
 )
 from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
-from datahub_hyperjoin.model.roles.name_clues import NameComparison
+from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
 from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
 from datahub_hyperjoin.model.roles.value_clues import (
@@ -234,10 +234,12 @@ class _Scorer:
         is_key: Bool[np.ndarray, " column"],
         weights: ReferenceWeights,
     ) -> "_Scorer":
-        keys = find_key_clues(lake, priors.uniqueness, is_key)
+        columns = column_stems(lake)
+        names = NameComparison(lake, columns)
+        keys = find_key_clues(lake, columns, priors.uniqueness, is_key)
         distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
         trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
-        return cls(lake, priors.uniqueness, weights, NameComparison(lake), keys, distinct, trust)
+        return cls(lake, priors.uniqueness, weights, names, keys, distinct, trust)
 
     def score(
         self, candidates: ReferenceCandidates, tables: TableClues

@@ -6,7 +6,6 @@ from jaxtyping import Bool, Float
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import NameClues
-from datahub_hyperjoin.tables import DataType
 
 _ALL = 0.98
 """Minimum estimated containment at which a key is assumed to hold all values of a column."""
@@ -34,9 +33,10 @@ def find_measures(
         distinct: Number of distinct values of each column.
     """
     column = candidates.referring
-    is_whole = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=bool)
     explained = np.maximum(names.column_explained, names.table_explained)
-    return names.unmarked * is_whole[column] * (1 - _held(candidates, distinct)) * (1 - explained)
+    return (
+        names.unmarked * lake.is_whole[column] * (1 - _held(candidates, distinct)) * (1 - explained)
+    )
 
 
 def compare_sizes(

@@ -29,7 +29,7 @@ def compare(names: Sequence[Names], pairs: Sequence[tuple[int, int]]) -> NameClu
     lake = lake_of(tables)
     position = [lake.ids.index(column(f"{table}.{name}")) for table, name in names]
     ends = np.array([[position[one], position[other]] for one, other in pairs], dtype=np.int64)
-    return NameComparison(lake).of(*ends.reshape(-1, 2).T)
+    return NameComparison(lake, column_stems(lake)).of(*ends.reshape(-1, 2).T)
 
 
 def clue(what: str, referring: Names, referenced: Names, others: Sequence[Names] = ()) -> float:
