@@ -34,6 +34,7 @@ from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.typed_names import ends_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -327,5 +328,5 @@ class FoundJoins:
         if name in self._names:
             return [name]
         titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
-        ends = [known for known in self._names if known.endswith((f"/{name}", f".{name}"))]
+        ends = [known for known in self._names if ends_in(known, name)]
         return sorted({*titles, *ends})

@@ -13,6 +13,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.signals.keys import find_obstacle
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
+from datahub_hyperjoin.typed_names import ends_in, split_column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +71,13 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
         return columns[name]
     titles = {table.table.id: table.table.title for table in profiles}
     short = {full: f"{titles[one.id.table]}.{one.id.path}" for full, one in columns.items()}
-    found = [
-        full
-        for full, title in short.items()
-        if name == title or full.endswith((f"/{name}", f".{name}"))
-    ]
+    found = [full for full, title in short.items() if name == title or ends_in(full, name)]
     if len(found) == 1:
         return columns[found[0]]
     if found:
         raise UnknownColumnError.ambiguous(name, columns=sorted(found))
-    for table in profiles:
-        if table.fault and name.startswith((f"{table.table.id}.", f"{table.table.title}.")):
-            raise UnknownColumnError.of_unread_table(name, fault=table.fault)
+    for table, _ in split_column_name(name, [table for table in profiles if table.fault]):
+        raise UnknownColumnError.of_unread_table(name, fault=table.fault)
     for table, column in split_column_name(name, read):
         paths = [each.id.path for each in table.columns]
         near = find_near(column, paths) or paths
@@ -99,19 +95,14 @@ def split_column_name(
 ) -> Iterator[tuple[TableProfile, str]]:
     """Yield each table that matches the start of a name, together with the rest of the name.
 
-    Longer parts come first, since the names of files contain a dot.
-
     Args:
         name: `table.column`, as `find_profile` takes it.
         profiles: The tables.
     """
-    places = [at for at, character in enumerate(name) if character == "."]
-    for at in reversed(places):
-        part = name[:at]
+    for table, column in split_column(name):
         for profile in profiles:
-            full = str(profile.table.id)
-            if part in {full, profile.table.title} or full.endswith((f"/{part}", f".{part}")):
-                yield profile, name[at + 1 :]
+            if table == profile.table.title or ends_in(str(profile.table.id), table):
+                yield profile, column
 
 
 def explain_column(

@@ -13,6 +13,7 @@ from datahub_hyperjoin.graphql.listing import all_joins
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.metadata.urns import table_id
+from datahub_hyperjoin.typed_names import ends_in
 
 _JOIN, _DATASET = "join", "dataset"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
@@ -112,7 +113,7 @@ def _is_short_for(short: str, name: str) -> bool:
     """
     parts, wholes = (_ENDS.split(text) for text in (short, name))
     return len(parts) == len(wholes) > 1 and all(
-        whole == part or ("." in part and whole.endswith((f".{part}", f"/{part}")))
+        whole == part or ("." in part and ends_in(whole, part))
         for part, whole in zip(parts, wholes, strict=True)
     )
 
@@ -242,7 +243,7 @@ def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
         lambda full_name, _: full_name == name,
         lambda _, title: title == name,
         lambda full_name, title: folded in {full_name.casefold(), title.casefold()},
-        lambda full_name, _: bool(re.search(rf"[./]{re.escape(folded)}$", full_name.casefold())),
+        lambda full_name, _: ends_in(full_name.casefold(), folded),
     )
     matches = (
         sorted(urn for urn, (full_name, title) in names.items() if fits(full_name, title))

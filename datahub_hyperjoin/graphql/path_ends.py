@@ -1,6 +1,6 @@
 """Find the ends of a path, which are tables or columns, by the names that the user gave."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
@@ -17,6 +17,7 @@ from datahub_hyperjoin.graphql.find import (
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.typed_names import split_column
 
 PathEnd = TableId | ColumnId
 """The start or end of a path: a table, or a column that the first or last join must compare."""
@@ -78,7 +79,7 @@ def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Catalog
     name = name_or_urn.strip()
     if name.startswith(_COLUMN_URN):
         return _parse_column(name)
-    for dataset, column in _splits(name):
+    for dataset, column in ((name, ""), *split_column(name)):
         candidates = find_named_datasets(graph, dataset)
         if match_datasets(dataset, candidates):
             urn = choose_dataset(dataset, candidates)
@@ -91,19 +92,6 @@ def _parse_column(urn: str) -> ColumnId:
         return column_id(urn)
     except InvalidUrnError as error:
         raise UnknownNameError.nothing(_COLUMN, urn, near=()) from error
-
-
-def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """Yield all splits of a name into a dataset and a column, with the longest dataset name first.
-
-    >>> [*_splits("flights.csv.carrier")]
-    [('flights.csv.carrier', ''), ('flights.csv', 'carrier'), ('flights', 'csv.carrier')]
-    """
-    yield name, ""
-    places = [at for at, character in enumerate(name) if character == "."]
-    for at in reversed(places):
-        if name[:at] and name[at + 1 :]:
-            yield name[:at], name[at + 1 :]
 
 
 def _find_column(

@@ -41,14 +41,14 @@ def test_a_column_is_found_by_its_name_its_title_and_the_end_of_its_name(name: s
         ),
         ("Parks.town", "the table 'lahman/Parks.csv' has no column 'town'. Did you mean 'id'?"),
         ("x", "no table that was read has the column 'x'. Write it as table.column"),
-        (
-            "broken.id",
-            "the table of 'broken.id' was not read: is empty. Mend the table and run again",
+        *(
+            (name, f"the table of {name!r} was not read: is empty. Mend the table and run again")
+            for name in ("broken.id", "in/broken.csv.id", "broken.csv.id")
         ),
     ],
 )
 def test_a_name_that_fits_no_column_or_several_is_an_error(name: str, message: str) -> None:
-    broken = profile(replace(PARKS.table, name="broken.csv"), fault="is empty")
+    broken = profile(replace(PARKS.table, name="drop/in/broken.csv"), fault="is empty")
     with pytest.raises(UnknownColumnError) as caught:
         find_profile(name, [*TABLES, broken])
     assert str(caught.value) == message
