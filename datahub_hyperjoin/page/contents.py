@@ -3,7 +3,6 @@
 Records refer to each other by index.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.examples import list_examples
 from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
-from datahub_hyperjoin.page.publishers import publisher_of
+from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile
@@ -199,8 +198,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     readable = sorted(
         (profile for profile in profiles if not profile.fault), key=lambda each: each.table.id
     )
-    publishers = _publishers(readable, ends)
     tables = {profile.table.id: number for number, profile in enumerate(readable)}
+    publishers = number_publishers(tables, ends)
     columns = {column: number for number, column in enumerate(sorted({*keys, *ends}))}
     return Contents(
         publishers=tuple(publishers),
@@ -335,13 +334,6 @@ def _translations(
         {at: statements.get(join.steps, none) for at, join in enumerate(joins) if join.via},
         differing=_compared(pairs),
     )
-
-
-def _publishers(readable: Sequence[TableProfile], ends: Sequence[ColumnId]) -> dict[str, int]:
-    counts = Counter(publisher_of(end.table) for end in ends)
-    names = {publisher_of(profile.table.id) for profile in readable}
-    ordered = sorted(names, key=lambda name: (-counts[name], name))
-    return {name: number for number, name in enumerate(ordered)}
 
 
 def _table(profile: TableProfile, publishers: dict[str, int]) -> Record:

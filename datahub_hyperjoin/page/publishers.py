@@ -1,6 +1,9 @@
 """Derive the publisher of a table. The page uses publishers for colours and filters."""
 
-from datahub_hyperjoin.tables import TableId
+from collections import Counter
+from collections.abc import Iterable
+
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 _FILE_PLATFORMS = {"abs", "file", "gcs", "hdfs", "s3"}
 """DataHub's platforms whose tables have the names of files."""
@@ -27,3 +30,20 @@ def publisher_of(table: TableId) -> str:
     # The dot in the name of a file begins its extension.
     schema = "" if table.platform in _FILE_PLATFORMS else table.name.rpartition(".")[0]
     return schema or table.platform
+
+
+def number_publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
+    """Map each publisher to its index on the page; the publisher with the most joins has index 0.
+
+    Args:
+        tables: The tables on the page.
+        ends: Both columns of each join.
+
+    Example:
+        >>> orders, teams = TableId("postgres", "shop.orders"), TableId("file", "lahman/Teams.csv")
+        >>> number_publishers([orders, teams], [ColumnId(orders, "id")])
+        {'shop': 0, 'lahman': 1}
+    """
+    counts = Counter(publisher_of(end.table) for end in ends)
+    ordered = sorted({*map(publisher_of, tables)}, key=lambda name: (-counts[name], name))
+    return {name: number for number, name in enumerate(ordered)}

@@ -1,7 +1,6 @@
 """Convert the joins of the catalog to the contents of the page."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
@@ -10,7 +9,7 @@ from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record
 from datahub_hyperjoin.page.exported import choose_exports
-from datahub_hyperjoin.page.publishers import publisher_of
+from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -44,7 +43,7 @@ def list_catalog_contents(
     shown = joins[:MOST_JOINS]
     ends = [end for join in shown for end in (join.left, join.right)]
     tables = number_tables(joins, about)
-    publishers = _publishers(tables, ends)
+    publishers = number_publishers(tables, ends)
     columns = {column: number for number, column in enumerate(sorted({*ends}))}
     return Contents(
         publishers=tuple(publishers),
@@ -86,14 +85,6 @@ def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[T
     ends = {table for join in joins[:MOST_JOINS] for table in join.tables}
     tables = ends | ({about} if about else set())
     return {table: number for number, table in enumerate(sorted(tables))}
-
-
-def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
-    """Map each publisher to its index; the publisher with the most joins has index 0."""
-    counts = Counter(publisher_of(end.table) for end in ends)
-    names = {publisher_of(table) for table in tables}
-    ordered = sorted(names, key=lambda name: (-counts[name], name))
-    return {name: number for number, name in enumerate(ordered)}
 
 
 def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
