@@ -44,7 +44,7 @@ _ASPECTS = [
     )
 ]
 _TOLERANCE = 0.1
-"""Largest difference of a column's uniqueness or completeness under the old and the new name."""
+"""By how much uniqueness and completeness of a column may differ between two names of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ class Publication:
     """Joins in two steps, best first."""
 
     unread: frozenset[TableId] = frozenset()
-    """Tables that this run did not read, so that nothing is withdrawn from them."""
+    """Tables that this run did not read. Their metadata is not withdrawn."""
 
     described: frozenset[TableId] = frozenset()
     """Tables that this run did not read, but whose joins it judged by names."""

@@ -33,8 +33,8 @@ class Positions(str, Enum):
     column."""
 
     LAPLACIAN = "laplacian"
-    """Smallest Laplacian eigenvectors of each component, as in the paper, and the table's
-    vector."""
+    """The table's vector, and the smallest Laplacian eigenvectors of each component. The paper uses
+    these."""
 
     NONE = "none"
     """Neither a positional encoding nor the table's vector."""

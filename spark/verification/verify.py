@@ -244,7 +244,7 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Build one request per table, with the columns to count and the number that identifies each.
+    """Build one request per table. It maps each column to count to the number of that column.
 
     `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
     """

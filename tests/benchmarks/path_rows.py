@@ -42,10 +42,10 @@ class PathRows:
     rows."""
 
     alone: int
-    """Paths that name no alternative, so that nobody is asked to choose."""
+    """Number of paths that list no alternative, so that nobody has to choose."""
 
     alone_equal: int
-    """Paths that name no alternative and return the rows of a declared reference."""
+    """Number of paths that list no alternative and return the rows of a declared reference."""
 
     different: tuple[str, ...]
     """A description of each path that returns other rows than the declared reference."""

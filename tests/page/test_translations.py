@@ -27,7 +27,7 @@ def run_in(dialect: str, sql: str) -> Statement:
 
 
 def written(found: Translations, number: int, dialect: str) -> str:
-    """Return the statement that the page's script builds for a join in a dialect."""
+    """Return the SQL that the page's script builds for a join, in the given dialect."""
     _, shape, *names = found.joins[number]
     at = list(TITLES).index(dialect)
     quoted = found.names[found.dialects[at][2]]

@@ -35,7 +35,7 @@ class KnownPairs:
     """Position of each pair in the graph of candidate pairs."""
 
     joins: Bool[np.ndarray, " pair"]
-    """Whether the pair joins."""
+    """Whether the two columns join."""
 
     group: Int[np.ndarray, " pair"]
     """Index of the pair's group. All pairs of a group are held out together."""
