@@ -177,7 +177,7 @@ def _group_sizes(layout: FileFormat, path: StoredFile) -> list[int]:
 
 
 def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:
-    """Divide items into at most `count` ranges of similar total size; `sizes` are those of the items."""
+    """Divide items of these `sizes` into at most `count` ranges of similar total size."""
     total, held, first = sum(sizes), 0, 0
     for at, size in enumerate(sizes):
         held += size
