@@ -8,7 +8,12 @@ from datahub_hyperjoin.model.reference.lexicon import load_lexicon
 from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
-from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
+from datahub_hyperjoin.spark.verification.verify import (
+    ColumnKinds,
+    NoteUnread,
+    size_to_read,
+    verify_joins,
+)
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 from datahub_hyperjoin.value_forms import Notation
 
@@ -67,7 +72,7 @@ def measure_pairs(
     ends = {column.table for pair in changed for column in pair}
     read = [table for table in tables if table.id in ends]
     measured = verify_joins(
-        session_for(read, session, store.config),
+        session_for(size_to_read(read, changed, columns, store.config), session, store.config),
         read,
         changed,
         kinds=columns,

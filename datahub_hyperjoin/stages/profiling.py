@@ -18,6 +18,7 @@ from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
 from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.spark.verification.kept_values import prune_value_files
 from datahub_hyperjoin.tables import Table, TableProfile
 from datahub_hyperjoin.wording import name_some
 
@@ -50,6 +51,7 @@ def read_profiles(
     by_table = known | {profile.table.id: profile for profile in read}
     profiles = tuple(replace(by_table[table.id], value_hash=config.value_hash) for table in tables)
     store.keep_profiles(profiles)
+    prune_value_files(config, tables)
     lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))
     _report_personal_columns(profiles, progress)

@@ -22,7 +22,6 @@ from datahub_hyperjoin.spark.verification.partition_counts import count_in_proce
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import (
     NoteUnread,
-    count_requests,
     log_unread,
     unread_tables,
 )
@@ -70,6 +69,9 @@ def verify_composites(
             counts = count_in_process(requests, to_count, synonyms={})
         else:
             # PySpark takes a tenth of a second to import; small lakes need none.
+            from datahub_hyperjoin.spark.verification.pair_jobs import (  # noqa: PLC0415
+                count_requests,
+            )
             from datahub_hyperjoin.spark.verification.partition_routes import (  # noqa: PLC0415
                 partition_lake,
             )

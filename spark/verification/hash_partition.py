@@ -5,7 +5,9 @@ Equal values of all columns are in the same hash partition, so each partition is
 
 import sys
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +26,14 @@ from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, m
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.verification.kept_values import (
+    TableValues,
+    keep_values,
+    kept_bytes,
+    load_values,
+    name_of_column,
+    name_of_tuple,
+)
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple, count_tuples
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.value_forms import Notation
@@ -56,6 +66,24 @@ class RequestedColumns:
     tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
     """The column tuples to count, each with the number that identifies it in the result. The values
     of a tuple in one row are counted as one value."""
+
+    kept: Path | None = None
+    """File that keeps the values of the whole table for later runs; None to keep none."""
+
+    @property
+    def as_kept(self) -> Table:
+        """The table, with the bytes to load from its file as its size if its values are kept."""
+        kept = kept_bytes(self.kept, self.names)
+        # A size of 0 would mean that nobody knows it.
+        return self.table if kept is None else replace(self.table, size=max(kept, 1))
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names of the values to count, by which they are kept."""
+        columns = {
+            name_of_column(path, kind) for path, ways in self.columns.items() for kind in ways
+        }
+        return columns.union(name_of_tuple(wanted, self.texts) for wanted in self.tuples)
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
@@ -93,13 +121,39 @@ def partition_table(
     Yields:
         For each column, a batch with one row per partition. An unreadable table yields nothing.
     """
-    try:
-        stream = read_table(request.table, databases, max_rows=_ALL, paths=request.paths)
-        paths = readable_paths(stream.columns)
-        counted = _count(stream.batches, paths, request)
-    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return
-    yield from _partition_counted(counted, request, synonyms, count=count, is_whole=is_whole)
+    for number, values in read_values(request, synonyms, databases, is_whole=is_whole):
+        yield _partition(number, values, count=count)
+
+
+def read_values(
+    request: RequestedColumns,
+    synonyms: Mapping[str, Synonyms],
+    databases: Databases,
+    *,
+    is_whole: bool = True,
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Read a table's columns, or the values that an earlier run kept of them.
+
+    Args:
+        request: The columns to read.
+        synonyms: Synonyms by entity kind.
+        databases: Open databases, to which those of the table are added.
+        is_whole: Whether all rows of the table are read, which then determine the columns' types.
+
+    Yields:
+        The number and the distinct values of each column. An unreadable table yields nothing.
+    """
+    kept = load_values(request.kept)
+    if not request.names <= kept.keys():
+        try:
+            stream = read_table(request.table, databases, max_rows=_ALL, paths=request.paths)
+            paths = readable_paths(stream.columns)
+            counted = _count(stream.batches, paths, request)
+        except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+            return
+        kept = {**kept, **counted.resolve(request.texts, is_whole=is_whole)}
+        keep_values(request.kept, kept, most=request.table.size)
+    yield from _number_values(kept, request, synonyms)
 
 
 def partition_part(
@@ -122,8 +176,9 @@ def partition_part(
     Yields:
         For each column, a batch with one row per partition.
     """
-    counted = _count(batches, paths, request)
-    yield from _partition_counted(counted, request, synonyms, count=count, is_whole=False)
+    values = _count(batches, paths, request).resolve(request.texts, is_whole=False)
+    for number, of_column in _number_values(values, request, synonyms):
+        yield _partition(number, of_column, count=count)
 
 
 @dataclass(slots=True)
@@ -136,6 +191,22 @@ class _Counted:
     columns: dict[str, ColumnAggregate]
     in_form: dict[tuple[str, Notation], ColumnAggregate]
     tuples: dict[ColumnTuple, DistinctValues] = field(default_factory=dict)
+
+    def resolve(self, texts: Collection[str], *, is_whole: bool) -> TableValues:
+        """Return the values of each column and tuple, after all rows have been counted.
+
+        The rows of a whole table determine which columns are text; otherwise `texts` names them.
+        """
+        values = {name_of_tuple(wanted, texts): found for wanted, found in self.tuples.items()}
+        for path, aggregate in self.columns.items():
+            is_text = None if is_whole else path in texts
+            resolved = aggregate.resolve_null_words(is_text=is_text)
+            values[name_of_column(path, "")] = resolved.values
+        for (path, notation), aggregate in self.in_form.items():
+            # A word such as `NA` is neither a number nor a date.
+            resolved = aggregate.resolve_null_words(is_text=False)
+            values[name_of_column(path, notation)] = resolved.values
+        return values
 
 
 def _count(
@@ -166,54 +237,38 @@ def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCount
         aggregates[key] = merge_aggregates(aggregates[key], slim, size=_ALL)
 
 
-def _partition_counted(
-    counted: _Counted,
-    request: RequestedColumns,
-    synonyms: Mapping[str, Synonyms],
-    *,
-    count: int,
-    is_whole: bool,
-) -> Iterator[pa.RecordBatch]:
-    for path, aggregate in counted.columns.items():
-        is_text = None if is_whole else path in request.texts
-        values = aggregate.resolve_null_words(is_text=is_text).values
-        yield from _partition(values, request.columns[path], synonyms, count=count)
-    for key, aggregate in counted.in_form.items():
-        # A word such as `NA` is neither a number nor a date.
-        values = aggregate.resolve_null_words(is_text=False).values
-        yield from _partition(values, {"": request.notations[key]}, {}, count=count)
-    for wanted, values in counted.tuples.items():
-        yield from _partition(values, {"": request.tuples[wanted]}, {}, count=count)
+def _number_values(
+    values: TableValues, request: RequestedColumns, synonyms: Mapping[str, Synonyms]
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Yield the requested values with their numbers; those of an entity kind are translated.
 
-
-def _partition(
-    written: DistinctValues,
-    numbers: Mapping[str, int],
-    synonyms: Mapping[str, Synonyms],
-    *,
-    count: int,
-) -> Iterator[pa.RecordBatch]:
-    """For each entity kind in `numbers`, divide a column's hashes into `count` ranges.
-
-    The ranges are equally wide intervals of hashes. For an entity kind, the hashes (`written`) are
-    first translated with its synonyms; an empty kind stands for the values as written. The number
-    of a kind identifies the column and the kind in the result.
+    The hashes of values as written are translated with the synonyms of the kind.
     """
+    # A column may have disappeared since it was profiled.
+    for path, numbers in request.columns.items():
+        for kind, number in numbers.items():
+            found = values.get(name_of_column(path, kind))
+            if found is not None:
+                is_translated = kind and not isinstance(kind, Notation)
+                yield number, found.translate(synonyms[kind]) if is_translated else found
+    for wanted, number in request.tuples.items():
+        if (found := values.get(name_of_tuple(wanted, request.texts))) is not None:
+            yield number, found
+
+
+def _partition(number: int, values: DistinctValues, *, count: int) -> pa.RecordBatch:
+    """Divide the hashes of the column with a number into `count` ranges of equal width."""
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
-    for kind, number in numbers.items():
-        if isinstance(kind, Notation):
-            continue  # counted apart, because another form cannot be told from hashes
-        values = written.translate(synonyms[kind]) if kind else written
-        cuts = np.searchsorted(values.hashes, edges)
-        hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
-        # One row shows that the column was read, even if it has no values.
-        filled = [at for at, part in enumerate(hashes) if len(part)] or [0]
-        yield pa.RecordBatch.from_pydict(
-            {
-                "partition": filled,
-                "column": [number] * len(filled),
-                "hashes": [hashes[at].astype("<u8").tobytes() for at in filled],
-                "counts": [counts[at].astype("<i8").tobytes() for at in filled],
-            },
-            schema=PARTITION_ROW,
-        )
+    cuts = np.searchsorted(values.hashes, edges)
+    hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
+    # One row shows that the column was read, even if it has no values.
+    filled = [at for at, part in enumerate(hashes) if len(part)] or [0]
+    return pa.RecordBatch.from_pydict(
+        {
+            "partition": filled,
+            "column": [number] * len(filled),
+            "hashes": [hashes[at].astype("<u8").tobytes() for at in filled],
+            "counts": [counts[at].astype("<i8").tobytes() for at in filled],
+        },
+        schema=PARTITION_ROW,
+    )

@@ -11,9 +11,8 @@ from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification.hash_partition import (
-    PARTITION_ROW,
     RequestedColumns,
-    partition_table,
+    read_values,
 )
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
 
@@ -37,7 +36,7 @@ def count_in_process(
 ) -> dict[tuple[int, int], PairCounts]:
     """Count the shared values and matching rows of pairs in this process, without Spark.
 
-    All values are in one hash partition. Unreadable tables are left out.
+    Unreadable tables are left out.
 
     Args:
         requests: The columns of each table, with their numbers.
@@ -48,15 +47,15 @@ def count_in_process(
         Counts by pair of numbers, without columns that cannot be read.
     """
     with Databases() as databases:
-        batches = [
-            batch
+        columns = {
+            number: (values.hashes, values.counts)
             for request in requests
-            for batch in partition_table(request, synonyms, databases, count=1)
-        ]
-    rows = pa.Table.from_batches(batches, PARTITION_ROW)
+            for number, values in read_values(request, synonyms, databases)
+        }
     return {
-        (row.pop("left"), row.pop("right")): PairCounts(**row)
-        for row in count_pairs_of_partition(rows, sorted(to_count)).to_pylist()
+        (left, right): count_pair(columns[left], columns[right])
+        for left, right in to_count
+        if left in columns and right in columns
     }
 
 

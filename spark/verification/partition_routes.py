@@ -172,7 +172,8 @@ def partition_shipped_files(
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for file, table in receive_files(batches, files):
-            request = replace(requests[file.table_index], table=table)
+            # Of a folder, each file is read alone, so no file has all values to keep.
+            request = replace(requests[file.table_index], table=table, kept=None)
             is_whole = file.file_count == 1
             yield from partition_table(
                 request, synonyms, Databases(), count=count, is_whole=is_whole

@@ -20,25 +20,20 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
+from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
-from datahub_hyperjoin.spark.verification.partition_counts import (
-    COUNTS_ROW,
-    count_in_process,
-    count_pairs_of_partition,
-)
+from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +129,7 @@ def verify_joins(
     counts = _count_in_databases(tables, compared, numbers, kinds.texts)
     sides = [way.sides for way in compared if _in_numbers(way, numbers) not in counts]
     needed = {values: numbers[values] for values in chain.from_iterable(sides)}
-    requests = _requests(tables, needed, kinds.texts)
+    requests = _requests(tables, needed, kinds.texts, config)
     # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in needed.values()}
     to_count |= {(numbers[left], numbers[right]) for left, right in sides}
@@ -142,6 +137,7 @@ def verify_joins(
         read = count_in_process(requests, to_count, synonyms=kinds.synonyms)
     elif requests and session:
         # PySpark takes a tenth of a second to import; small lakes need none.
+        from datahub_hyperjoin.spark.verification.pair_jobs import count_requests  # noqa: PLC0415
         from datahub_hyperjoin.spark.verification.partition_routes import (  # noqa: PLC0415
             partition_lake,
         )
@@ -153,6 +149,24 @@ def verify_joins(
     for table in unread_tables(requests, read):
         note_unread(table)
     return _choose_evidence(compared, numbers, {**counts, **read})
+
+
+def size_to_read(
+    tables: Sequence[Table], pairs: Sequence[Pair], kinds: ColumnKinds, config: ProfileConfig
+) -> list[Table]:
+    """Return the tables of some pairs, with the bytes to read of each as its size.
+
+    Of an unchanged table, the store may hold the values.
+
+    Args:
+        tables: The tables of the columns.
+        pairs: Left and right columns.
+        kinds: Facts about the columns from their profiles.
+        config: Names the store in which values are kept.
+    """
+    ways = (way for pair in pairs for way in _comparisons(pair, kinds))
+    needed = dict.fromkeys(chain.from_iterable(way.sides for way in ways), 0)
+    return [request.as_kept for request in _requests(tables, needed, kinds.texts, config)]
 
 
 def _in_numbers(way: _Comparison, numbers: Mapping[CountedValues, int]) -> tuple[int, int]:
@@ -198,56 +212,18 @@ def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
         yield _Comparison(pair, form.value, (left or _AS_WRITTEN, right or _AS_WRITTEN))
 
 
-def count_requests(
-    partition: "Callable[[list[RequestedColumns]], DataFrame]",
-    requests: list[RequestedColumns],
-    to_count: Iterable[tuple[int, int]],
-) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of the pairs of columns in `to_count`.
-
-    Unreadable tables are left out.
-
-    Args:
-        partition: Partitions the values of columns by hash.
-        requests: The columns of each table, with their numbers.
-        to_count: Numbers of the left and right columns.
-
-    Returns:
-        Counts by pair of numbers, without columns that cannot be read and pairs that share nothing.
-    """
-    from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (as above)
-
-    pairs = sorted(set(to_count))
-    try:
-        return _count_pairs(partition(requests), pairs)
-    except SPARK_ERRORS:
-        # One table fails the job if many tasks read it or if it crashes its worker.
-        return _count_pairs(partition(_readable(partition, requests)), pairs)
-
-
-def _readable(
-    partition: "Callable[[list[RequestedColumns]], DataFrame]", requests: list[RequestedColumns]
-) -> list[RequestedColumns]:
-    """After a job with all requests has failed, find the requests whose tables Spark can read.
-
-    Halving them costs about two jobs for each level, while one job for each would take hours.
-    """
-    half = len(requests) // 2
-    return [
-        request
-        for part in (requests[:half], requests[half:])
-        if half
-        for request in (part if can_count(partition(part)) else _readable(partition, part))
-    ]
-
-
 def _requests(
-    tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
+    tables: Sequence[Table],
+    numbers: Mapping[CountedValues, int],
+    texts: AbstractSet[ColumnId],
+    config: ProfileConfig,
 ) -> list[RequestedColumns]:
     """Build one request per table. It maps each column to count to the number of that column.
 
     `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
+    `config` names the store in which values are kept.
     """
+    files = value_files(config, tables)
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
@@ -258,49 +234,11 @@ def _requests(
             texts=frozenset(
                 path for path in columns[table.id] if ColumnId(table.id, path) in texts
             ),
+            kept=files.get(table.id),
         )
         for table in with_absolute_paths(tables)
         if table.id in columns
     ]
-
-
-def can_count(values: "DataFrame") -> bool:
-    """Try to count the rows of a data frame in Spark, and return whether this succeeds.
-
-    Args:
-        values: The rows.
-    """
-    from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (as above)
-
-    try:
-        values.count()
-    except SPARK_ERRORS:
-        return False
-    return True
-
-
-def _count_pairs(
-    values: "DataFrame", to_count: list[tuple[int, int]]
-) -> dict[tuple[int, int], PairCounts]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 (as above)
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
-
-    from datahub_hyperjoin.spark.native.jobs import collect_arrow  # noqa: PLC0415
-
-    def worker(rows: pa.Table) -> pa.Table:
-        return count_pairs_of_partition(rows, to_count)
-
-    # Partitions hold disjoint values, so their counts add up.
-    sums = (
-        values.groupBy("partition")
-        .applyInArrow(worker, from_arrow_schema(COUNTS_ROW))
-        .groupBy("left", "right")
-        .agg(*(F.sum(name).alias(name) for name in ("shared", "rows", "joined")))
-    )
-    return {
-        (row["left"], row["right"]): PairCounts(row["shared"], row["rows"], row["joined"])
-        for row in collect_arrow(sums).to_pylist()
-    }
 
 
 def unread_tables(
