@@ -1,6 +1,6 @@
 """The DataHub source that finds joins and writes them to the catalog."""
 
-from datahub_hyperjoin import kept_output  # noqa: F401 - Ctrl-C may end the other imports
+from datahub_hyperjoin import kept_output, paused_gc  # noqa: F401 - for the other imports
 
 # isort: split
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,6 @@ from datahub_hyperjoin.catalog.filed_decisions import (
     read_written_decisions,
     warn_of_unknown_columns,
 )
-from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.demo import write_lake
@@ -47,7 +46,6 @@ from datahub_hyperjoin.emit import (
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
-from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.publishing.pipelines import (
     OtherPipeline,
@@ -67,10 +65,11 @@ from datahub_hyperjoin.recipe.secrets import refuse_literal_secrets
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.storage import locking
 from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
+
+paused_gc.resume()
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
@@ -230,6 +229,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             if not graph:
                 catalog = build_catalog_without_server(tables, decisions, self.report.warn)
             else:
+                # It imports a parser of SQL, which runs without a server do not need.
+                from datahub_hyperjoin.catalog.read import read_catalog  # noqa: PLC0415
+
                 self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
                 catalog = read_catalog(
                     graph,
@@ -270,6 +272,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
         """Run the SQL of all joins, and add the SQL that works to the findings."""
+        from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (as above)
+
         lake = LakeInSql.of(catalog.tables, findings.profiles)
         statements = find_join_sql(
             [*findings.joins, *findings.crosswalks],
@@ -309,6 +313,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
         Warn if the file cannot be written.
         """
+        from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (as above)
+
         try:
             write_page(
                 page,

@@ -307,7 +307,7 @@ def test_each_database_is_tried_once(shop: dict[str, Any], monkeypatch: pytest.M
         tried.append(key)
         return scan_database(key, *rest)
 
-    monkeypatch.setattr("datahub_hyperjoin.scan.scan_database", listed)
+    monkeypatch.setattr("datahub_hyperjoin.catalog.databases.scan_database", listed)
     found = HyperJoinSource.test_connection({"connections": [NOWHERE, shop]})
     assert found.basic_connectivity
     assert found.basic_connectivity.capable

@@ -7,8 +7,6 @@ from datahub.configuration.common import AllowDenyPattern, ConfigModel
 from datahub.configuration.source_common import EnvConfigMixin, PlatformInstanceConfigMixin
 from datahub.utilities.urns.error import InvalidUrnError
 from pydantic import ConfigDict, Field, field_validator, model_validator
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
 from datahub_hyperjoin.bounds import AmountOrZero
@@ -247,9 +245,13 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     @field_validator("database")
     @classmethod
     def _refuse_an_invalid_url(cls, database: Database | None) -> Database | None:
+        if database is None:
+            return None
+        from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
+        from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
         try:
-            if database:
-                make_url(database.url.get_secret_value())
+            make_url(database.url.get_secret_value())
         except (ArgumentError, ValueError):
             message = (
                 "`url` is not an SQLAlchemy URL. Write it as in "

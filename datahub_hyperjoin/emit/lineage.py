@@ -3,9 +3,8 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 from datahub.emitter.serialization_helper import pre_json_transform
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
@@ -23,6 +22,9 @@ from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
     Each edge leads from an upstream dataset to a downstream one.
     """
+    import networkx as nx  # noqa: PLC0415 (a tenth of a second, and few recipes write lineage)
+
     flows: nx.DiGraph[str] = nx.DiGraph()
     for downstream, lineage in upstreams.items():
         flows.add_edges_from((upstream.dataset, downstream) for upstream in lineage.upstreams)

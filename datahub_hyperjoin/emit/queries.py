@@ -22,14 +22,13 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.confidence_bands import band
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
-from datahub_hyperjoin.sql.two_steps import columns_in_order
-from datahub_hyperjoin.sql.write import sides_of
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
-def _title(join: Join, names: Mapping[TableId, str]) -> str:
-    firsts, seconds = sides_of(join)
+def _title(
+    firsts: Sequence[ColumnId], seconds: Sequence[ColumnId], names: Mapping[TableId, str]
+) -> str:
     equal = (
         " = ".join(dict.fromkeys(plain_path(column.path) for column in ends))
         for ends in zip(firsts, seconds, strict=True)
@@ -112,12 +111,16 @@ def _present(
     join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
 ) -> tuple[str, str, Sequence[ColumnId]]:
     """Return the title and description of a join's `query` entity, and the join's columns."""
+    # The parser of SQL takes a tenth of a second to import, and few recipes write queries.
+    from datahub_hyperjoin.sql.two_steps import columns_in_order  # noqa: PLC0415
+    from datahub_hyperjoin.sql.write import sides_of  # noqa: PLC0415
+
     match join:
         case Join():
             firsts, seconds = sides_of(join)
             # The joined columns come first, those of a composite key after them.
             columns = [column for ends in zip(firsts, seconds, strict=True) for column in ends]
-            return _title(join, names), _describe(join, firsts[0], statement), columns
+            return _title(firsts, seconds, names), _describe(join, firsts[0], statement), columns
         case CrosswalkJoin():
             steps = columns_in_order(join)
             return _title_steps(steps, names), _describe_steps(join, steps[0], statement), steps

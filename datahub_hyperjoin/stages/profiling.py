@@ -13,8 +13,9 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
 from datahub_hyperjoin.spark.files.header import ROW_NAME, ROWS_NAMED
 from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
+from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import session_for
+from datahub_hyperjoin.spark.profiles.routes import are_short_texts, session_for
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
 from datahub_hyperjoin.spark.session import OptionalSession
@@ -46,8 +47,11 @@ def read_profiles(
     # What ended its worker has no profile, and would end it again.
     known = stored | lost.known(table for table in tables if table.id not in stored)
     changed = [table for table in tables if table.id not in known]
-    reader = session_for(changed, session, config)
-    read = profile_lake(reader, changed, config, store.result_folder)
+    if stored and are_short_texts(changed):
+        read = profile_here(changed, config)
+    else:
+        reader = session_for(changed, session, config)
+        read = profile_lake(reader, changed, config, store.result_folder)
     by_table = known | {profile.table.id: profile for profile in read}
     profiles = tuple(replace(by_table[table.id], value_hash=config.value_hash) for table in tables)
     store.keep_profiles(profiles)

@@ -8,7 +8,6 @@ import pyarrow as pa
 from jaxtyping import Float, Int, UInt64
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
-from datahub_hyperjoin.model.reference.code_lists import load_kinds
 from datahub_hyperjoin.model.reference.kinds import EntityKind
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.tables import ValueHash
@@ -193,6 +192,9 @@ def _build_arrays(value_hash: ValueHash) -> dict[str, np.ndarray]:
 
     The names of the kinds are bytes, separated by line breaks.
     """
+    # The lists take a tenth of a second to import, and are read once for all runs.
+    from datahub_hyperjoin.model.reference.code_lists import load_kinds  # noqa: PLC0415
+
     built = Lexicon.from_kinds(load_kinds(), value_hash)
     arrays = {field.name: getattr(built, field.name) for field in fields(built)}
     names = np.frombuffer("\n".join(built.kinds).encode(), np.uint8)

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import networkx as nx
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -308,6 +307,8 @@ def _group_tables(
     alike = np.where(tables.vocabulary > _ALIKE, tables.vocabulary, 0.0)
     first = lake.table_of[candidates.referring]
     second = lake.table_of[candidates.referenced]
+    import networkx as nx  # noqa: PLC0415 (a tenth of a second; a run without changes needs none)
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(lake.titles)))
     connected = np.flatnonzero((weight + alike > 0) & (first != second))

@@ -3,6 +3,7 @@
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,21 @@ def profile_local_batch(
     fault = str(LostWorkerError.by_reading())
     profiles |= {index: TableProfile(table=tables[index], fault=fault) for index in lost}
     return [profiles[index] for index in range(len(tables))]
+
+
+def profile_here(tables: Sequence[Table], config: ProfileConfig) -> list[TableProfile]:
+    """Profile tables in this process, which a table that crashes it would end.
+
+    Args:
+        tables: The tables.
+        config: Limits on what is read and kept.
+
+    Returns:
+        One profile per table, in their order.
+    """
+    with Databases() as databases:
+        found = chain.from_iterable(profile_each(with_absolute_paths(tables), config, databases))
+        return [replace(each, table=table) for each, table in zip(found, tables, strict=True)]
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line break may be part of a value."""
 
+_TEXTS, _TEXT_SUFFIXES = {FileFormat.CSV, FileFormat.TSV}, {".csv", ".tsv"}
+"""Formats of delimited text, and the suffixes of files that are not compressed."""
+
+_FEW_BYTES = 1 << 22
 _MANY_BYTES = 1 << 28
 """Total size of the tables up to which a whole run is faster without Spark, in bytes."""
 
@@ -129,6 +134,24 @@ def may_need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
     """
     unknown = any(database_of(table.location) and not table.size for table in tables)
     return unknown or need_spark(tables, config)
+
+
+def are_short_texts(tables: Sequence[Table]) -> bool:
+    """Return whether all tables are short delimited texts on this machine, 4 MiB in all.
+
+    To read them takes less time than to start a process, and they crash none: they are neither
+    compressed nor binary.
+
+    Args:
+        tables: The tables to read.
+    """
+    return sum(table.size for table in tables) <= _FEW_BYTES and all(
+        isinstance(table.location, File)
+        and table.location.format in _TEXTS
+        and PurePath(table.location.uri).suffix.lower() in _TEXT_SUFFIXES
+        and not is_remote(table.location.uri)
+        for table in tables
+    )
 
 
 def session_for(
