@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, product
 from unicodedata import normalize
 
@@ -60,6 +61,7 @@ def _split_word(word: str) -> Iterator[str]:
     yield word[start:]
 
 
+@lru_cache(maxsize=1 << 16)
 def tokens(name: str) -> tuple[str, ...]:
     """Split a name into lower-case tokens.
 
