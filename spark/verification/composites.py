@@ -11,12 +11,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
+from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
@@ -83,7 +85,7 @@ def verify_composites(
         return counts
 
     def measure(wanted: Mapping[ColumnPairs, Sequence[_TableTuple]]) -> _TupleCounts:
-        return _count_tuples(count, tables, wanted, texts)
+        return _count_tuples(count, tables, wanted, texts, config)
 
     if len(references) <= _AT_ONCE:
         counted = measure({one: (*_tuples_of(one)[:1], *_shuffled(one)) for one in references})
@@ -145,15 +147,17 @@ def _count_tuples(
     tables: Sequence[Table],
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
+    config: ProfileConfig,
 ) -> _TupleCounts:
     """Count the rows of column tuples, and the rows that match the key of their reference.
 
     `wanted` holds the tuples of columns of each reference. The last is the key, with which the
-    others are compared. `count` counts their values; `texts` are the columns of text.
+    others are compared. `count` counts their values; `texts` are the columns of text. `config`
+    names the store in which values are kept.
     """
     distinct = dict.fromkeys(chain.from_iterable(wanted.values()))
     numbers = {value: number for number, value in enumerate(distinct)}
-    requests = _requests(tables, numbers, texts)
+    requests = _requests(tables, numbers, texts, value_files(config, tables))
     # A tuple is also counted with itself: this gives its rows, and shows that it was read.
     to_count = {(number, number) for number in numbers.values()}
     for *referring, key in wanted.values():
@@ -162,11 +166,15 @@ def _count_tuples(
 
 
 def _requests(
-    tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
+    tables: Sequence[Table],
+    numbers: Mapping[_TableTuple, int],
+    texts: AbstractSet[ColumnId],
+    files: Mapping[TableId, Path],
 ) -> list[RequestedColumns]:
     """Build one request per table for the column tuples to count.
 
-    `numbers` maps each tuple to its number, and `texts` are the columns of text.
+    `numbers` maps each tuple to its number, and `texts` are the columns of text. `files` keep the
+    values of tables.
     """
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
     for (table, wanted), number in numbers.items():
@@ -182,6 +190,7 @@ def _requests(
                 if ColumnId(table.id, path) in texts
             ),
             tuples=tuples[table.id],
+            kept=files.get(table.id),
         )
         for table in with_absolute_paths(tables)
         if table.id in tuples
