@@ -72,9 +72,13 @@ def rename_column(lake: Lake, chance: random.Random) -> None:
 
 def change_cells(lake: Lake, chance: random.Random) -> None:
     table = lake[chance.choice([*lake])]
-    cells = table[chance.choice([*table])]
-    for row in chance.sample(range(len(cells)), len(cells) // 3):
-        cells[row] = chance.choice(["NA", "", "B-007", "3", "Peru"])
+    path = chance.choice([*table])
+    cells = table[path]
+    changed = {*chance.sample(range(len(cells)), len(cells) // 3)}
+    table[path] = [
+        chance.choice(["NA", "", "B-007", "3", "Peru"]) if row in changed else cell
+        for row, cell in enumerate(cells)
+    ]
 
 
 def add_table(lake: Lake, chance: random.Random) -> None:
@@ -162,6 +166,6 @@ def test_only_changed_tables_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
     original = hash_partition.read_table
     monkeypatch.setattr(hash_partition, "read_table", note)
     found, progress = find(tables, tmp_path / "store")
-    assert {*read} == {"parcels.csv"}
+    assert {*read} == {"parcels"}
     assert progress.counts["tables_from_profile_store"] == 6
     assert found.joins

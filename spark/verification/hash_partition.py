@@ -152,7 +152,7 @@ def read_values(
         except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
             return
         kept = {**kept, **counted.resolve(request.texts, is_whole=is_whole)}
-        keep_values(request.kept, kept, most=request.table.size)
+        keep_values(request.kept, kept, size=request.table.size)
     yield from _number_values(kept, request, synonyms)
 
 

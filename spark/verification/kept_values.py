@@ -35,8 +35,10 @@ were read (`name_of_column` and `name_of_tuple`)."""
 
 _FOLDER = "values"
 _MOST_BYTES = 1 << 32
-"""Maximum size of all files, in bytes. The values of a table are kept only if they take less space
-than the table."""
+"""Maximum size of all files, in bytes."""
+_FEW_BYTES = 1 << 16
+"""Size up to which the values of any table are kept; more only if they are smaller than the
+table."""
 _ROW = pa.schema(
     {
         "name": pa.string(),
@@ -89,7 +91,7 @@ def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId,
     for table in sorted(tables, key=lambda each: each.size):
         file = folder / table_key(table)
         if not file.exists():
-            left -= table.size
+            left -= max(table.size, _FEW_BYTES)
         if table.state and (left > 0 or file.exists()):
             files[table.id] = file
     return files
@@ -157,15 +159,16 @@ def load_values(file: Path | None) -> TableValues:
         return {}
 
 
-def keep_values(file: Path | None, values: TableValues, *, most: int) -> None:
+def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
     """Keep the values of a table for later runs.
 
     Args:
         file: The file; None to keep nothing.
         values: The values of the table.
-        most: Maximum number of bytes of the hashes; if there are more, nothing is kept.
+        size: Size of the table in bytes. If its hashes take more space, they are not kept.
     """
-    if file is None or sum(each.hashes.nbytes for each in values.values()) > most:
+    taken = sum(each.hashes.nbytes for each in values.values())
+    if file is None or taken > max(size, _FEW_BYTES):
         return
     narrow = [each.counts.astype(_count_type(each)) for each in values.values()]
     rows = {
