@@ -229,8 +229,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             if not graph:
                 catalog = build_catalog_without_server(tables, decisions, self.report.warn)
             else:
-                # It imports a parser of SQL, which runs without a server do not need.
-                from datahub_hyperjoin.catalog.read import read_catalog  # noqa: PLC0415
+                from datahub_hyperjoin.catalog.read import read_catalog  # noqa: PLC0415 (slow)
 
                 self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
                 catalog = read_catalog(
@@ -272,7 +271,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
         """Run the SQL of all joins, and add the SQL that works to the findings."""
-        from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (as above)
+        from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (slow)
 
         lake = LakeInSql.of(catalog.tables, findings.profiles)
         statements = find_join_sql(
@@ -313,7 +312,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
         Warn if the file cannot be written.
         """
-        from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (as above)
+        from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (slow)
 
         try:
             write_page(

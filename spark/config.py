@@ -66,15 +66,16 @@ class ProfileConfig:
     """Number of value patterns to keep per column."""
 
     store: Path | None = None
-    """Folder that keeps profiles and evidence, so that unchanged tables are not read again. It
-    holds the samples, which are values of the data. By default nothing is kept."""
+    """Folder that keeps profiles, evidence and hashes of verified values, so that unchanged tables
+    are not read again. It holds the samples, which are values of the data. By default nothing is
+    kept."""
 
     force: bool = False
     """Whether all tables are read again, even if the store has their profiles."""
 
     keep_values: bool = True
-    """Whether values of the data may stay on disk after the run. If false, the store keeps no
-    profiles, and a saved model must not contain words of values."""
+    """Whether values of the data may stay on disk after the run. If false, the store keeps neither
+    profiles nor hashes of values, and a saved model must not contain words of values."""
 
     detect_personal: bool = True
     """Whether columns of e-mail addresses, phone numbers, IBANs and national identity numbers are

@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from datahub_hyperjoin import profiling
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.locations import File, FileFormat
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.routes import are_short_texts
+from datahub_hyperjoin.stages import profiling
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
