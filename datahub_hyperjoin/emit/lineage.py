@@ -127,6 +127,8 @@ def build_lineage(
     Returns:
         The edges, and the number of joins that were skipped because of cycles.
     """
+    import networkx as nx  # noqa: PLC0415 (as above)
+
     flows = _flows(upstreams)
     existing = {
         (upstream.dataset, downstream)
