@@ -15,6 +15,7 @@ from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification import hash_partition
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table
@@ -161,9 +162,8 @@ def test_only_changed_tables_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def note(table: Table, *arguments: object, **named: object) -> object:
         read.append(table.title)
-        return original(table, *arguments, **named)  # type: ignore[arg-type]
+        return read_table(table, *arguments, **named)  # type: ignore[arg-type]
 
-    original = hash_partition.read_table
     monkeypatch.setattr(hash_partition, "read_table", note)
     found, progress = find(tables, tmp_path / "store")
     assert {*read} == {"parcels"}
