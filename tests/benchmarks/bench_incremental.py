@@ -75,13 +75,16 @@ def run(folder: Path) -> dict[str, float]:
 
 
 def ingest(
-    folder: Path, observe: Callable[[str], AbstractContextManager[object]] = nullcontext
+    folder: Path,
+    observe: Callable[[str], AbstractContextManager[object]] = nullcontext,
+    ended: Callable[[str, float], object] = lambda _stage, _seconds: None,
 ) -> dict[str, float]:
     """Ingest the lake of a folder in this process, and measure each stage's processor time.
 
     Args:
         folder: Has the lake in its folder `lake`; receives the profile store and the joins.
         observe: Called with the name of each stage, for a context in which the stage runs.
+        ended: Called with the name and the seconds of each stage when it has ended.
     """
     costs: dict[str, float] = defaultdict(float)
 
@@ -94,10 +97,13 @@ def ingest(
         # The time of a worker that ends counted when it worked, but is no longer in the sum.
         costs[name] += max(own, _processor_time() - started)
         costs[_REST] -= own
+        ended(name, costs[name])
 
     source = {
         "catalog": {"folder": str(folder / "lake")},
         "profile": {"store": str(folder / "store")},
+        # What a large lake needs is measured, also if the run's estimate would stop it.
+        "model": {"max_memory": 1 << 30},
     }
     pipeline = Pipeline.create(
         {

@@ -7,12 +7,16 @@ linear, 2 is quadratic.
 
 Of the references that a lake was written with, the table tells the share in the file.
 
+Each stage's cost is printed to the standard error stream when the stage ends, so that it is known
+also of a run that does not reach its end.
+
 Processor seconds are those of all processes. The driver's memory is the peak during the stage; that
 of workers is the peak of the largest one so far, seen once a second.
 """
 
 import argparse
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -86,8 +90,12 @@ def measure(folder: Path) -> LakeCost:
             yield
         driver[stage] = cost.megabytes
 
+    def ended(stage: str, seconds: float) -> None:
+        memory = f"{driver[stage]:,.0f} MiB, Java {peaks[0]:,.0f}, largest worker {peaks[1]:,.0f}"
+        print(f"{stage}: {seconds:,.1f} CPU s, {memory}", file=sys.stderr, flush=True)
+
     with _watched_peaks() as peaks:
-        seconds = ingest(folder, observe)
+        seconds = ingest(folder, observe, ended)
     written, published = (
         written_references(folder / "lake"),
         published_references(folder / "joins.json"),
@@ -196,6 +204,9 @@ def main() -> None:
     parser.add_argument("--ingest", type=Path, help="only ingest this folder's lake")
     options = parser.parse_args()
     if options.ingest:
+        # The run logs its estimate of memory and time, to be compared with what is measured.
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("datahub.hyperjoin").setLevel(logging.INFO)
         print(json.dumps(asdict(measure(options.ingest))))
         return
     costs: list[LakeCost] = []

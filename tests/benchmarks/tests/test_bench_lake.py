@@ -76,7 +76,9 @@ def test_references_lead_to_the_key_of_their_area_or_else_of_the_first(tmp_path:
     }
 
 
-def test_every_stage_of_a_run_is_measured(tmp_path: Path) -> None:
+def test_every_stage_of_a_run_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_areas(tmp_path / "lake", AREA)
     cost = measure(tmp_path)
     assert cost.tables == AREA
@@ -89,6 +91,11 @@ def test_every_stage_of_a_run_is_measured(tmp_path: Path) -> None:
         sum(seconds for stage, seconds in cost.seconds.items() if stage != "all")
     )
     assert cost.driver["all"] == max(cost.driver.values()) > 50
+    printed = capsys.readouterr().err
+    assert all(
+        f"{stage}: {cost.seconds[stage]:,.1f} CPU s, {cost.driver[stage]:,.0f} MiB" in printed
+        for stage in _STAGES
+    )
 
 
 def test_the_sink_writes_the_file_of_datahub_s_sink(tmp_path: Path) -> None:
