@@ -62,6 +62,10 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Processor time to compare, rank and verify, as estimated after profiling."""
     columns_with_partners_left_out: int = 0
     """Columns that share values with so many others that only the best pairs are considered."""
+    approximate_searches: int = 0
+    """Searches, for similar cells or for similar names, that compare each key column with a part of
+    the lake, since more than 65,536 columns differ. They may miss columns that are hardly similar.
+    """
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0
     largest_hyperedge_across_tables: int = 0

@@ -234,6 +234,17 @@ def _with_named(
     )
 
 
+def _rank(
+    index: LakeIndex, encoding: Encoding, model: ModelConfig, progress: Progress
+) -> tuple[Suggestion, ...]:
+    """Rank the candidates of all key columns, and count the searches that were approximate."""
+    approximate: list[str] = []
+    with progress.stage("Ranking candidates"):
+        ranked = tuple(rank(index, encoding.embeddings, model, approximate.append))
+    progress.count("approximate_searches", len(approximate))
+    return ranked
+
+
 def compare_values(
     profiles: tuple[TableProfile, ...],
     *,
@@ -263,8 +274,7 @@ def compare_values(
         index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
         encoding = embed(index, model, progress)
-    with progress.stage("Ranking candidates"):
-        ranked = tuple(rank(index, encoding.embeddings, model))
+    ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
     note, store = unverified.add, open_store(profile, progress)

@@ -1,6 +1,6 @@
 """Collect the candidates of each key column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Float32, Int, Int32
@@ -14,6 +14,9 @@ from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
 _KEYS = 8192
 """Number of key columns whose candidates are sorted at once, which bounds memory."""
+
+Note = Callable[[str], object]
+"""Receives the name of each source that was searched approximately, because the lake is large."""
 
 _Source = tuple[str, Candidates]
 """The name of a source, and the candidates that this source finds for each key column."""
@@ -83,16 +86,16 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
     return [_best_partners(pairs, pairs.values, keys, width)]
 
 
-def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
+def _from_signals(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]:
     """For each signal, yield the best partners of all key columns."""
     keys, overlap = index.keys, index.overlap
-    yield "cells", _nearest(index, index.cells.vectors, count)
+    yield _nearest(index, "cells", index.cells.vectors, count, note)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
     yield "entities", index.entities.partners(keys, count)
     yield from (("crosswalks", best) for best in _strongest(index.crosswalks.pairs, keys, count))
 
 
-def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
+def _from_descriptions(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]:
     """For each key column, yield the columns with the most similar statistics, names or titles.
 
     Columns are compared by statistics, by names and titles, and by all three, never by values.
@@ -105,7 +108,7 @@ def _from_descriptions(index: LakeIndex, count: int) -> Iterator[_Source]:
         "names and titles": (names, titles),
         "names, titles and statistics": (names, titles, statistics),
     }.items():
-        yield source, _nearest(index, unit_rows(np.hstack(parts)), count)
+        yield _nearest(index, source, unit_rows(np.hstack(parts)), count, note)
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
@@ -134,13 +137,31 @@ def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _nearest(
-    index: LakeIndex, vectors: Float32[np.ndarray, "column width"], count: int
-) -> Candidates:
-    return ColumnIndex(vectors, index.lake.table_of).neighbours(index.keys, count)
+    index: LakeIndex,
+    source: str,
+    vectors: Float32[np.ndarray, "column width"],
+    count: int,
+    note: Note,
+) -> _Source:
+    columns = ColumnIndex(vectors, index.lake.table_of)
+    if not columns.is_exact:
+        note(source)
+    return source, columns.neighbours(index.keys, count)
+
+
+def note_nothing(source: str) -> None:
+    """Ignore the name of a source, for callers that do not report it.
+
+    Args:
+        source: The source.
+    """
 
 
 def candidate_sources(
-    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+    index: LakeIndex,
+    embeddings: Float32[np.ndarray, "column width"],
+    config: ModelConfig,
+    note: Note = note_nothing,
 ) -> Iterator[tuple[str, Candidates]]:
     """For each source of candidates, yield its name and the candidates of all key columns.
 
@@ -153,23 +174,29 @@ def candidate_sources(
         index: The columns with their signals and catalog priors.
         embeddings: One unit vector for each column.
         config: Selects the sources and the number of candidates from each.
+        note: Receives the sources that were searched approximately.
 
     Yields:
         The name of a source, and its candidates.
     """
     count, scoring = config.setting.candidates, config.ranking.scoring
     # Without the network, the embeddings are those of the names.
-    yield "names" if scoring is Scoring.SIGNALS else "network", _nearest(index, embeddings, count)
+    first = "names" if scoring is Scoring.SIGNALS else "network"
+    yield _nearest(index, first, embeddings, count, note)
     if scoring is Scoring.BLEND:
-        yield "names", _nearest(index, index.names.vectors(), count)
+        yield _nearest(index, "names", index.names.vectors(), count, note)
     if scoring is not Scoring.HIN:
-        yield from (_from_signals if index.features.values else _from_descriptions)(index, count)
+        from_columns = _from_signals if index.features.values else _from_descriptions
+        yield from from_columns(index, count, note)
         yield from (("references", related) for related in _from_relations(index, count))
     yield from _from_catalog(index, count)
 
 
 def find_candidates(
-    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+    index: LakeIndex,
+    embeddings: Float32[np.ndarray, "column width"],
+    config: ModelConfig,
+    note: Note = note_nothing,
 ) -> Candidates:
     """Collect the candidates of each key column from all sources, such as similar names.
 
@@ -179,11 +206,13 @@ def find_candidates(
         index: The columns with their signals and catalog priors.
         embeddings: One unit vector for each column.
         config: Selects the sources and the number of candidates from each.
+        note: Receives the sources that were searched approximately.
 
     Returns:
         Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.
     """
-    sources = [candidates for _, candidates in candidate_sources(index, embeddings, config)]
+    named = candidate_sources(index, embeddings, config, note)
+    sources = [candidates for _, candidates in named]
     starts = range(0, len(index.keys), _KEYS)
     parts = [_merge(index, sources, slice(start, start + _KEYS)) for start in starts]
     return np.concatenate(parts) if parts else np.hstack(sources)

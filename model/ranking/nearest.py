@@ -1,10 +1,13 @@
-"""Find the nearest embeddings with FAISS."""
+"""Find the nearest embeddings."""
+
+from functools import cached_property
 
 import faiss
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
 
 Candidates = Int32[np.ndarray, "query candidate"]
 """Column indices, one row per query. `NO_CANDIDATE` fills the end of rows with too few candidates.
@@ -18,6 +21,9 @@ _QUERIES = 4096
 """Number of queries that are searched at once, to bound memory. FAISS itself works in blocks of
 this size, so smaller blocks would only cost time."""
 
+
+_MOST_EXACT = 1 << 16
+"""Number of distinct vectors up to which each query is compared with all of them."""
 
 _MOST_DISTINCT = 0.8
 """Maximum share of distinct vectors for which these vectors are copied. Above it, a copy takes much
@@ -49,6 +55,17 @@ class _Distinct:
         self._columns = np.argsort(self.of_column, kind="stable")
         self._sizes = np.bincount(self.of_column, minlength=len(first))
         self._starts = np.cumsum(self._sizes) - self._sizes
+        self.is_exact = len(first) <= _MOST_EXACT
+        """Whether each query is compared with all vectors."""
+
+    @cached_property
+    def _inverted_file(self) -> InvertedFile:
+        return InvertedFile(self.vectors)
+
+    @property
+    def group_of(self) -> Int[np.ndarray, " distinct"]:
+        """For each distinct vector, a number; searches are faster in the order of these numbers."""
+        return np.arange(len(self.vectors)) if self.is_exact else self._inverted_file.list_of
 
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
@@ -58,7 +75,10 @@ class _Distinct:
         Columns with equal vectors are in the order of their indices.
         """
         most = min(count, len(self.vectors))
-        _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
+        if self.is_exact:
+            _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
+        else:
+            near = self._inverted_file.search(queries, most)
         sizes = self._sizes[near]
         before = np.cumsum(sizes, axis=1) - sizes
         taken = np.clip(count - before, 0, sizes).ravel()
@@ -68,11 +88,11 @@ class _Distinct:
 
 
 class ColumnIndex:
-    """An exact index of embeddings, searched by cosine similarity.
+    """An index of embeddings, searched by cosine similarity.
 
-    It copies embeddings only where many are equal.
-
-    A search skips the columns of the query's own table.
+    It copies embeddings only where many are equal. A search skips the columns of the query's own
+    table. It is exact up to 65,536 distinct embeddings; among more, it compares each query only
+    with those that are most probably near.
 
     Args:
         embeddings: One unit vector for each column.
@@ -88,6 +108,11 @@ class ColumnIndex:
             raise EmptyIndexError.without_columns()
         self._tables = tables
         self._distinct = _Distinct(np.ascontiguousarray(embeddings, dtype=np.float32))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search compares each query with all embeddings."""
+        return self._distinct.is_exact
 
     def search(
         self,
@@ -111,7 +136,8 @@ class ColumnIndex:
         width = self._distinct.vectors.shape[1]
         if queries.shape[1] != width:
             raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
-        return self._search(queries, np.arange(len(queries)), tables, count)
+        every = np.arange(len(queries))
+        return self._search(queries, every, every, tables, count)
 
     def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
         """For each given column of the index, return the nearest columns of other tables.
@@ -122,24 +148,25 @@ class ColumnIndex:
             columns: Positions in the index.
             count: Number of columns to return for each of them.
         """
-        distinct = self._distinct
-        return self._search(
-            distinct.vectors, distinct.of_column[columns], self._tables[columns], count
-        )
+        asked = self._distinct.of_column[columns]
+        order = np.argsort(self._distinct.group_of[asked], kind="stable")
+        return self._search(self._distinct.vectors, asked, order, self._tables[columns], count)
 
     def _search(
         self,
         vectors: Float32[np.ndarray, "vector width"],
         asked: Int[np.ndarray, " query"],
+        pending: Int[np.ndarray, " query"],
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
         """For each query, find the nearest columns of other tables.
 
-        Query i has the vector `vectors[asked[i]]` and belongs to table `tables[i]`.
+        Query i has the vector `vectors[asked[i]]` and belongs to table `tables[i]`. The order in
+        `pending` decides which queries are searched together.
         """
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
-        pending, total = np.argsort(asked, kind="stable"), len(self._tables)
+        total = len(self._tables)
         width = count
         while len(pending):
             # Columns of a wide table fill the result of their own queries: search wider for them.

@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.calibration import Calibration
-from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.candidates import Note, find_candidates, note_nothing
 from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
 from datahub_hyperjoin.model.ranking.decision_scoring import correct_with_decisions
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
@@ -156,6 +156,7 @@ class Ranker:
         index: LakeIndex,
         embeddings: Float32[np.ndarray, "column width"],
         config: ModelConfig,
+        note: Note = note_nothing,
     ) -> "Ranker":
         """Build a ranker: find the candidates of all key columns, and prepare the scorers.
 
@@ -163,9 +164,10 @@ class Ranker:
             index: The columns with their signals and catalog priors.
             embeddings: One unit vector for each column.
             config: Number, coherence and minimum joinability of suggestions.
+            note: Receives the sources of candidates that were searched approximately.
         """
         priors = index.priors
-        candidates = find_candidates(index, embeddings, config)
+        candidates = find_candidates(index, embeddings, config, note)
         is_decided = len(priors.accepted) or len(priors.rejected)
         # Decisions shift the features that the trees and the network read, in ways that these never
         # saw in training. So only the last correction knows the decisions.
@@ -201,7 +203,10 @@ class Ranker:
 
 
 def rank(
-    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+    index: LakeIndex,
+    embeddings: Float32[np.ndarray, "column width"],
+    config: ModelConfig,
+    note: Note = note_nothing,
 ) -> Iterator[Suggestion]:
     """Rank the candidates of each key column, and yield the suggestions.
 
@@ -212,12 +217,13 @@ def rank(
         index: The columns with their signals and catalog priors.
         embeddings: One unit vector for each column.
         config: Number, coherence and minimum joinability of suggestions.
+        note: Receives the sources of candidates that were searched approximately.
 
     Yields:
         The suggestions of one key column after another, best first.
     """
     ids, priors = index.lake.ids, index.priors
-    ranker = Ranker.of(index, embeddings, config)
+    ranker = Ranker.of(index, embeddings, config, note)
     for selection in ranker.select():
         query = selection.query
         accepted = priors.accepted.partners(query)

@@ -30,7 +30,7 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-HASHES, KEYS = 1024, 40
+HASHES, KEYS, CELLS = 1024, 40, 16
 SIZES = (250, 1_000, 2_000)
 HEADERS = ("tables", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair")
 
@@ -39,6 +39,12 @@ def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
     """Return the sketch of `count` values, which are numbered consecutively from `first`."""
     values = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.sort(values)[:HASHES]
+
+
+def _cells(of_type: DataType, first: int, count: int) -> tuple[str, ...]:
+    """Return some of `count` values, which are numbered consecutively from `first`."""
+    numbers = range(first, first + count, max(count // CELLS, 1))
+    return tuple(str(n) if of_type is DataType.INTEGER else f"{n:x}" for n in numbers)
 
 
 def _columns(table: int) -> Iterator[tuple[str, DataType, int, int]]:
@@ -69,7 +75,7 @@ def _profile(number: int) -> TableProfile:
             nulls=0,
             distinct=count,
             sketch=_hashes(first, count).astype("<u8").tobytes(),
-            sample=(),
+            sample=_cells(of_type, first, count),
             counts=(),
             lengths=Lengths(shortest=4, mean=4.0, longest=4),
             patterns=(),

@@ -1,0 +1,136 @@
+"""Find the nearest of many vectors without comparing all with all."""
+
+from collections.abc import Iterator
+
+import faiss
+import numpy as np
+from jaxtyping import Float32, Int
+from numpy.lib.stride_tricks import sliding_window_view
+
+_LISTS = 4
+"""Number of lists, as a multiple of the square root of the number of vectors."""
+_COMPARED = 48
+"""Number of vectors that each query is compared with, as such a multiple."""
+_SPARE = 4
+"""Number of vectors to compare with, at least, for each one to find."""
+
+_SAMPLE = 32
+"""Number of vectors for each list from which the centres of the lists are computed."""
+_ROUNDS = 8
+"""Number of rounds in which the centres are improved."""
+
+_AT_ONCE = 1 << 26
+"""Number of cosines that are kept at once, which bounds memory."""
+
+
+class InvertedFile:
+    """Vectors in lists of similar ones, of which a search reads those nearest to the query.
+
+    The time of a search grows with the square root of the number of vectors (Sivic and Zisserman,
+    2003). Queries that read the same list are compared with it in one matrix product.
+
+    Args:
+        vectors: Unit vectors, 16 or more; they are not copied.
+    """
+
+    def __init__(self, vectors: Float32[np.ndarray, "vector width"]) -> None:
+        root = len(vectors) ** 0.5
+        self._vectors = vectors
+        self._compared = round(_COMPARED * root)
+        self._centres = _find_centres(vectors, round(_LISTS * root))
+        self.list_of = _nearest_centre(vectors, self._centres)
+        """The list of each vector."""
+        self._members = np.argsort(self.list_of, kind="stable")
+        self._sizes = np.bincount(self.list_of, minlength=len(self._centres))
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def search(
+        self, queries: Float32[np.ndarray, "query width"], count: int
+    ) -> Int[np.ndarray, "query count"]:
+        """For each query, return the nearest vectors of the lists that are nearest to it.
+
+        Searches are faster if queries of the same list follow each other.
+
+        Args:
+            queries: Unit vectors.
+            count: Number of vectors to find for each query, at most as many as there are.
+        """
+        least = max(self._compared, _SPARE * count)
+        step = max(_AT_ONCE // least, 1)
+        starts = range(0, len(queries), step)
+        return np.concatenate(
+            [self._search(queries[start : start + step], least, count) for start in starts]
+        )
+
+    def _search(
+        self, queries: Float32[np.ndarray, "query width"], least: int, count: int
+    ) -> Int[np.ndarray, "query count"]:
+        query, of_list, before = self._choose_lists(queries, least)
+        width = int((before + self._sizes[of_list]).max())
+        cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
+        place = query * width + before  # of the first vector of a list, in all rows together
+        for some in _grouped(of_list):
+            near = self._vectors[self._members_of(int(of_list[some[0]]))]
+            rows = sliding_window_view(cosines.ravel(), len(near), writeable=True)
+            rows[place[some]] = queries[query[some]] @ near.T
+        best = np.argpartition(cosines, width - count, axis=1)[:, width - count :]
+        at = best + np.arange(len(queries))[:, None] * width
+        # Each place is in the last of the lists that start at or before it.
+        entry = np.searchsorted(place, at, side="right") - 1
+        vector = self._members[self._starts[of_list[entry]] + at - place[entry]]
+        order = np.lexsort((vector, -np.take_along_axis(cosines, best, axis=1)), axis=1)
+        return np.take_along_axis(vector, order, axis=1)
+
+    def _members_of(self, number: int) -> Int[np.ndarray, " member"]:
+        start = self._starts[number]
+        return self._members[start : start + self._sizes[number]]
+
+    def _choose_lists(
+        self, queries: Float32[np.ndarray, "query width"], least: int
+    ) -> tuple[Int[np.ndarray, " entry"], Int[np.ndarray, " entry"], Int[np.ndarray, " entry"]]:
+        """For each query, choose the nearest lists that have at least `least` vectors together.
+
+        Returns:
+            A query, a list, and the number of vectors in the query's lists before this one; sorted
+            by query and this number.
+        """
+        order = np.argsort(-(queries @ self._centres.T), axis=1, kind="stable")
+        sizes = self._sizes[order]
+        before = np.cumsum(sizes, axis=1) - sizes
+        query, rank = np.nonzero((before < least) & (sizes > 0))
+        return query, order[query, rank], before[query, rank]
+
+
+def _find_centres(
+    vectors: Float32[np.ndarray, "vector width"], lists: int
+) -> Float32[np.ndarray, "list width"]:
+    """Compute the centres of lists by k-means on a sample of the vectors."""
+    # Fixed seeds, so that a second run finds the same candidates.
+    random = np.random.default_rng(0)
+    size = min(len(vectors), _SAMPLE * lists)
+    sample = vectors[np.sort(random.choice(len(vectors), size, replace=False))]
+    means = faiss.Kmeans(
+        vectors.shape[1],
+        lists,
+        niter=_ROUNDS,
+        seed=0,
+        spherical=True,
+        min_points_per_centroid=1,
+        max_points_per_centroid=_SAMPLE,
+    )
+    means.train(sample)
+    return np.asarray(means.centroids)
+
+
+def _nearest_centre(
+    vectors: Float32[np.ndarray, "vector width"], centres: Float32[np.ndarray, "list width"]
+) -> Int[np.ndarray, " vector"]:
+    _, nearest = faiss.knn(vectors, centres, 1, metric=faiss.METRIC_INNER_PRODUCT)
+    return nearest[:, 0]
+
+
+def _grouped(of_list: Int[np.ndarray, " entry"]) -> Iterator[Int[np.ndarray, " some"]]:
+    """Yield the positions of the entries of each list."""
+    order = np.argsort(of_list, kind="stable")
+    bounds = np.flatnonzero(np.diff(of_list[order])) + 1
+    yield from np.split(order, bounds)
