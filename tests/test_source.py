@@ -254,23 +254,6 @@ def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:
     assert "flights.csv.carrier" in report.as_string()
 
 
-def test_the_report_counts_approximate_searches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "lake").mkdir()
-    for number, word in enumerate(["apple", "bear", "cloud", "door", "eagle", "fog", "gas", "ham"]):
-        rows = [f"{word}{row},{word[::-1]} {row * (number + 7)}" for row in range(30)]
-        lines = [f"{word}_code,{word}_title", *rows]
-        (tmp_path / "lake" / f"{word}.csv").write_text("\n".join(lines), "utf-8")
-    exact = report_of(run(tmp_path / "lake", tmp_path / "exact.json"))
-    assert exact.approximate_searches == 0
-    monkeypatch.setattr("datahub_hyperjoin.model.ranking.nearest._MOST_EXACT", 15)
-    approximate = report_of(run(tmp_path / "lake", tmp_path / "approximate.json"))
-    assert approximate.approximate_searches == 2
-    assert approximate.key_columns == exact.key_columns == 16
-    assert approximate.suggestions == exact.suggestions
-
-
 def test_keys_that_only_a_network_reads_are_a_warning_without_one(tmp_path: Path) -> None:
     write_good_tables(tmp_path / "lake")
     model = {"network": {"width": 64}, "training": {"epochs": 2}}
