@@ -30,8 +30,8 @@ from datahub_hyperjoin.model.ranking.nearest import ColumnIndex
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.temporary import temporary_folder
 
 NEAREST, QUERIES, TOLERANCE = 50, 2_000, 0.03
