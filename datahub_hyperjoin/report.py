@@ -64,7 +64,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Columns that share values with so many others that only the best pairs are considered."""
     approximate_searches: int = 0
     """Searches, for similar cells or for similar names, that compare each key column with a part of
-    the lake, since more than 65,536 columns differ. They may miss columns that are hardly similar.
+    the lake, since more than 262,144 columns differ. They may miss columns that are hardly similar.
     """
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0

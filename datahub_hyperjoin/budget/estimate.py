@@ -32,7 +32,7 @@ _SECONDS_OF_KEY = 3e-3
 """Processor seconds to rank the candidates of a key column."""
 _SECONDS_OF_SEARCH = 3.3e-8
 """Processor seconds to compare the cells of a key column with those of one column."""
-_MOST_SEARCHED = 1 << 16
+_MOST_SEARCHED = 1 << 18
 """Number of columns whose search takes about as long as the approximate search of a larger lake."""
 _SECONDS_OF_COLUMN = 4.5e-4
 """Processor seconds to verify the pairs of a column."""

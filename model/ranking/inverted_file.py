@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 _LISTS = 4
 """Number of lists, as a multiple of the square root of the number of vectors."""
-_COMPARED = 48
+_COMPARED = 128
 """Number of vectors that each query is compared with, as such a multiple."""
 _SPARE = 4
 """Number of vectors to compare with, at least, for each one to find."""

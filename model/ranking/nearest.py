@@ -22,8 +22,9 @@ _QUERIES = 4096
 this size, so smaller blocks would only cost time."""
 
 
-_MOST_EXACT = 1 << 16
-"""Number of distinct vectors up to which each query is compared with all of them."""
+_MOST_EXACT = 1 << 18
+"""Number of distinct vectors up to which each query is compared with all of them. An approximate
+search that is as good is hardly faster below."""
 
 _MOST_DISTINCT = 0.8
 """Maximum share of distinct vectors for which these vectors are copied. Above it, a copy takes much
@@ -91,7 +92,7 @@ class ColumnIndex:
     """An index of embeddings, searched by cosine similarity.
 
     It copies embeddings only where many are equal. A search skips the columns of the query's own
-    table. It is exact up to 65,536 distinct embeddings; among more, it compares each query only
+    table. It is exact up to 262,144 distinct embeddings; among more, it compares each query only
     with those that are most probably near.
 
     Args:

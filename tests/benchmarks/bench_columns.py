@@ -63,10 +63,7 @@ def measure(tables: int) -> dict[str, tuple[float, float]]:
         index = build_lake_index(lake, config, CatalogFacts())
     encoding = encode(index, config, lambda _: None)
 
-    def search(*arguments: object) -> object:
-        with stages.measure("search"):
-            return find_candidates(*arguments)
-
+    search = stages.measure("search")(find_candidates)
     with mock.patch.object(ranking, "find_candidates", search), stages.measure("with ranking"):
         suggestions = sum(1 for _ in ranking.rank(index, encoding.embeddings, config))
     print(f"{len(index.keys):,} key columns, {suggestions:,} suggestions", file=sys.stderr)

@@ -167,4 +167,4 @@ def test_decimal_commas_are_called_numbers_and_join_as_numbers(tmp_path: Path) -
     found = find_joins(tmp_path, sql=False)
     [join] = [join for join in found if "a.csv.preis" in {str(join.left), str(join.right)}]
     assert join.measured.compared_as == "numbers"
-    assert '"preis",true,"number with decimal comma",60]' in found.to_html()
+    assert '"preis",true,"number with decimal comma",60,false]' in found.to_html()
