@@ -18,13 +18,13 @@ from datahub_hyperjoin.model.signals.stems import Words, meaningful_words
 
 @dataclass(frozen=True)
 class Namesakes:
-    """For each possible reference, the columns of the same name whose key is known."""
+    """For each possible reference, the columns named like the referring one whose key is known."""
 
     known: Int[np.ndarray, " pair"]
-    """Number of columns of the same name with a known reference."""
+    """Number of columns named like the referring column whose key is known."""
 
     agreeing: Int[np.ndarray, " pair"]
-    """Number of columns of the same name that are known to refer to the key of the pair."""
+    """Number of these columns that refer to the key of the pair."""
 
     @property
     def share(self) -> Float[np.ndarray, " pair"]:

@@ -240,9 +240,9 @@ def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCount
 def _number_values(
     values: TableValues, request: RequestedColumns, synonyms: Mapping[str, Synonyms]
 ) -> Iterator[tuple[int, DistinctValues]]:
-    """Yield the requested values with their numbers; those of an entity kind are translated.
+    """Yield the number of each requested column, and its values.
 
-    The hashes of values as written are translated with the synonyms of the kind.
+    If the values of an entity kind are requested, the hashes are translated by its synonyms.
     """
     # A column may have disappeared since it was profiled.
     for path, numbers in request.columns.items():
