@@ -35,6 +35,7 @@ _TEXTS, _TEXT_SUFFIXES = {FileFormat.CSV, FileFormat.TSV}, {".csv", ".tsv"}
 """Formats of delimited text, and the suffixes of files that are not compressed."""
 
 _FEW_BYTES = 1 << 22
+"""Total size of texts up to which a later run reads them without another process, in bytes."""
 _MANY_BYTES = 1 << 28
 """Total size of the tables up to which a whole run is faster without Spark, in bytes."""
 

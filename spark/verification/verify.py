@@ -18,6 +18,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.joins import Evidence
@@ -129,7 +130,7 @@ def verify_joins(
     counts = _count_in_databases(tables, compared, numbers, kinds.texts)
     sides = [way.sides for way in compared if _in_numbers(way, numbers) not in counts]
     needed = {values: numbers[values] for values in chain.from_iterable(sides)}
-    requests = _requests(tables, needed, kinds.texts, config)
+    requests = _requests(tables, needed, kinds.texts, value_files(config, tables))
     # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in needed.values()}
     to_count |= {(numbers[left], numbers[right]) for left, right in sides}
@@ -164,9 +165,12 @@ def size_to_read(
         kinds: Facts about the columns from their profiles.
         config: Names the store in which values are kept.
     """
+    files = value_files(config, tables)
+    if not files:
+        return [*tables]
     ways = (way for pair in pairs for way in _comparisons(pair, kinds))
     needed = dict.fromkeys(chain.from_iterable(way.sides for way in ways), 0)
-    return [request.as_kept for request in _requests(tables, needed, kinds.texts, config)]
+    return [request.as_kept for request in _requests(tables, needed, kinds.texts, files)]
 
 
 def _in_numbers(way: _Comparison, numbers: Mapping[CountedValues, int]) -> tuple[int, int]:
@@ -216,14 +220,13 @@ def _requests(
     tables: Sequence[Table],
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
-    config: ProfileConfig,
+    files: Mapping[TableId, Path],
 ) -> list[RequestedColumns]:
     """Build one request per table. It maps each column to count to the number of that column.
 
     `numbers` maps each column, read in one form, to its number; `texts` are the columns of text.
-    `config` names the store in which values are kept.
+    `files` keep the values of tables.
     """
-    files = value_files(config, tables)
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
