@@ -29,10 +29,10 @@ class LakeCounts:
     """Number of hashes in the sketches of all columns."""
 
     compared: int = 0
-    """Expected pairs of columns that share a value, in both orders."""
+    """Expected pairs of distinct sketches that share a value, in both orders."""
 
     kept: int = 0
-    """Expected number of compared pairs that are kept."""
+    """Expected pairs of columns that share a value and are kept, in both orders."""
 
     mebibytes: float = 0.0
     """Size of the tables as stored, as far as it is known."""

@@ -25,7 +25,7 @@ _OF_COLUMN_IN_NETWORK = 80_000
 """Bytes that HIN needs in training for each column, as `make bench-hin` measures."""
 
 _SECONDS_OF_COMPARISON = 1e-6
-"""Processor seconds to compare the values of a pair of columns that share a value."""
+"""Processor seconds to compare a pair of distinct sketches that share a value."""
 _SECONDS_OF_PAIR = 1.5e-6
 """Processor seconds to rank a pair that is kept, and to decide which column refers to the other."""
 _SECONDS_OF_KEY = 3e-3

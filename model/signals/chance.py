@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.shared_values import build_incidence
@@ -35,6 +35,18 @@ def expected_containment(
     """
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(is_text))
+    return mean_containment(is_text, total)
+
+
+def mean_containment(
+    is_text: Bool[np.ndarray, " column"], total: Real[np.ndarray, " column"]
+) -> Float[np.ndarray, " column"]:
+    """Divide each column's sum of containments by the number of columns of its kind.
+
+    Args:
+        is_text: The columns compared as text; the others are compared as numbers.
+        total: The sum of the column's containments in columns of its kind.
+    """
     kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
     return total / (kind_size + _PSEUDO_COLUMNS)
 

@@ -27,16 +27,18 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPairs:
-    """The expected number of pairs that are compared, and how many of them are kept.
+    """The expected number of pairs that are compared, and of those that are kept.
 
-    The columns of a pair are in different tables. Each pair counts twice, once in each order.
+    Each pair counts twice, once in each order.
     """
 
     compared: int
-    """Expected number of pairs that share a value."""
+    """Expected number of pairs of distinct sketches that share a value. Columns with equal sketches
+    are compared with others only once."""
 
     kept: int
-    """Expected number of compared pairs that remain if each column keeps only its best partners."""
+    """Expected number of pairs of columns from different tables that share a value, if each column
+    keeps only its best partners."""
 
 
 def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
@@ -52,31 +54,53 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
         return ExpectedPairs(0, 0)
     draw = np.random.default_rng(0)
     chosen = np.sort(draw.choice(columns, min(drawn, columns), replace=False))
-    partners, most = _count_partners(lake, chosen), most_partners(columns)
-    kept = np.minimum(partners, _KEPT * most)
+    sketch_of = _number_sketches(lake)
+    partners, sketches = _count_partners(lake, chosen, sketch_of)
+    compared = sketches / np.bincount(sketch_of)[sketch_of[chosen]]
+    kept = np.minimum(partners, _KEPT * most_partners(columns))
     scale = columns / len(chosen)
-    return ExpectedPairs(round(scale * partners.sum()), round(scale * kept.sum()))
+    return ExpectedPairs(round(scale * compared.sum()), round(scale * kept.sum()))
 
 
-def _count_partners(lake: Lake, chosen: Int[np.ndarray, " chosen"]) -> Int[np.ndarray, " chosen"]:
-    """For each chosen column, count the columns of other tables that share a value with it."""
-    holds, is_rare = _find_holders(lake, chosen)
+def _number_sketches(lake: Lake) -> Int[np.ndarray, " column"]:
+    """Return a number for the sketch of each column; equal sketches have the same number."""
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(profile.sketch, len(numbers)) for profile in lake.profiles])
+
+
+def _count_partners(
+    lake: Lake, chosen: Int[np.ndarray, " chosen"], sketch_of: Int[np.ndarray, " column"]
+) -> tuple[Int[np.ndarray, " chosen"], Int[np.ndarray, " chosen"]]:
+    """For each chosen column, count what shares a value with it.
+
+    Returns:
+        The number of columns of other tables, and that of other distinct sketches.
+    """
+    is_first = np.zeros(len(lake), dtype=bool)
+    is_first[np.unique(sketch_of, return_index=True)[1]] = True
+    holds, is_rare = _find_holders(lake, chosen, is_first)
     left = holds[chosen]
     left.data *= is_rare[left.indices]
     left.eliminate_zeros()
     partners = np.zeros(len(chosen), dtype=np.int64)
+    sketches = np.zeros(len(chosen), dtype=np.int64)
     for start in range(0, len(lake), _CHUNK):
         stop = min(start + _CHUNK, len(lake))
         shared = (left @ holds[start:stop].T).tocoo()
-        apart = lake.table_of[chosen[shared.row]] != lake.table_of[start + shared.col]
+        column, partner = chosen[shared.row], start + shared.col
+        apart = lake.table_of[column] != lake.table_of[partner]
+        other = is_first[partner] & (sketch_of[column] != sketch_of[partner])
         partners += np.bincount(shared.row[apart], minlength=len(chosen))
-    return partners
+        sketches += np.bincount(shared.row[other], minlength=len(chosen))
+    return partners, sketches
 
 
 def _find_holders(
-    lake: Lake, chosen: Int[np.ndarray, " chosen"]
+    lake: Lake, chosen: Int[np.ndarray, " chosen"], is_first: Bool[np.ndarray, " column"]
 ) -> tuple[sparse.csr_array, Bool[np.ndarray, " hash"]]:
     """For each hash of the chosen columns, find the columns whose sketches hold it.
+
+    `is_first` selects one column of each distinct sketch.
 
     Returns:
         1 for each column and each of these hashes that it holds, and whether few enough sketches
@@ -96,6 +120,6 @@ def _find_holders(
     holds = sparse.csr_array(
         (np.ones(len(values), dtype=np.int32), values, np.concatenate(ends)), shape=shape
     )
-    # Equal sketches count once, as in `count_shared`.
-    first = [*{sketch: column for column, sketch in enumerate(sketches)}.values()]
-    return holds, np.bincount(holds[first].indices, minlength=len(wanted)) <= MAX_POSTINGS
+    # Equal sketches count once, as in `Postings`.
+    held = holds[is_first].indices
+    return holds, np.bincount(held, minlength=len(wanted)) <= MAX_POSTINGS

@@ -8,17 +8,20 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.best_partners import find_best_partners
 from datahub_hyperjoin.model.signals.chance import (
-    expected_containment,
+    mean_containment,
     sample_expected_containment,
+)
+from datahub_hyperjoin.model.signals.measured_pairs import (
+    MeasuredPairs,
+    add_pairs,
+    concatenate_pairs,
+    merge_pairs,
 )
 from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
-from datahub_hyperjoin.model.signals.shared_values import (
-    Postings,
-    best_partners,
-    count_common_hashes,
-)
+from datahub_hyperjoin.model.signals.shared_values import Postings, count_common_hashes
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _MOST_PAIRS = 1 << 23
@@ -133,29 +136,26 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     """
     sketches = [profile.sketch for profile in lake.profiles]
     arrays = SketchArrays.of(lake, sketches)
-    most = most_partners(len(lake))
-    expected, parts = np.zeros(len(lake)), [_no_pairs()]
+    total, parts = np.zeros(len(lake)), [MeasuredPairs.none()]
     is_cut = np.zeros(len(lake), dtype=bool)
-    postings = Postings.of(sketches)
-    for counted in postings.count_shared():
-        left, right, shared = _between_tables(lake, *counted)
-        containment = arrays.containment(left, right, shared)
-        expected += expected_containment(lake.is_text, left, right, containment)
-        kept = _kept(arrays, (left, right, shared), containment, most)
-        is_cut[left[~kept]] = True
-        parts.append(_narrow(left[kept], right[kept], shared[kept], containment[kept]))
-        del left, right, shared, containment, counted
-    is_incomplete = is_cut | postings.is_partial
-    if is_incomplete.any():
-        _add_pairs(parts, _measure_near(arrays, lake, sketches, is_incomplete), len(lake))
-    if postings.is_partial.any():
-        columns = np.flatnonzero(postings.is_partial)
-        expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
+    postings = Postings.of(sketches, arrays.is_complete)
+    for best in find_best_partners(lake, arrays, postings, most_partners(len(lake))):
+        total[best.columns], is_cut[best.columns] = best.total, best.is_cut
+        parts += best.parts
+    expected = mean_containment(lake.is_text, total)
+    is_partial = postings.is_partial
     del postings
+    is_incomplete = is_cut | is_partial
+    if is_incomplete.any():
+        add_pairs(parts, _measure_near(arrays, lake, sketches, is_incomplete), len(lake))
+    if is_partial.any():
+        columns = np.flatnonzero(is_partial)
+        expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
+    pairs = merge_pairs(parts, len(lake))
     if is_cut.any():
-        left, right, shared, containment = _in_both_orders(arrays, parts, is_cut)
-    else:
-        left, right, shared, containment = _concatenate(parts)
+        pairs = _in_both_orders(arrays, pairs, is_cut)
+    left, right, shared, containment = pairs
+    del pairs
     # In place, since pairs take most of the memory.
     beyond_chance = containment.copy()
     beyond_chance -= expected.astype(np.float32)[left]
@@ -170,80 +170,6 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         least_chance=np.where(is_incomplete, expected, 0.0),
         cut=int(is_cut.sum()),
     )
-
-
-_Measured = tuple[
-    Int[np.ndarray, " pair"],
-    Int[np.ndarray, " pair"],
-    Int[np.ndarray, " pair"],
-    Float[np.ndarray, " pair"],
-]
-"""The left and the right column of each pair, the number of hashes that both hold, and the share of
-the left column's values that the right one holds."""
-
-
-_Part = tuple[
-    Int[np.ndarray, " _"], Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]
-]
-"""The four arrays of `_Measured` for a part of the pairs; parts may differ in length."""
-
-
-def _no_pairs() -> _Measured:
-    none = np.zeros(0, dtype=np.int32)
-    return none, none, none, np.zeros(0, dtype=np.float32)
-
-
-def _narrow(
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    shared: Int[np.ndarray, " pair"],
-    containment: Float[np.ndarray, " pair"],
-) -> _Measured:
-    ends = left.astype(np.int32), right.astype(np.int32)
-    return *ends, shared.astype(np.int32), containment.astype(np.float32)
-
-
-def _concatenate(parts: list[_Part]) -> _Measured:
-    """Concatenate the arrays of all parts, and empty the list of parts.
-
-    Only one of the four arrays is in memory twice at a time.
-    """
-    arrays = [list(of) for of in zip(*parts, strict=True)]
-    parts.clear()
-    joined = []
-    while arrays:
-        joined.append(np.concatenate(arrays.pop(0)))
-    left, right, shared, containment = joined
-    return left, right, shared, containment
-
-
-def _add_pairs(parts: list[_Part], added: _Part, columns: int) -> None:
-    """Merge the pairs in `added` into the sorted `parts`.
-
-    All pairs with the same left column are in one part. One part after another takes much less
-    memory than sorting all pairs. If a pair is in both, the added one remains.
-    """
-    added = _without_repeats(added, columns)
-    start = 0
-    for number, part in enumerate(parts):
-        if len(part[0]):
-            stop = int(np.searchsorted(added[0], part[0][-1], side="right"))
-            both = [_slice(added, start, stop), part]
-            parts[number] = _without_repeats(_concatenate(both), columns)
-            start = stop
-    parts.append(_slice(added, start, len(added[0])))
-
-
-def _slice(pairs: _Part, start: int, stop: int) -> _Part:
-    left, right, shared, containment = (of[start:stop] for of in pairs)
-    return left, right, shared, containment
-
-
-def _without_repeats(pairs: _Part, columns: int) -> _Part:
-    """Sort pairs by left, then right column, and keep the first of equal pairs."""
-    left, right, shared, containment = pairs
-    _, first = np.unique(number_pairs(left, right, columns), return_index=True)
-    return left[first], right[first], shared[first], containment[first]
 
 
 def _between_tables(
@@ -261,52 +187,32 @@ def _measure_near(
     lake: Lake,
     sketches: Sequence[bytes],
     chosen: Bool[np.ndarray, " column"],
-) -> _Measured:
+) -> MeasuredPairs:
     """For the chosen columns, measure the pairs that names or folders suggest, in both orders."""
-    parts = [_no_pairs()]
+    parts = []
     for first, second in find_near_pairs(lake, chosen):
         common = count_common_hashes(sketches, first, second)
         some = common > 0
         shared, ends = common[some], (first[some], second[some])
         parts += [
-            _narrow(left, right, shared, arrays.containment(left, right, shared))
+            MeasuredPairs(left, right, shared, arrays.containment(left, right, shared)).narrow()
             for left, right in (ends, ends[::-1])
         ]
-    return _concatenate(parts)
-
-
-def _kept(
-    arrays: SketchArrays,
-    pairs: tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]],
-    containment: Float[np.ndarray, " pair"],
-    most: int,
-) -> Bool[np.ndarray, " pair"]:
-    left, right, shared = pairs
-
-    def strength(crowded: Bool[np.ndarray, " pair"]) -> Float[np.ndarray, " chosen"]:
-        reverse = arrays.containment(right[crowded], left[crowded], shared[crowded])
-        return np.maximum(containment[crowded], reverse)
-
-    return best_partners(left, strength, most)
+    return concatenate_pairs(parts)
 
 
 def _in_both_orders(
-    arrays: SketchArrays, parts: list[_Part], is_cut: Bool[np.ndarray, " column"]
-) -> tuple[
-    Int[np.ndarray, " both"],
-    Int[np.ndarray, " both"],
-    Int[np.ndarray, " both"],
-    Float[np.ndarray, " both"],
-]:
-    """Concatenate pairs, and add the reverse of each pair that is stored in only one order.
+    arrays: SketchArrays, pairs: MeasuredPairs, is_cut: Bool[np.ndarray, " column"]
+) -> MeasuredPairs:
+    """Add the reverse of each pair that is stored in only one order.
 
-    The list `parts` is empty afterwards. `is_cut` marks the columns that have left out partners.
+    `is_cut` marks the columns that have left out partners.
     """
-    columns, pairs = len(arrays.bounds) - 1, _concatenate(parts)
-    stored = number_pairs(pairs[0], pairs[1], columns)  # ascending
-    reverses: list[_Part] = [_no_pairs()]
+    columns = len(arrays.bounds) - 1
+    stored = number_pairs(pairs.left, pairs.right, columns)  # ascending
+    reverses: list[MeasuredPairs] = []
     for start in range(0, len(stored), _PAIRS_AT_ONCE):
-        left, right, shared, _ = _slice(pairs, start, start + _PAIRS_AT_ONCE)
+        left, right, shared, _ = pairs.at(slice(start, start + _PAIRS_AT_ONCE))
         # Only a column that has left out partners can have left out the reverse of a pair.
         alone = np.flatnonzero(is_cut[right])
         reverse = number_pairs(right[alone], left[alone], columns)
@@ -316,17 +222,18 @@ def _in_both_orders(
         at = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
         alone = alone[stored[at] != reverse]
         added = right[alone], left[alone], shared[alone]
-        reverses.append(_narrow(*added, arrays.containment(*added)))
-    added_pairs = _without_repeats(_concatenate(reverses), columns)
-    at = np.searchsorted(stored, number_pairs(added_pairs[0], added_pairs[1], columns))
+        reverses.append(MeasuredPairs(*added, arrays.containment(*added)).narrow())
+    further = concatenate_pairs(reverses).without_repeats(columns)
+    at = np.searchsorted(stored, number_pairs(further.left, further.right, columns))
     waiting = [*pairs]
     del stored, pairs
     # Only one of the four arrays is in memory twice at a time.
-    left, right, shared, containment = (np.insert(waiting.pop(0), at, more) for more in added_pairs)
-    return left, right, shared, containment
+    return MeasuredPairs(*(np.insert(waiting.pop(0), at, more) for more in further))
 
 
-def estimate_pairs(lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array) -> _Measured:
+def estimate_pairs(
+    lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array
+) -> MeasuredPairs:
     """Estimate the containment of each pair of columns that share a hash.
 
     Args:
@@ -343,4 +250,5 @@ def estimate_pairs(lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_arr
     left, right, shared = _between_tables(lake, row, column, counts.data.astype(np.int64))
     order = np.lexsort((right, left))
     left, right, shared = left[order], right[order], shared[order]
-    return left, right, shared, SketchArrays.of(lake, sketches).containment(left, right, shared)
+    arrays = SketchArrays.of(lake, sketches)
+    return MeasuredPairs(left, right, shared, arrays.containment(left, right, shared))

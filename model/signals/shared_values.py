@@ -1,18 +1,18 @@
 """Count the values that columns share, with memory linear in the number of columns.
 
-The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a hash.
-It is computed for a block of columns at a time, and each column keeps only its best partners.
-Columns with equal sketches, such as hundreds of lists of all countries, are one row of the right
-factor.
+Columns with equal sketches, such as hundreds of lists of all countries, form a group. The matrix of
+groups by hashes, multiplied by its transpose, yields only pairs of groups that share a hash. It is
+computed for a block of groups at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from scipy import sparse
 
+from datahub_hyperjoin.model.signals.partition import Partition
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
@@ -20,33 +20,25 @@ MAX_POSTINGS = 1024
 """Maximum number of distinct sketches that hold a value. More frequent values are ignored: they
 distinguish nothing, and the cost of a value grows with the square of that number."""
 
-BLOCK_PAIRS = 1 << 21
+BLOCK_PAIRS = 1 << 19
 """Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
 
-Pairs = tuple[
+GroupCounts = tuple[
     Int[np.ndarray, " pair"],
     Int[np.ndarray, " pair"],
     Int[np.ndarray, " pair"],
 ]
-"""The left and the right column of each pair, and the number of hashes that both hold."""
+"""The left and the right group of each pair, and the number of hashes that both hold."""
 
 
 @dataclass(frozen=True)
 class Postings:
-    """The distinct sketches of a lake, with the columns and the hashes of each sketch.
+    """The columns and the hashes of each group of columns with equal sketches."""
 
-    Columns with equal values have the same sketch.
-    """
-
-    sketch_of: Int[np.ndarray, " column"]
-    members: Int[np.ndarray, " column"]
-    """Columns, sorted by their sketch."""
-
-    starts: Int[np.ndarray, " _"]
-    """Start of each sketch's columns in `members`, then the length of `members`."""
+    groups: Partition
 
     holds: sparse.csr_array
-    """A matrix of sketches and hashes: 1 where the sketch holds the hash."""
+    """A matrix of groups and hashes: 1 where the sketch of the group holds the hash."""
 
     held_by: sparse.csr_array
     """The transpose of `holds`, stored because SciPy would otherwise rebuild it for each block."""
@@ -55,61 +47,62 @@ class Postings:
     """Whether some of a column's values are ignored, because too many sketches hold them."""
 
     @classmethod
-    def of(cls, sketches: Sequence[bytes]) -> "Postings":
-        """Collect the columns and the hashes of each distinct sketch.
+    def of(cls, sketches: Sequence[bytes], complete: Bool[np.ndarray, " column"]) -> "Postings":
+        """Collect the columns and the hashes of each group.
 
         Args:
             sketches: The sketch of each column.
+            complete: Whether each sketch holds all values of its column. Equal sketches of which
+                only some are complete are two groups, because they estimate other containments.
         """
-        numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
-        sketch_of = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
-        every = build_incidence([*numbers])
-        is_rare = np.bincount(every.indices, minlength=1) <= MAX_POSTINGS
+        kinds = [*zip(sketches, complete.tolist(), strict=True)]
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        group_of = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
+        every = build_incidence([sketch for sketch, _ in numbers])
+        distinct = [*{sketch: number for (sketch, _), number in numbers.items()}.values()]
+        counted = every if len(distinct) == len(numbers) else every[distinct]
+        is_rare = np.bincount(counted.indices, minlength=every.shape[1]) <= MAX_POSTINGS
         rare = is_rare[every.indices]
         bounds = np.concatenate([[0], np.cumsum(rare)])[every.indptr]
         is_cut = np.diff(bounds) < np.diff(every.indptr)
         holds = sparse.csr_array((every.data[rare], every.indices[rare], bounds), every.shape)
-        del every, rare
-        sizes = np.bincount(sketch_of, minlength=len(numbers))
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        members = np.argsort(sketch_of, kind="stable")
-        return cls(sketch_of, members, starts, holds, holds.T.tocsr(), is_cut[sketch_of])
+        del every, counted, rare
+        groups = Partition.of(group_of, len(numbers))
+        return cls(groups, holds, holds.T.tocsr(), is_cut[group_of])
 
-    def count_shared(self) -> Iterator[Pairs]:
-        """Yield, in blocks, all pairs of columns that share hashes, and how many they share.
+    def count_shared(self) -> Iterator[GroupCounts]:
+        """Yield, in blocks, all pairs of groups that share hashes, and how many they share.
 
         Yields:
-            All pairs of the left columns of a block, sorted by left, then right column. A column is
+            All pairs of the left groups of a block, sorted by left, then right group. A group is
             also paired with itself.
         """
-        return map(self._pairs, self._blocks())
+        most = np.minimum(self.holds @ np.diff(self.held_by.indptr), self.holds.shape[0])
+        for block in split_by_size(most, BLOCK_PAIRS):
+            counts = self.holds[block] @ self.held_by
+            counts.sort_indices()
+            left = np.repeat(np.arange(block.start, block.stop), np.diff(counts.indptr))
+            yield left, counts.indices.astype(np.int64), counts.data.astype(np.int64)
 
-    def _blocks(self) -> Iterator[slice]:
-        """Divide the columns into blocks, each so small that its pairs fit into memory."""
-        sizes = np.diff(self.starts)
-        columns = len(self.sketch_of)
-        most = np.minimum(self.holds @ (self.held_by @ sizes), columns)[self.sketch_of]
-        start, filled = 0, 0
-        for column, pairs in enumerate(most.tolist()):
-            if filled and filled + pairs > BLOCK_PAIRS:
-                yield slice(start, column)
-                start, filled = column, 0
-            filled += pairs
-        yield slice(start, columns)
 
-    def _pairs(self, block: slice) -> Pairs:
-        """Pair a block of columns with all columns, and count the hashes that each pair shares."""
-        counts = (self.holds[self.sketch_of[block]] @ self.held_by).tocoo()
-        # Each sketch on the right stands for all its columns.
-        repeats = np.diff(self.starts)[counts.col]
-        ends = np.cumsum(repeats)
-        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - repeats, repeats)
-        right = self.members[np.repeat(self.starts[counts.col], repeats) + within]
-        left = np.repeat(counts.row.astype(np.int64) + block.start, repeats)
-        shared = np.repeat(counts.data.astype(np.int64), repeats)
-        # Each pair has a number of its own, and one key sorts faster than two.
-        order = np.argsort(left * len(self.sketch_of) + right)
-        return left[order], right[order], shared[order]
+def split_by_size(sizes: Int[np.ndarray, " item"], most: int) -> Iterator[slice]:
+    """Divide items into runs of consecutive items, with a maximum for the sum of their sizes.
+
+    Args:
+        sizes: The size of each item.
+        most: The maximum of a run; an item that exceeds it is a run of its own.
+
+    >>> [(run.start, run.stop) for run in split_by_size(np.array([1, 2, 9, 1]), 3)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start, filled = 0, 0
+    for item, size in enumerate(sizes.tolist()):
+        if item > start and filled + size > most:
+            yield slice(start, item)
+            start, filled = item, 0
+        filled += size
+    if start < len(sizes):
+        yield slice(start, len(sizes))
 
 
 def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
@@ -147,31 +140,3 @@ def count_common_hashes(
     columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
     holds = build_incidence([sketches[column] for column in columns.tolist()])
     return row_products(holds, holds, *np.split(ends, 2)).astype(np.int64)
-
-
-def best_partners(
-    left: Int[np.ndarray, " pair"],
-    strength: Callable[[Bool[np.ndarray, " pair"]], Float[np.ndarray, " chosen"]],
-    most: int,
-) -> Bool[np.ndarray, " pair"]:
-    """Select the strongest pairs of each left column, up to a maximum number.
-
-    Args:
-        left: The left column of each pair, ascending.
-        strength: Returns the strengths of some pairs, in [0, 1]; called only for columns with too
-            many.
-        most: Maximum number of pairs of a column.
-
-    Returns:
-        A mask of the pairs. Of equally strong pairs, the first are selected.
-    """
-    kept = np.ones(len(left), dtype=bool)
-    crowded: Bool[np.ndarray, " pair"] = (np.bincount(left) > most)[left]
-    if crowded.any():
-        of = left[crowded]
-        # One number for each pair sorts by left column, then by falling strength.
-        order = np.argsort(of + (1 - strength(crowded)) / 2, kind="stable")
-        rank = np.empty(len(of), dtype=np.int64)
-        rank[order] = np.arange(len(of)) - np.searchsorted(of, of)
-        kept[crowded] = rank < most
-    return kept

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, UInt64
+from jaxtyping import Bool, Float, Int, UInt64
 
 from datahub_hyperjoin.model.lake import Lake
 
 _HASH_BYTES = 8
+_UNLIMITED = np.iinfo(np.uint64).max
+"""Up to this hash, a sketch is complete that holds the hashes of all values."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,16 @@ class SketchArrays:
         hashes, bounds = concatenate_sketches(sketches)
         # A sketch of another form has fewer hashes than values if the form merges some, so only the
         # column's sketch of normal forms tells whether the sketches hold all values.
-        unlimited = np.iinfo(np.uint64).max
         complete = [
-            hashes[stop - 1] if profile.distinct_is_estimated else unlimited
+            hashes[stop - 1] if profile.distinct_is_estimated else _UNLIMITED
             for profile, stop in zip(lake.profiles, bounds[1:], strict=True)
         ]
         return cls(hashes, bounds, np.array(complete, dtype=np.uint64))
+
+    @property
+    def is_complete(self) -> Bool[np.ndarray, " column"]:
+        """Whether each column's sketch holds the hashes of all its values."""
+        return self.complete_up_to == _UNLIMITED
 
     def containment(
         self,

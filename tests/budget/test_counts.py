@@ -9,14 +9,14 @@ CODES = [f"c{number}" for number in range(12)]
 TABLES = profile_lake(
     {
         "flights": {"carrier": CODES, "price": ["1.5", "2.5"] * 6},
-        "airlines": {"carrier": CODES},
+        "airlines": {"carrier": [*CODES, "new"]},
     }
 )
 
 
 def test_columns_keys_hashes_and_pairs_are_counted() -> None:
     counts = count_lake(TABLES, ModelConfig(), CatalogFacts())
-    assert (counts.columns, counts.keys, counts.hashes) == (3, 2, 26)
+    assert (counts.columns, counts.keys, counts.hashes) == (3, 2, 27)
     assert (counts.compared, counts.kept) == (2, 2)
     assert not counts.network
 

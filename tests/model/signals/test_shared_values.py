@@ -10,7 +10,6 @@ from datahub_hyperjoin.model.signals import overlap, shared_values
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.shared_values import (
     Postings,
-    best_partners,
     count_common_hashes,
 )
 
@@ -29,6 +28,10 @@ def random_sketches(columns: int) -> list[bytes]:
     ]
 
 
+def postings_of(sketches: Sequence[bytes]) -> Postings:
+    return Postings.of(sketches, np.ones(len(sketches), dtype=bool))
+
+
 def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
     """Return the number of common hashes for each pair of sketches that has a common hash."""
     sets = [set(np.frombuffer(sketch, "<u8").tolist()) for sketch in sketches]
@@ -42,17 +45,29 @@ def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
 def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(shared_values, "BLOCK_PAIRS", block)
     sketches = random_sketches(60)
-    blocks = [*Postings.of(sketches).count_shared()]
+    postings = postings_of(sketches)
+    blocks = [*postings.count_shared()]
     assert (len(blocks) == 1) == (block > 60 * 60)
     listed = [
         pair for each in blocks for pair in zip(*(part.tolist() for part in each), strict=True)
     ]
-    assert {(left, right): shared for left, right, shared in listed} == shared_by_sets(sketches)
+    distinct = [sketches[column] for column in postings.groups.first]
+    assert len(distinct) == len({*sketches}) < len(sketches)
+    assert {(left, right): shared for left, right, shared in listed} == shared_by_sets(distinct)
     assert listed == sorted(listed)
 
 
 def test_without_columns_nothing_is_shared() -> None:
-    assert not any(len(left) for left, _, _ in Postings.of([]).count_shared())
+    assert not any(len(left) for left, _, _ in postings_of([]).count_shared())
+
+
+def test_sketches_of_all_and_of_some_values_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    sketches = [np.array(each, dtype="<u8").tobytes() for each in ([1, 2], [1, 2], [1, 2], [2])]
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 2)
+    postings = Postings.of(sketches, np.array([True, False, True, True]))
+    assert postings.groups.group_of.tolist() == [0, 1, 0, 2]
+    # Two distinct sketches hold the value 2.
+    assert not postings.is_partial.any()
 
 
 def test_hashes_of_chosen_pairs_are_counted_however_common_they_are(
@@ -72,21 +87,7 @@ def test_columns_with_an_ignored_value_are_known(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(shared_values, "MAX_POSTINGS", 2)
     sketches = [np.array(each, dtype="<u8").tobytes() for each in ([1, 2], [1, 3], [1], [1], [3])]
     # Equal sketches count once, and three distinct ones hold the value 1.
-    assert Postings.of(sketches).is_partial.tolist() == [True, True, True, True, False]
-
-
-def test_each_column_keeps_its_strongest_partners() -> None:
-    left = np.array([0, 0, 0, 1, 2, 2, 2, 2])
-    strengths = np.array([0.1, 0.9, 0.5, 0.0, 0.3, 0.3, 0.8, 0.3])
-    kept = best_partners(left, lambda crowded: strengths[crowded], 2)
-    assert kept.tolist() == [False, True, True, True, True, False, True, False]
-
-
-def test_few_partners_need_no_strengths() -> None:
-    def fail(_: object) -> np.ndarray:
-        raise AssertionError
-
-    assert best_partners(np.array([0, 0, 1]), fail, 2).all()
+    assert postings_of(sketches).is_partial.tolist() == [True, True, True, True, False]
 
 
 def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:

@@ -1,0 +1,108 @@
+"""Collect measured pairs of columns part by part, in little more memory than the pairs take."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.signals.pairs import number_pairs
+
+
+class MeasuredPairs(NamedTuple):
+    """Pairs of columns, and what the two columns of each pair have in common."""
+
+    left: Int[np.ndarray, " pair"]
+    right: Int[np.ndarray, " pair"]
+    shared: Int[np.ndarray, " pair"]
+    """Number of hashes that both columns hold."""
+
+    containment: Float[np.ndarray, " pair"]
+    """Share of the left column's values that the right one holds, in [0, 1]."""
+
+    @classmethod
+    def none(cls) -> "MeasuredPairs":
+        """Return an instance without pairs."""
+        none = np.zeros(0, dtype=np.int32)
+        return cls(none, none, none, np.zeros(0, dtype=np.float32))
+
+    def narrow(self) -> "MeasuredPairs":
+        """Return the pairs with numbers of 32 bits."""
+        ends = self.left.astype(np.int32), self.right.astype(np.int32)
+        return MeasuredPairs(
+            *ends, self.shared.astype(np.int32), self.containment.astype(np.float32)
+        )
+
+    def at(
+        self, chosen: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
+    ) -> "MeasuredPairs":
+        """Return some of the pairs.
+
+        Args:
+            chosen: Positions, a mask or a slice of the pairs.
+        """
+        return MeasuredPairs(*(values[chosen] for values in self))
+
+    def without_repeats(self, columns: int) -> "MeasuredPairs":
+        """Sort the pairs by left, then right column, and keep the first of equal pairs.
+
+        Args:
+            columns: Number of columns in the lake.
+        """
+        _, first = np.unique(number_pairs(self.left, self.right, columns), return_index=True)
+        return self.at(first)
+
+
+def concatenate_pairs(parts: Sequence[MeasuredPairs]) -> MeasuredPairs:
+    """Concatenate the pairs of all parts."""
+    return MeasuredPairs(*map(np.concatenate, zip(MeasuredPairs.none(), *parts, strict=True)))
+
+
+def add_pairs(parts: list[MeasuredPairs], added: MeasuredPairs, columns: int) -> None:
+    """Merge further pairs into parts, so that all pairs with one left column stay in one part.
+
+    One part after another takes much less memory than sorting all pairs.
+
+    Args:
+        parts: The parts, which are changed.
+        added: The further pairs; one that is in a part, too, replaces it.
+        columns: Number of columns in the lake.
+    """
+    part_of = np.full(columns, len(parts))
+    for number, part in enumerate(parts):
+        part_of[part.left] = number
+    added = added.without_repeats(columns)
+    added = added.at(np.argsort(part_of[added.left], kind="stable"))
+    bounds = np.searchsorted(part_of[added.left], np.arange(len(parts) + 2)).tolist()
+    for number, part in enumerate(parts):
+        if bounds[number] < bounds[number + 1]:
+            both = [added.at(slice(bounds[number], bounds[number + 1])), part]
+            parts[number] = concatenate_pairs(both).without_repeats(columns)
+    parts.append(added.at(slice(*bounds[-2:])))
+
+
+def merge_pairs(parts: list[MeasuredPairs], columns: int) -> MeasuredPairs:
+    """Merge all parts into pairs that are sorted by left, then right column.
+
+    Args:
+        parts: All pairs with the same left column are in one of the parts, next to each other, and
+            sorted by their right columns. The list is empty afterwards, so that most pairs are in
+            memory only once.
+        columns: Number of columns in the lake.
+    """
+    counts = np.zeros(columns, dtype=np.int64)
+    for part in parts:
+        left, count = np.unique(part.left, return_counts=True)
+        counts[left] = count
+    starts = np.cumsum(counts) - counts
+    merged = MeasuredPairs(
+        *(np.empty(int(counts.sum()), dtype=values.dtype) for values in MeasuredPairs.none())
+    )
+    while parts:
+        part = parts.pop()
+        number = np.arange(len(part.left))
+        is_first = np.diff(part.left, prepend=-1) != 0
+        position = starts[part.left] + number - np.maximum.accumulate(number * is_first)
+        for values, of_part in zip(merged, part, strict=True):
+            values[position] = of_part
+    return merged

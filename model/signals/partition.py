@@ -1,0 +1,61 @@
+"""Divide the columns of a lake into groups, and list the columns of many groups at once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The columns of a lake, each in one of several groups, such as its table."""
+
+    group_of: Int[np.ndarray, " column"]
+    members: Int[np.ndarray, " column"]
+    """Columns, sorted by their group, then by their index."""
+
+    starts: Int[np.ndarray, " bound"]
+    """Start of each group in `members`, then the length of `members`."""
+
+    @classmethod
+    def of(cls, group_of: Int[np.ndarray, " column"], groups: int) -> "Partition":
+        """List the columns of each group.
+
+        Args:
+            group_of: The group of each column.
+            groups: Number of groups; some may be empty.
+        """
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group_of, minlength=groups))])
+        return cls(group_of, np.argsort(group_of, kind="stable"), starts)
+
+    @cached_property
+    def sizes(self) -> Int[np.ndarray, " group"]:
+        """The number of columns in each group."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def first(self) -> Int[np.ndarray, " group"]:
+        """The first column of each group; no group may be empty."""
+        return self.members[self.starts[:-1]]
+
+    def count(self, mask: Bool[np.ndarray, " column"]) -> Int[np.ndarray, " group"]:
+        """Count the columns of each group that a mask selects."""
+        return np.bincount(self.group_of[mask], minlength=len(self.sizes))
+
+
+def concatenate_ranges(
+    starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]
+) -> Int[np.ndarray, " number"]:
+    """Concatenate ranges of consecutive numbers.
+
+    Args:
+        starts: The first number of each range.
+        sizes: The number of numbers in each range.
+
+    >>> concatenate_ranges(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    ends = np.cumsum(sizes)
+    count = int(ends[-1]) if len(ends) else 0
+    return np.arange(count) + np.repeat(starts - (ends - sizes), sizes)
