@@ -1,5 +1,8 @@
 """Keep track of the connected components of a growing graph."""
 
+import numpy as np
+from jaxtyping import Bool, Int
+
 
 class DisjointSets:
     """Disjoint sets that hold the connected components of a growing graph (Tarjan, 1975).
@@ -28,6 +31,30 @@ class DisjointSets:
         while parents[column] != column:
             parents[column] = column = parents[parents[column]]
         return column
+
+    def foresee(
+        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"], max_size: int
+    ) -> tuple[Bool[np.ndarray, " pair"], Bool[np.ndarray, " pair"]]:
+        """Tell for many pairs at once what `connect` will return, whatever is connected before.
+
+        Components only grow: those that are one stay one, and those that are too large to be merged
+        stay so.
+
+        Args:
+            left: Columns.
+            right: Other columns, as many.
+            max_size: As in `connect`.
+
+        Returns:
+            Whether `connect` will return True for each pair, and whether it will return False. If
+            both are False, it depends on the pairs that are connected before.
+        """
+        roots, sizes = np.array(self._parents, dtype=np.int64), np.array(self._sizes)
+        while not np.array_equal(above := roots[roots], roots):
+            roots = above
+        first, second = roots[left], roots[right]
+        is_one = first == second
+        return is_one, ~is_one & (sizes[first] + sizes[second] > max_size)
 
     def connect(self, left: int, right: int, max_size: int) -> bool:
         """Merge the components of two columns; return False if the result would be too large.

@@ -22,8 +22,8 @@ from datahub_hyperjoin.model.signals.variants import are_variants
 _MIN_SHARED = 3
 """Minimum number of shared values for an edge; fewer may be shared by chance."""
 
-_AT_ONCE = 1 << 20
-"""Number of pairs that are connected at once, which bounds memory."""
+_FIRST, _AT_ONCE = 1 << 12, 1 << 20
+"""Number of pairs that are connected at once: at first, and at most, which bounds memory."""
 
 _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The left and the right columns of some pairs."""
@@ -109,11 +109,15 @@ def _keep_within_size(
     """
     left, right = pairs
     kept = np.empty(len(left), dtype=bool)
-    # Python's integers take many times the memory of an array's.
-    for start in range(0, len(left), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        ends = zip(left[some].tolist(), right[some].tolist(), strict=True)
-        kept[some] = [sets.connect(*pair, max_size) for pair in ends]
+    # The first pairs connect most columns, so that most of the others are foreseen, in arrays.
+    start, count = 0, _FIRST
+    while start < len(left):
+        some = slice(start, start + count)
+        kept[some], refused = sets.foresee(left[some], right[some], max_size)
+        unsure = start + np.flatnonzero(~(kept[some] | refused))
+        ends = zip(left[unsure].tolist(), right[unsure].tolist(), strict=True)
+        kept[unsure] = [sets.connect(*pair, max_size) for pair in ends]
+        start, count = start + count, min(2 * count, _AT_ONCE)
     return kept
 
 

@@ -66,6 +66,18 @@ def _without_repeats(candidates: Candidates) -> Candidates:
     return ordered
 
 
+def _packed(candidates: Candidates) -> Int32[np.ndarray, "query fewer"]:
+    """Move the candidates of each key column to the front, and drop positions that nobody fills.
+
+    Sources repeat each other's candidates, which leaves half of the positions empty, and the
+    ranking scores empty positions, too.
+    """
+    filled = candidates != NO_CANDIDATE
+    width = int(filled.sum(axis=1).max(initial=0))
+    order = np.argsort(~filled, axis=1, kind="stable")[:, :width]
+    return np.take_along_axis(candidates, order, axis=1)
+
+
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
     """Yield two sources of candidates: catalog evidence, and pairs that people accepted."""
     table_of, priors = index.lake.table_of, index.priors
@@ -215,7 +227,7 @@ def find_candidates(
     sources = [candidates for _, candidates in named]
     starts = range(0, len(index.keys), _KEYS)
     parts = [_merge(index, sources, slice(start, start + _KEYS)) for start in starts]
-    return np.concatenate(parts) if parts else np.hstack(sources)
+    return _packed(np.concatenate(parts) if parts else np.hstack(sources))
 
 
 def _merge(

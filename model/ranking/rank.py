@@ -88,14 +88,19 @@ def _build_scorers(
 def _score_among(
     scorer: PairScorer,
     candidates: Int[np.ndarray, "query candidate"],
-    positions: Int[np.ndarray, " query"],
-) -> Float[np.ndarray, "query candidate"]:
-    """For each query column, score how well one of its candidates joins with each of the others.
+    query: Int[np.ndarray, " pair"],
+    selected: Int[np.ndarray, " pair"],
+    other: Int[np.ndarray, " pair"],
+) -> Float[np.ndarray, " pair"]:
+    """Score joins between two candidates of one query, which are given by their positions."""
+    left, right = candidates[query, selected], candidates[query, other]
+    return scorer.score(left[:, None], right[:, None])[:, 0, 0]
 
-    `positions` holds the position of this candidate for each query column.
-    """
-    selected = np.take_along_axis(candidates, positions[:, None], axis=1)
-    return scorer.score(selected, candidates)[:, 0]
+
+def _trim(candidates: Int[np.ndarray, "query candidate"]) -> Int[np.ndarray, "query fewer"]:
+    """Drop the positions at the end that no query fills."""
+    filled = np.flatnonzero((candidates != NO_CANDIDATE).any(axis=0))
+    return candidates[:, : int(filled.max(initial=0)) + 1]
 
 
 def _select(
@@ -112,7 +117,7 @@ def _select(
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries = keys[start : start + _CHUNK]
-        near = candidates[start : start + _CHUNK].astype(np.int64)
+        near = _trim(candidates[start : start + _CHUNK]).astype(np.int64)
         # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
         scores = scorer.score(queries[:, None], near)[:, 0]
         scores = np.where(near == NO_CANDIDATE, -np.inf, scores)

@@ -6,13 +6,18 @@ The selection grows a maximum spanning tree greedily.
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 
-PairwiseScores = Callable[[Int[np.ndarray, " query"]], Float[np.ndarray, "query candidate"]]
-"""A function that scores joins of one candidate with all candidates of the same query. Its argument
-contains the position of the one candidate for each query."""
+_Positions = Int[np.ndarray, " pair"]
+
+PairwiseScores = Callable[[_Positions, _Positions, _Positions], Float[np.ndarray, " pair"]]
+"""A function that scores joins between two candidates of one query, in [0, 1]. Its arguments
+contain, for each pair, the query and the positions of the selected and of the other candidate."""
+
+_Gains = Float[np.ndarray, "query candidate"]
+_Mask = Bool[np.ndarray, "query candidate"]
 
 
 def select_coherent(
@@ -30,7 +35,7 @@ def select_coherent(
     $$\Delta(C) = w(C_q, C) + \lambda \max_{C' \in S} w(C, C'),\quad S = \{C_q\} \cup R$$
 
     The cost is proportional to queries, candidates and `count`: scores among candidates are
-    computed only for selected ones.
+    computed only for selected ones, and only with those that may still be selected.
 
     Args:
         relevance: Score of each query and candidate; minus infinity for an empty position.
@@ -52,16 +57,45 @@ def select_coherent(
     attachment = relevance.copy()
     repeated = np.zeros((queries, candidates), dtype=bool)
     selected = np.full((queries, count), NO_CANDIDATE, dtype=np.int64)
-    for step in range(min(count, candidates)):
-        gain = np.where(available, relevance + coherence * attachment, -np.inf)
-        # Gains lie in [0, 1 + coherence], so a penalty of twice that puts duplicates last.
-        gain = np.where(repeated & available, gain - 2 * (1 + coherence), gain)
+    steps = min(count, candidates)
+    for step in range(steps):
+        gain = _gain(relevance + coherence * attachment, available, repeated, coherence)
         best = gain.argmax(axis=1)
         left = available[rows, best]
         selected[left, step] = best[left]
         available[rows, best] = False
-        if coherence and step + 1 < count:
-            attachment = np.maximum(attachment, score_among(best))
         if duplicates is not None:
             repeated |= duplicates == duplicates[rows, best][:, None]
+        if coherence and step + 1 < count:
+            gain = _gain(relevance + coherence * attachment, available, repeated, coherence)
+            enough = _sure_gain(gain, duplicates, steps - step - 1)
+            # A score is at most 1, so no other candidate can reach what is sure already.
+            query, other = np.nonzero(available & (relevance + coherence >= enough[:, None]))
+            scores = score_among(query, best[query], other)
+            attachment[query, other] = np.maximum(attachment[query, other], scores)
     return selected
+
+
+def _gain(gain: _Gains, available: _Mask, repeated: _Mask, coherence: float) -> _Gains:
+    """Penalise repeated candidates, and exclude those that are not available."""
+    # Gains lie in [0, 1 + coherence], so a penalty of twice that puts duplicates last.
+    return np.where(available, np.where(repeated, gain - 2 * (1 + coherence), gain), -np.inf)
+
+
+def _sure_gain(
+    gain: _Gains, duplicates: Int[np.ndarray, "query candidate"] | None, steps: int
+) -> Float[np.ndarray, " query"]:
+    """For each query, return a gain that each of the next `steps` selections reaches.
+
+    As many candidates, no two of them duplicates, have this gain. It never falls, and an earlier
+    selection takes or defers one of them only, so that one is left in each step.
+    """
+    rows, gain = np.arange(len(gain)), gain.copy()
+    reached = np.full(len(gain), -np.inf)
+    for _ in range(steps):
+        best = gain.argmax(axis=1)
+        reached = gain[rows, best]
+        if duplicates is not None:
+            gain[duplicates == duplicates[rows, best][:, None]] = -np.inf
+        gain[rows, best] = -np.inf
+    return reached

@@ -224,5 +224,5 @@ def test_the_tree_grows_from_the_query() -> None:
     among = np.zeros((1, 3, 3))
     among[0, 0, 2] = among[0, 2, 0] = 0.6
     # With the query in the tree 0.5 + 0.5 beats 0.3 + 0.6; without it 0.5 + 0 loses.
-    found = select_coherent(relevance, lambda places: among[[0], places], count=2, coherence=1.0)
+    found = select_coherent(relevance, lambda *pairs: among[pairs], count=2, coherence=1.0)
     assert found.tolist() == [[0, 1]]

@@ -2,24 +2,41 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.rerank import PairwiseScores, select_coherent
 
 
 def rows_of(among: np.ndarray) -> PairwiseScores:
-    return lambda places: among[np.arange(len(among)), places]
+    return lambda query, selected, other: among[query, selected, other]
 
 
 def one_query_at_a_time(
-    relevance: np.ndarray, among: np.ndarray, count: int, coherence: float
+    relevance: np.ndarray,
+    among: np.ndarray,
+    count: int,
+    coherence: float,
+    duplicates: np.ndarray | None = None,
 ) -> list[int]:
-    """Rank the candidates of one query by Algorithm 1, exactly as in the paper."""
+    """Rank the candidates of one query by Algorithm 1, exactly as in the paper.
+
+    Duplicates of selected candidates come after all others.
+    """
     rest = {int(c) for c in np.flatnonzero(np.isfinite(relevance))}
+    numbers = np.arange(len(relevance)) if duplicates is None else duplicates
     key = relevance.copy()
     picked: list[int] = []
     while rest and len(picked) < count:
-        best = max(rest, key=lambda c: (relevance[c] + coherence * key[c], -c))
+        best = max(
+            rest,
+            key=lambda c: (
+                numbers[c] not in numbers[picked],
+                relevance[c] + coherence * key[c],
+                -c,
+            ),
+        )
         picked.append(best)
         rest.remove(best)
         for candidate in rest:
@@ -37,6 +54,32 @@ def test_all_queries_at_once_equal_one_at_a_time(seed: int, coherence: float) ->
     found = select_coherent(relevance, rows_of(among), count=4, coherence=coherence)
     for row, places in enumerate(found):
         expected = one_query_at_a_time(relevance[row], among[row], 4, coherence)
+        assert [place for place in places if place != NO_CANDIDATE] == expected
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    candidates=st.integers(1, 12),
+    count=st.integers(1, 6),
+    coherence=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    numbers=st.integers(1, 12),
+)
+def test_the_comparisons_that_are_left_out_change_nothing(
+    seed: int, candidates: int, count: int, coherence: float, numbers: int
+) -> None:
+    random = np.random.default_rng(seed)
+    # Few different scores, so that many gains are equal or reach their greatest value.
+    relevance = random.integers(0, 5, (4, candidates)) / 4
+    among = random.integers(0, 5, (4, candidates, candidates)) / 4
+    relevance[random.random(relevance.shape) < 0.2] = -np.inf
+    duplicates = random.integers(0, numbers, relevance.shape)
+    found = select_coherent(
+        relevance, rows_of(among), count=count, coherence=coherence, duplicates=duplicates
+    )
+    for row, places in enumerate(found):
+        expected = one_query_at_a_time(
+            relevance[row], among[row], count, coherence, duplicates[row]
+        )
         assert [place for place in places if place != NO_CANDIDATE] == expected
 
 
@@ -85,14 +128,27 @@ def test_places_without_a_candidate_stay_empty() -> None:
 
 
 def test_only_candidates_that_are_picked_are_compared_with_others() -> None:
-    asked: list[int] = []
+    asked: list[tuple[int, int]] = []
 
-    def among(places: np.ndarray) -> np.ndarray:
-        asked.extend(places.tolist())
-        return np.zeros((1, 4))
+    def among(_query: np.ndarray, selected: np.ndarray, other: np.ndarray) -> np.ndarray:
+        asked.extend(zip(selected.tolist(), other.tolist(), strict=True))
+        return np.zeros(len(selected))
 
     relevance = np.array([[0.1, 0.4, 0.3, 0.2]])
     select_coherent(relevance, among, count=3, coherence=1.0)
-    assert asked == [1, 2]
+    assert asked == [(1, 0), (1, 2), (1, 3), (2, 0), (2, 3)]
     select_coherent(relevance, among, count=3, coherence=0.0)
-    assert asked == [1, 2]
+    assert len(asked) == 5
+
+
+def test_candidates_that_cannot_be_selected_are_not_compared() -> None:
+    asked: list[int] = []
+
+    def among(_query: np.ndarray, _selected: np.ndarray, other: np.ndarray) -> np.ndarray:
+        asked.extend(other.tolist())
+        return np.ones(len(other))
+
+    relevance = np.array([[0.9, 0.8, 0.7, 0.1]])
+    # The third one has 0.7 + 0.5 * 0.7 without any comparison, and the fourth at most 0.1 + 0.5.
+    select_coherent(relevance, among, count=3, coherence=0.5)
+    assert asked == [1, 2, 2]
