@@ -29,10 +29,9 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     StructuredPropertiesClass,
     StructuredPropertyValueAssignmentClass,
-    TagAssociationClass,
     UpstreamLineageClass,
 )
-from datahub.metadata.urns import Urn
+from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
@@ -68,7 +67,7 @@ _quote = MetadataPatchProposal.quote
 def _patch(urn: str, aspect: str, payload: object) -> MetadataWorkUnit:
     proposal = MetadataChangeProposalClass(
         entityUrn=urn,
-        entityType=Urn.from_string(urn).entity_type,
+        entityType=guess_entity_type(urn),
         changeType=ChangeTypeClass.PATCH,
         aspectName=aspect,
         aspect=_serialize(payload),
@@ -203,8 +202,8 @@ def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) 
         {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
     ]
     for tag, context in contexts.items():
-        added = TagAssociationClass(tag=tag, context=context).to_obj()
-        changes.append({"op": "add", "path": tag_path(tag), "value": pre_json_transform(added)})
+        added = {"tag": tag, "context": context}
+        changes.append({"op": "add", "path": tag_path(tag), "value": added})
     return _patch(urn, GlobalTagsClass.ASPECT_NAME, _keyed(_TAG_KEYS, changes))
 
 

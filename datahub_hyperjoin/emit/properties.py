@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, inf
-from urllib.parse import quote
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StructuredPropertiesClass
@@ -20,10 +19,10 @@ from datahub_hyperjoin.metadata.urns import (
     JOINABLE_WITH,
     SUGGESTED_JOINS,
     column_id,
+    column_page,
     column_urn,
     dataset_urn,
     flat_property_urn,
-    plain_path,
     property_urn,
 )
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -260,10 +259,7 @@ def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
     DataHub's page then shows the schema filtered by the first column.
     """
-    address = quote(dataset_urn(columns[0].table), safe="")
-    column = quote(plain_path(columns[0].path), safe="")
-    label = _escape(_label(columns, names))
-    return f"[{label}](/dataset/{address}/Columns?schemaFilter={column})"
+    return f"[{_escape(_label(columns, names))}]({column_page(columns[0])})"
 
 
 def _score(score: float) -> str:

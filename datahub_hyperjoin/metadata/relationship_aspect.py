@@ -9,7 +9,6 @@ that does not follow from the columns marks an edited relationship, too.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -84,7 +83,9 @@ def _swapped(pairs: Sequence[Pair]) -> _Pairs:
 
 
 def _plain(column: ColumnId) -> ColumnId:
-    return replace(column, path=plain_path(column.path))
+    path = plain_path(column.path)
+    # Most paths are plain, and a copy takes longer than the comparison.
+    return column if path == column.path else ColumnId(column.table, path)
 
 
 def _name(pairs: _Pairs) -> str:

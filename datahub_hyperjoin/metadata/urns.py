@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from urllib.parse import quote
 
 from datahub.metadata.urns import (
     CorpUserUrn,
@@ -88,6 +89,17 @@ def column_urn(column: ColumnId) -> str:
     'urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD),customer_id)'
     """
     return SchemaFieldUrn(parent=dataset_urn(column.table), field_path=column.path).urn()
+
+
+@lru_cache(maxsize=_KEPT)  # most columns are linked from many others
+def column_page(column: ColumnId) -> str:
+    """Return the path of a column's page in DataHub: the dataset's columns, filtered by this one.
+
+    >>> column_page(ColumnId(TableId("file", "sales.csv"), "amount (EUR)")).rpartition("/")[2]
+    'Columns?schemaFilter=amount%20%28EUR%29'
+    """
+    dataset = quote(dataset_urn(column.table), safe="")
+    return f"/dataset/{dataset}/Columns?schemaFilter={quote(plain_path(column.path), safe='')}"
 
 
 def column_id(urn: str) -> ColumnId:

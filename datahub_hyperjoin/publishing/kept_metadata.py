@@ -39,6 +39,8 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
         Joins that people accepted, and undecided joins of tables that this run did not read: what
         is not verified is not refuted. What names alone suggested is judged by names again.
     """
+    if not catalog.relationships:
+        return []
     unread = findings.unread | catalog.absent
     verified, named = (set(map(join_urn, joins)) for joins in (findings.joins, findings.named))
     carried = []

@@ -63,6 +63,8 @@ class ForeignMetadata:
         Args:
             publication: The joins of this run.
         """
+        if not self.relationships:
+            return publication
         shown = {
             join_urn(join): _adopt(join, relationship.join)
             for join in publication.joins
