@@ -20,8 +20,9 @@ SHIPPED = Path(__file__).with_name("trees.safetensors")
 SHIPPED_FOR_NAMES = Path(__file__).with_name("name_trees.safetensors")
 """File of the package with the trees for lakes whose values are not read; see `name_trees.md`."""
 
-_CHUNK = 1024
-"""Number of rows evaluated at once, so that the arrays of a step stay in the processor's cache."""
+_CHUNK = 4096
+"""Number of rows evaluated at once. With fewer, the calls of NumPy take a third of the time; with
+more, the arrays of a step do not stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,15 @@ class TreeEnsemble:
         return _Conditions.of(self.feature, self.threshold)
 
     def _evaluate(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
-        trees, leaves = self.value.shape
-        leaf = np.zeros((trees, len(rows)), dtype=np.uint8)
+        leaf = np.zeros((len(self.value), len(rows)), dtype=np.uint8)
         for steps in self._descend(self._conditions.check(rows)):
             leaf <<= 1
             leaf |= np.unpackbits(steps, axis=1, count=len(rows))
-        at = leaf + leaves * np.arange(trees)[:, None]
-        return self.value.take(at).sum(axis=0, dtype=np.float64)
+        total = np.zeros(len(rows))
+        # Tree by tree, since the outputs of all trees would not fit into the cache.
+        for outputs, reached in zip(self.value.astype(np.float64), leaf, strict=True):
+            total += outputs.take(reached)
+        return total
 
     def _descend(
         self, conditions: UInt8[np.ndarray, "condition byte"]

@@ -21,7 +21,7 @@ from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 _TRIGRAMS = 2**16
 """Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
 
-_AT_ONCE = 256
+_AT_ONCE = 192
 """Number of vectors that are compared at once; more would not fit into the processor's cache."""
 
 # scikit-learn has no annotations, and the types that checkers infer from its defaults are wrong.
@@ -148,7 +148,7 @@ class CellSimilarity:
         Returns:
             Cosines in [0, 1]; 0 for a column without cells.
         """
-        step = max(_AT_ONCE // max(right.shape[1], 1), 1)
+        step = max(_AT_ONCE // max(left.shape[1] + right.shape[1], 1), 1)
         cosines = [
             self._of(left[start : start + step])
             @ self._of(right[start : start + step]).swapaxes(1, 2)
