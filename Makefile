@@ -106,7 +106,7 @@ bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for join
 bench-costs: $(VENV)/.dev ## Measure processor time and memory of whole runs on 1,000 to 25,000 columns; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_costs $(COSTS)
 
-bench-database: $(VENV)/.dev ## Count what a PostgreSQL server sends for profiles of 300 tables; a quarter of an hour
+bench-database: $(VENV)/.dev ## Count what a database server sends for profiles of 300 tables; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_database $(ARGS)
 
 bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 20,000 tables by stages, or LAKE="--tables N ..."; hours

@@ -226,8 +226,8 @@ class Database:
 
     compute: Compute = Compute.DATABASE
     """Where to profile large tables of this database and compare its columns with each other.
-    With `database`, PostgreSQL from version 13 on does this in SQL, as far as it can. With `spark`,
-    and for other systems, the rows are read."""
+    With `database`, PostgreSQL from version 13 on and MariaDB from version 10.11 on do this in SQL,
+    as far as they can. With `spark`, and for other systems, the rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,30 +7,33 @@ column is: counts, the smallest hashes of the values, and the texts of a sample.
 # ruff: noqa: S608 (statements hold quoted names and expressions of this package only)
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
-from sqlalchemy import Connection, Engine, Row, text
+from sqlalchemy import Connection, Engine, Row
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, TYPE_PATTERNS
 from datahub_hyperjoin.spark.databases.key_ranges import RowSample
-from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, quote_text
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 from datahub_hyperjoin.tables import DataType
 
-_MOST_COLUMNS = 8
-"""Maximum number of columns in one statement. The database keeps each column, in memory or on disk,
-until the statement ends."""
 _MOST_INEXACT_BYTES = 1 << 20
 """Maximum size, in bytes, of a column's texts that SQL cannot normalise. The database returns these
 texts; a column with more of them must be read."""
+_LONGEST_INEXACT = 1 << 16
+"""Maximum size of each of these texts, in bytes, so that joining them takes little memory."""
 _FIRST_CHARACTER = 32
 """The character that stands for the length 0; a space."""
 _END_BYTES = 7
 """Number of bytes of a hash without its first byte."""
+_NULL, _VALUE, _INEXACT = range(3)
+"""Kinds of distinct values: nulls and null words, values, and texts that SQL cannot normalise."""
 _TYPES = (*TYPE_PATTERNS, DataType.TEXT)
 
 
@@ -77,8 +80,11 @@ class SqlCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class SketchSizes:
+class SqlSketch:
     """Limits on the hashes and texts that a database returns for each column."""
+
+    syntax: SqlSyntax
+    """The SQL of the database."""
 
     hashes: int
     """Number of hashes."""
@@ -91,17 +97,17 @@ def count_values(
     connection: Connection,
     relation: Relation,
     columns: Sequence[CountableColumn],
-    sizes: SketchSizes,
+    sketch: SqlSketch,
     sample: RowSample | None,
     key: str,
 ) -> dict[str, SqlCounts]:
-    """Count the values of columns, with one SQL statement for every eight columns.
+    """Count the values of columns, with one SQL statement for every few columns.
 
     Args:
-        connection: A connection to the table's database.
+        connection: A connection to the table's database, without a transaction.
         relation: The table.
         columns: The columns.
-        sizes: How much to return of each.
+        sketch: How much to return of each, and in which SQL.
         sample: The rows to count; all if None.
         key: The integer key to which the ranges of the sample belong.
 
@@ -113,10 +119,12 @@ def count_values(
     """
     counts: dict[str, SqlCounts] = {}
     # All statements see the same rows, so that the counts of all columns fit together.
-    connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-    for start in range(0, len(columns), _MOST_COLUMNS):
-        chosen = columns[start : start + _MOST_COLUMNS]
-        statement = _Statement(connection.engine, relation, sizes).text(chosen, sample, key)
+    for preparation in sketch.syntax.preparations:
+        connection.exec_driver_sql(preparation)
+    step = sketch.syntax.most_columns
+    for start in range(0, len(columns), step):
+        chosen = columns[start : start + step]
+        statement = _Statement(connection.engine, relation, sketch).text(chosen, sample, key)
         rows = connection.exec_driver_sql(statement).all()
         counts |= {column.path: read_counts(row) for column, row in zip(chosen, rows, strict=True)}
     return counts
@@ -125,11 +133,12 @@ def count_values(
 class _Statement:
     """A writer of the SQL statement that returns one row of counts for each column."""
 
-    def __init__(self, engine: Engine, relation: Relation, sizes: SketchSizes) -> None:
+    def __init__(self, engine: Engine, relation: Relation, sketch: SqlSketch) -> None:
         self._quote = engine.dialect.identifier_preparer.quote_identifier
         names = (relation.schema, relation.name)
         self._table = ".".join(self._quote(name) for name in names if name)
-        self._sizes = sizes
+        self._sketch, self._syntax = sketch, sketch.syntax
+        self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
         """Write the statement.
@@ -140,13 +149,12 @@ class _Statement:
             key: The integer key to which the ranges of the sample belong.
         """
         names = ", ".join(self._quote(column.path) for column in columns)
-        parts = [f"s AS MATERIALIZED ({self._sampled(names, sample, key)})"] if sample else []
-        for at, column in enumerate(columns):
-            source = "s" if sample else self._table
-            parts.append(f"c{at} AS MATERIALIZED ({self._grouped(column, source)})")
-            parts.append(f"k{at} AS MATERIALIZED ({self._smallest(at, column.form)})")
-        rows = (self._summary(at, column.form) for at, column in enumerate(columns))
-        return f"WITH {', '.join(parts)} {' UNION ALL '.join(rows)} ORDER BY 1"
+        source, table = "", self._table
+        if sample:
+            table = "s"
+            source = f"WITH s {self._syntax.materialized} ({self._sampled(names, sample, key)}) "
+        rows = (self._summary(at, column, table) for at, column in enumerate(columns))
+        return f"{source}{' UNION ALL '.join(rows)} ORDER BY 1"
 
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
         """Write the query that selects a sample of the table's rows.
@@ -155,11 +163,12 @@ class _Statement:
         database chooses the rows of each range, and may choose others when the table is read.
         """
         parts = []
+        table = self._table if key else self._syntax.scanned.format(self._table)
         for first, end in sample.ranges:
             limits = [] if first is None else [f"{self._quote(key)} >= {first}"]
             limits += [] if end is None else [f"{self._quote(key)} < {end}"]
             where = f" WHERE {' AND '.join(limits)}" if limits else ""
-            parts.append(f"(SELECT {names} FROM {self._table}{where} LIMIT {sample.limit})")
+            parts.append(f"(SELECT {names} FROM {table}{where} LIMIT {sample.limit})")
         return " UNION ALL ".join(parts)
 
     def _grouped(self, column: CountableColumn, source: str) -> str:
@@ -170,79 +179,117 @@ class _Statement:
         grouped before normal forms are computed, because these cost more.
         """
         form, value = column.form, column.form.value.format(self._quote(column.path))
-        words = ", ".join(map(quote_text, NULL_WORDS))
+        fence = self._syntax.fence
         values = f"SELECT {value} AS v, count(*) AS n FROM {source} GROUP BY 1"
-        # OFFSET keeps the planner from computing an expression as often as it is used.
         folded = (
             f"SELECT {form.folded} AS f, v, n, coalesce({form.inexact}, false) AS x "
-            f"FROM ({values}) AS d OFFSET 0"
+            f"FROM ({values}) AS d{fence}"
         )
         normal = (
             f"SELECT CASE WHEN NOT x THEN {form.normal} END AS f, {form.text} AS t, n, x "
-            f"FROM ({folded}) AS e OFFSET 0"
+            f"FROM ({folded}) AS e{fence}"
         )
-        return f"SELECT f, t, n, x, f IN ({words}) AS w FROM ({normal}) AS g"
+        return f"SELECT f, t, n, x, coalesce(f IN ({self._words}), false) AS w FROM ({normal}) AS g"
 
-    def _smallest(self, at: int, form: SqlForm) -> str:
-        """Write the query for the values with the smallest hashes."""
-        values = f"SELECT md5(f) AS h, n, t FROM c{at} WHERE {_IS_VALUE}"
-        if form.is_text:
-            values = (
-                f"SELECT md5(f) AS h, sum(n)::bigint AS n, min(t) AS t FROM c{at} "
-                f"WHERE {_IS_VALUE} GROUP BY f"
-            )
-        return f'SELECT * FROM ({values}) AS d ORDER BY h COLLATE "C" LIMIT {self._sizes.hashes}'
+    def _distinct(self, column: CountableColumn, source: str) -> str:
+        """Write the query for the distinct normal forms of a column.
 
-    def _summary(self, at: int, form: SqlForm) -> str:
-        """Write the query that summarises a column in one row, which `read_counts` can read."""
-        totals = (
-            "SELECT coalesce(sum(n), 0)::bigint AS rows, "
-            "coalesce(sum(n) FILTER (WHERE NOT x AND coalesce(f, '') = ''), 0)::bigint AS nulls, "
-            f"bit_or({_type_case(form)}) FILTER (WHERE {_IS_VALUE}) AS types, "
-            f"min(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS shortest, "
-            f"max(char_length(t)) FILTER (WHERE {_IS_VALUE}) AS longest, "
-            f"count(*) FILTER (WHERE x) <= {self._sizes.hashes if form.is_text else 0} AND "
-            f"coalesce(sum(octet_length(t)) FILTER (WHERE x), 0) <= {_MOST_INEXACT_BYTES} AS fits "
-            f"FROM c{at}"
-        )
-        # Sorted hashes have few first bytes, which are sent once; so are equal lengths.
-        character = f"chr({_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT}))"
-        hashes = (
-            "SELECT encode(string_agg(decode(substr(h, 3, 14), 'hex'), ''::bytea ORDER BY h), "
-            f"'base64') AS ends, CASE WHEN min({character}) = max({character}) "
-            f"THEN min({character}) ELSE string_agg({character}, '' ORDER BY h) END "
-            f"AS text_lengths FROM k{at}"
-        )
-        starts = (
-            "SELECT array_agg(first ORDER BY first) AS starts, array_agg(n ORDER BY first) AS runs "
-            f"FROM (SELECT left(h, 2) AS first, count(*) AS n FROM k{at} GROUP BY 1) AS b"
-        )
-        sample = (
-            f"SELECT array_agg(left(t, {LONGEST_TEXT}) ORDER BY h) AS texts, "
-            "array_agg(n ORDER BY h) AS text_counts "
-            f"FROM (SELECT * FROM k{at} ORDER BY h LIMIT {self._sizes.sample}) AS b"
-        )
-        others = (
-            "SELECT array_agg(t) AS other_texts, array_agg(n) AS other_counts "
-            f"FROM c{at} WHERE (w OR x) AND fits"
-        )
+        These have a kind, a type as a bit, a hash (`h`), a row count (`n`) and a text (`t`), whose
+        spellings have lengths from `shortest` to `longest`. Null words and texts that SQL cannot
+        normalise are distinct in each spelling.
+        """
+        grouped = self._grouped(column, source)
+        hash_, length = self._syntax.exact.format("left(md5(f), 16)"), "char_length(t)"
+        kind = f"CASE WHEN x THEN {_INEXACT} WHEN f <> '' AND NOT w THEN {_VALUE} ELSE {_NULL} END"
+        # Without the normal form, fewer bytes are sorted.
+        facts = f"SELECT w, {kind} AS kind, {self._type_case(column.form)} AS type, {hash_} AS h"
+        if column.form.is_unique:
+            return f"{facts}, n, t, {length} AS shortest, {length} AS longest FROM ({grouped}) AS b"
         return (
-            f"SELECT {at} AS at, * FROM ({totals}) AS a, ({hashes}) AS h, ({starts}) AS r, "
-            f"({sample}) AS m, LATERAL ({others}) AS o"
+            f"{facts}, sum(n) AS n, min(t) AS t, min({length}) AS shortest, "
+            f"max({length}) AS longest FROM ({grouped}) AS b "
+            "GROUP BY f, w, x, CASE WHEN w OR x THEN t END"
         )
 
+    def _ranked(self, column: CountableColumn, source: str) -> str:
+        """Write the query that ranks the distinct values of each kind by their hashes.
 
-def _type_case(form: SqlForm) -> str:
-    """Write the SQL expression that encodes the type of a normal form as a bit."""
-    patterns = ((type_, f"f ~ {quote_text(one)}") for type_, one in TYPE_PATTERNS.items())
-    conditions = [*form.types] or [(DataType.TEXT, _IS_TEXT), *patterns]
-    cases = " ".join(
-        f"WHEN {condition} THEN {1 << _TYPES.index(type_)}" for type_, condition in conditions
-    )
-    return f"CASE {cases} ELSE {1 << _TYPES.index(DataType.TEXT)} END"
+        The result has the rank `r`, and `previous`: the start of the previous hash.
+        """
+        return (
+            f"SELECT *, row_number() OVER by_hash AS r, lag(left(h, 2)) OVER by_hash AS previous "
+            f"FROM ({self._distinct(column, source)}) AS c "
+            "WINDOW by_hash AS (PARTITION BY kind ORDER BY h)"
+        )
+
+    def _summary(self, at: int, column: CountableColumn, source: str) -> str:
+        """Write the query that summarises a column in one row, which `read_counts` can read."""
+        sizes, bytes_ = self._sketch, self._syntax.byte_length.format("t")
+        is_value, is_inexact = f"kind = {_VALUE}", f"kind = {_INEXACT}"
+        most = sizes.hashes if column.form.is_text else 0
+        fits = (
+            f"count(CASE WHEN {is_inexact} THEN 1 END) <= {most} "
+            f"AND coalesce(sum({_if(is_inexact, bytes_)}), 0) <= {_MOST_INEXACT_BYTES} "
+            f"AND coalesce(max({_if(is_inexact, bytes_)}), 0) <= {_LONGEST_INEXACT}"
+        )
+        other = f"w OR {is_inexact} AND r <= {most} AND {bytes_} <= {_LONGEST_INEXACT}"
+        hashes = f"{is_value} AND r <= {sizes.hashes}"
+        start = f"{hashes} AND (previous IS NULL OR previous <> left(h, 2))"
+        texts = f"{is_value} AND r <= {sizes.sample}"
+        by_rank, length = "kind, r", "concat(char_length(t))"
+        # Sorted hashes have few first bytes, which are sent once.
+        end = self._syntax.joined_bytes.format(_if(hashes, "substr(h, 3, 14)"), "h")
+        results = {
+            "at": str(at),
+            "total": "coalesce(sum(n), 0)",
+            "nulls": f"coalesce(sum({_if(f'kind = {_NULL} AND NOT w', 'n')}), 0)",
+            "types": f"bit_or({_if(is_value, 'type')})",
+            "shortest": f"min({_if(is_value, 'shortest')})",
+            "longest": f"max({_if(is_value, 'longest')})",
+            "ends": end,
+            "starts": self._join(_if(start, "left(h, 2)"), "h"),
+            "start_ranks": self._join(_if(start, "concat(r)"), "h", ","),
+            "text_lengths": self._lengths(hashes),
+            "texts": self._join(_if(texts, f"left(t, {LONGEST_TEXT})"), "h"),
+            "text_counts": self._join(_if(texts, "concat(n)"), "h", ","),
+            "fits": fits,
+            "others": _if(fits, self._join(_if(other, "t"), by_rank)),
+            "other_lengths": _if(fits, self._join(_if(other, length), by_rank, ",")),
+            "other_counts": _if(fits, self._join(_if(other, "concat(n)"), by_rank, ",")),
+        }
+        selected = ", ".join(f"{expression} AS {name}" for name, expression in results.items())
+        return f"SELECT {selected} FROM ({self._ranked(column, source)}) AS k"
+
+    def _lengths(self, condition: str) -> str:
+        """Write the expression for the lengths of texts, as one character each; equal ones once."""
+        length = _if(condition, f"{_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT})")
+        one, each = map(self._syntax.character.format, (f"min({length})", length))
+        return (
+            f"CASE WHEN min({length}) = max({length}) THEN {one} ELSE {self._join(each, 'h')} END"
+        )
+
+    def _join(self, text: str, order: str, separator: str = "") -> str:
+        """Write the aggregate that joins texts."""
+        return self._syntax.joined.format(text, f"'{separator}'", order)
+
+    def _type_case(self, form: SqlForm) -> str:
+        """Write the SQL expression that encodes the type of a normal form as a bit."""
+        patterns = (
+            (type_, self._syntax.matches.format("f", self._syntax.quote_text(pattern)))
+            for type_, pattern in TYPE_PATTERNS.items()
+        )
+        conditions = [*form.types] or [(DataType.TEXT, _IS_TEXT), *patterns]
+        cases = " ".join(
+            f"WHEN {condition} THEN {1 << _TYPES.index(type_)}" for type_, condition in conditions
+        )
+        return f"CASE {cases} ELSE {1 << _TYPES.index(DataType.TEXT)} END"
 
 
-_IS_VALUE = "f <> '' AND NOT w"
+def _if(condition: str, expression: str) -> str:
+    """Write the expression that is null unless a condition holds; aggregates ignore nulls."""
+    return f"CASE WHEN {condition} THEN {expression} END"
+
+
 # Bytes are compared much faster than regular expressions, and no pattern of a type matches these.
 _IS_TEXT = "(f < '-' OR f >= ':') AND f NOT IN ('inf', 'true', 'false')"
 
@@ -258,25 +305,39 @@ def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
     """
     hashes = _hashes_of(row)
     lengths = [ord(each) - _FIRST_CHARACTER for each in row.text_lengths or ""]
+    lengths = lengths * len(hashes) if len(lengths) == 1 else lengths
+    others = _split(row.others, _numbers(row.other_lengths)) if row.fits else ()
     return SqlCounts(
-        rows=row.rows,
-        nulls=row.nulls,
+        rows=int(row.total),
+        nulls=int(row.nulls),
         types=_types_of(row.types or 0),
         lengths=None if row.shortest is None else (row.shortest, row.longest),
         hashes=hashes,
-        text_lengths=tuple(lengths * len(hashes) if len(lengths) == 1 else lengths),
-        sample=dict(zip(row.texts or (), row.text_counts or (), strict=True)),
-        others=dict(zip(row.other_texts or (), row.other_counts or (), strict=True))
-        if row.fits
-        else None,
+        text_lengths=tuple(lengths),
+        sample=dict(zip(_split(row.texts, lengths), _numbers(row.text_counts), strict=False)),
+        others=dict(zip(others, _numbers(row.other_counts), strict=True)) if row.fits else None,
     )
 
 
+def _numbers(joined: str | None) -> list[int]:
+    return [int(number) for number in joined.split(",")] if joined else []
+
+
+def _split(joined: str | None, lengths: Sequence[int]) -> Iterator[str]:
+    """Split joined texts by their lengths."""
+    bounds = pairwise(accumulate(lengths, initial=0))
+    return ((joined or "")[start:end] for start, end in bounds)
+
+
 def _hashes_of(row: Row[tuple[object, ...]]) -> Hashes:
-    ends = np.frombuffer(base64.b64decode(row.ends or ""), np.uint8).reshape(-1, _END_BYTES)
-    starts = [int(start, 16) for start in row.starts or ()]
+    joined = row.ends or b""
+    ends = np.frombuffer(
+        joined if isinstance(joined, bytes) else base64.b64decode(joined), np.uint8
+    ).reshape(-1, _END_BYTES)
+    starts = np.frombuffer(bytes.fromhex(row.starts or ""), np.uint8)
+    ranks = [rank - 1 for rank in _numbers(row.start_ranks)]
     digests = np.empty((len(ends), _END_BYTES + 1), np.uint8)
-    digests[:, 0] = np.repeat(np.array(starts, np.uint8), row.runs or ())
+    digests[:, 0] = np.repeat(starts, np.diff([*ranks, len(ends)]))
     digests[:, 1:] = ends
     return digests.view(">u8")[:, 0].astype(np.uint64)
 

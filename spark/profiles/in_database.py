@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import Connection, Engine, Inspector
+from sqlalchemy import Engine, Inspector
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
@@ -35,10 +35,11 @@ from datahub_hyperjoin.spark.counting.aggregate import (
 from datahub_hyperjoin.spark.counting.notations import may_have_notation
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts
-from datahub_hyperjoin.spark.databases.engines import (
-    Databases,
-    database_error_text,
+from datahub_hyperjoin.spark.databases.computing_dialects import (
+    ComputingDialect,
+    computing_dialect,
 )
+from datahub_hyperjoin.spark.databases.engines import Databases, database_error_text
 from datahub_hyperjoin.spark.databases.key_ranges import (
     RowSample,
     count_rows,
@@ -51,11 +52,10 @@ from datahub_hyperjoin.spark.databases.relations import (
     inspect_database,
     name_of,
 )
-from datahub_hyperjoin.spark.databases.sql_forms import can_compute, sql_form_of
 from datahub_hyperjoin.spark.databases.sql_profiles import (
     CountableColumn,
-    SketchSizes,
     SqlCounts,
+    SqlSketch,
     count_values,
 )
 from datahub_hyperjoin.tables import Table
@@ -116,14 +116,19 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
     inspector = inspect_database(engine)
     columns, notes = choose_columns(columns_of(relation, inspector), None)
     key, sample = _choose_rows(table, relation, inspector, engine, config)
-    # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
-    sizes = SketchSizes(hashes=config.sketch_size + 1, sample=config.sample_size)
     # Known to the inspector, which takes a connection of its own even so; the pool has only one.
     described = inspector.get_columns(relation.name, relation.schema or None)
     types = {name_of(each["name"], inspector): each["type"] for each in described}
+    counts: Mapping[str, SqlCounts] = {}
     with engine.connect() as connection:
-        countable = _countable(connection, readable_paths(columns), types)
-        counts = count_values(connection, relation, countable, sizes, sample, key)
+        dialect = computing_dialect(connection)
+        # The isolation level must be set before the first statement, and there was one already.
+        connection.rollback()
+        if dialect:
+            countable = _countable(readable_paths(columns), types, dialect)
+            # One value more than the sketch keeps tells a full sketch from an overflowing one.
+            sketch = SqlSketch(dialect.syntax, config.sketch_size + 1, config.sample_size)
+            counts = count_values(connection, relation, countable, sketch, sample, key)
     aggregates = {path: _aggregate(each, config) for path, each in counts.items()}
     return CountedTable(
         columns=columns,
@@ -152,18 +157,11 @@ def _choose_rows(
 
 
 def _countable(
-    connection: Connection, paths: Sequence[str], types: Mapping[str, TypeEngine[object]]
+    paths: Sequence[str], types: Mapping[str, TypeEngine[object]], dialect: ComputingDialect
 ) -> list[CountableColumn]:
     """List the columns whose normal forms the database can compute."""
-    if not can_compute(connection):
-        return []
-    # The isolation level must be set before the first statement, and there was one already.
-    connection.rollback()
-    return [
-        CountableColumn(path, form)
-        for path in paths
-        if path in types and (form := sql_form_of(types[path], connection))
-    ]
+    forms = {path: dialect.form_of(types[path]) for path in paths if path in types}
+    return [CountableColumn(path, form) for path, form in forms.items() if form]
 
 
 def _aggregate(counts: SqlCounts, config: ProfileConfig) -> ColumnAggregate | None:

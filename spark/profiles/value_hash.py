@@ -78,7 +78,9 @@ def _is_computing(database: Database) -> bool:
     from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 
-    from datahub_hyperjoin.spark.databases.sql_forms import COMPUTING_DIALECTS  # noqa: PLC0415
+    from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
+        COMPUTING_DIALECTS,
+    )
 
     try:
         return make_url(database.url.get_secret_value()).get_backend_name() in COMPUTING_DIALECTS
@@ -89,13 +91,15 @@ def _is_computing(database: Database) -> bool:
 def _can_count(relation: Relation) -> bool:
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (as above)
 
-    from datahub_hyperjoin.spark.databases.sql_forms import can_compute  # noqa: PLC0415
+    from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
+        computing_dialect,
+    )
 
     engine = None
     try:
         engine = open_engine(relation.connection, relation.database)
         with engine.connect() as connection:
-            return can_compute(connection)
+            return computing_dialect(connection) is not None
     except (SQLAlchemyError, UnreachableDatabaseError) as error:
         reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
         logger.info("Reading tables of a database that could not count them: %s", reason)

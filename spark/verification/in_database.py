@@ -1,8 +1,9 @@
 """Let databases count the shared values and matching rows of their own columns.
 
-Each column is grouped once by its normal form, and the groups are joined, so that only counts leave
-the database. The counts equal those of `hash_partition` and `partition_counts`. A column whose
-normal form SQL cannot compute for all of its values has no counts here, and is read instead.
+Each column is grouped once, and then all of them together by the normal forms of their values, so
+that only counts leave the database. The counts equal those of `hash_partition` and
+`partition_counts`. A column for which SQL cannot compute all normal forms has no counts, and is
+read instead.
 """
 
 # ruff: noqa: S608 (statements hold quoted names and expressions of this package only)
@@ -14,23 +15,20 @@ from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, Row, inspect
+from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
+from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
 from datahub_hyperjoin.spark.databases.engines import (
     database_error_text,
     open_engine,
     without_type_warnings,
 )
 from datahub_hyperjoin.spark.databases.relations import name_of
-from datahub_hyperjoin.spark.databases.sql_forms import (
-    SqlForm,
-    can_compute,
-    quote_text,
-    sql_form_of,
-)
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
@@ -56,6 +54,7 @@ class _SqlColumn:
     name: str
     """The quoted name of the column."""
     form: SqlForm
+    syntax: SqlSyntax
 
 
 def count_in_databases(
@@ -128,7 +127,8 @@ def _describe(
     """Describe the columns whose normal forms the database can compute."""
     described = {}
     with engine.connect() as connection, without_type_warnings():
-        if not can_compute(connection):
+        dialect = computing_dialect(connection)
+        if dialect is None:
             return {}
         inspector, quote = inspect(connection), engine.dialect.identifier_preparer.quote_identifier
         for table in sorted({column.table for column in wanted}):
@@ -136,9 +136,10 @@ def _describe(
             source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
             for reflected in inspector.get_columns(relation.name, relation.schema or None):
                 id_ = ColumnId(table, name_of(reflected["name"], inspector))
-                form = sql_form_of(reflected["type"], connection)
+                form = dialect.form_of(reflected["type"])
                 if form and id_ in wanted:
-                    described[id_] = _SqlColumn(id_, source, quote(id_.path), form)
+                    quoted = quote(id_.path)
+                    described[id_] = _SqlColumn(id_, source, quoted, form, dialect.syntax)
     return described
 
 
@@ -166,72 +167,89 @@ def _count(
     that SQL cannot count exactly is left out with its pairs. If the statement fails, the result is
     empty.
     """
-    grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
-    statement = _statement([columns[id_] for id_ in grouped], pairs)
+    grouped = [columns[id_] for id_ in dict.fromkeys(column for pair in pairs for column in pair)]
+    counted = [*((column.id, column.id) for column in grouped), *pairs]
     try:
         with engine.connect() as connection:
-            rows = connection.exec_driver_sql(statement).all()
+            for preparation in grouped[0].syntax.preparations:
+                connection.exec_driver_sql(preparation)
+            row = connection.exec_driver_sql(_statement(grouped, counted)).mappings().one()
     except SQLAlchemyError as error:
         _explain(error)
         return {}
-    exact = {id_ for id_, row in zip(grouped, rows, strict=False) if _is_exact(row, id_ in texts)}
-    selves = [(id_, id_) for id_ in grouped]
+    counts = [
+        PairCounts(*(int(row[f"{name}_{at}"] or 0) for name in ("shared", "matched", "joined")))
+        for at in range(len(counted))
+    ]
+    exact = {
+        column.id
+        for at, column in enumerate(grouped)
+        if not int(row["inexact"] or 0) >> at & 1
+        and _has_certain_nulls(int(row[f"words_{at}"]), counts[at].rows, column.id in texts)
+    }
     return {
-        pair: PairCounts(row.shared, int(row.rows or 0), int(row.joined or 0))
-        for pair, row in zip([*selves, *pairs], rows, strict=True)
-        if exact.issuperset(pair)
+        pair: found for pair, found in zip(counted, counts, strict=True) if exact.issuperset(pair)
     }
 
 
-def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether reading a column would give the same counts as the database.
+def _has_certain_nulls(words: int, rows: int, is_text: bool) -> bool:  # noqa: FBT001 (private)
+    """Return whether it is certain which words of a column, such as `NA`, are nulls.
 
-    Words such as `NA` are nulls unless the column is text. If a column has no other values, its
-    profile does not say whether it is text.
+    They are nulls unless the column is text. If a column has no other values, its profile does not
+    say whether it is text.
     """
-    are_values = is_text and row.words < (row.rows or 0)
-    return not row.inexact and (are_values or not row.words)
+    return not words or (is_text and words < rows)
 
 
 def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
-    """Write the SQL statement that returns one row of counts per column, then one per pair."""
-    names = {column.id: f"c{number}" for number, column in enumerate(columns)}
-    words = ", ".join(map(quote_text, NULL_WORDS))
-    groups = ", ".join(
-        f"{names[column.id]} AS MATERIALIZED ({_grouped(column)})" for column in columns
-    )
-    counts = [
-        f"SELECT {at}, count(*) AS shared, sum(n) AS rows, sum(n::numeric * n) AS joined, "
-        f"coalesce(bool_or(x), false) AS inexact, "
-        f"coalesce(sum(n) FILTER (WHERE v IN ({words})), 0) AS words FROM {name} "
-        "WHERE v <> '' OR x"
+    """Write the SQL statement that returns the counts of all pairs and columns in one row.
+
+    Each distinct normal form gets its number of rows in each column, such as `n0`, which is null
+    without rows. So each column is grouped once, and no join is needed.
+    """
+    syntax, names = columns[0].syntax, {column.id: f"n{at}" for at, column in enumerate(columns)}
+    results = ["bit_or(x) AS inexact"]
+    results += [
+        f"coalesce(sum(CASE WHEN w THEN {name} END), 0) AS words_{at}"
         for at, name in enumerate(names.values())
     ]
-    counts += [
-        f"SELECT {at}, count(*), sum(l.n), sum(l.n::numeric * r.n), false, 0 "
-        f"FROM {names[left]} l JOIN {names[right]} r USING (v) WHERE v <> ''"
-        for at, (left, right) in enumerate(pairs, len(counts))
-    ]
-    return f"WITH {groups} {' UNION ALL '.join(counts)} ORDER BY 1"
+    for at, pair in enumerate(pairs):
+        left, right = (names[end] for end in pair)
+        results.append(
+            f"count(CASE WHEN {left} IS NOT NULL AND {right} IS NOT NULL THEN 1 END) "
+            f"AS shared_{at}, sum(CASE WHEN {right} IS NOT NULL THEN {left} END) AS matched_{at}, "
+            f"sum({left} * {right}) AS joined_{at}"
+        )
+    # Without a value, there is nothing to add: a null takes less time than a zero.
+    rows = ", ".join(
+        f"sum(CASE WHEN at = {at} THEN n END) AS {name}" for at, name in enumerate(names.values())
+    )
+    words = ", ".join(map(syntax.quote_text, NULL_WORDS))
+    values = " UNION ALL ".join(_grouped(at, column) for at, column in enumerate(columns))
+    by_form = (
+        f"SELECT v IN ({words}) AS w, bit_or(x) AS x, {rows} FROM ({values}) AS u "
+        "WHERE v <> '' OR x > 0 GROUP BY v"
+    )
+    return f"SELECT {', '.join(results)} FROM ({by_form}) AS r"
 
 
-def _grouped(column: _SqlColumn) -> str:
-    """Write the query for the distinct normal forms of a column, with their row counts.
+def _grouped(at: int, column: _SqlColumn) -> str:
+    """Write the query for the normal forms of a column's distinct values, with their row counts.
 
-    The result has the normal form `v`, the row count `n` and a mark `x`, which is true if the
-    normal form may be wrong.
+    The result has the column's number `at`, the normal form `v`, the row count `n` and a number `x`
+    with a bit for each column, which is set if the normal form may be wrong.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """
     form, value = column.form, column.form.value.format(column.name)
+    fence = column.syntax.fence
     values = (
         f"SELECT {value} AS v, count(*) AS n FROM {column.source} "
         f"WHERE {column.name} IS NOT NULL GROUP BY 1"
     )
-    # OFFSET keeps the planner from computing an expression as often as it is used.
-    folded = f"SELECT {form.folded} AS f, n, {form.inexact} AS x FROM ({values}) AS d OFFSET 0"
-    normal = f"SELECT {form.normal} AS v, n, x FROM ({folded}) AS e"
-    return f"SELECT v, sum(n) AS n, bool_or(x) AS x FROM ({normal}) AS g GROUP BY 1"
+    folded = f"SELECT {form.folded} AS f, n, {form.inexact} AS x FROM ({values}) AS d{fence}"
+    bits = f"CASE WHEN x THEN {1 << at} ELSE 0 END"
+    return f"SELECT {at} AS at, {form.normal} AS v, n, {bits} AS x FROM ({folded}) AS e"
 
 
 def _explain(error: SQLAlchemyError | UnreachableDatabaseError) -> None:

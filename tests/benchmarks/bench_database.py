@@ -2,11 +2,12 @@
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_database`.
 
-It fills a temporary schema of the PostgreSQL at `HYPERJOIN_POSTGRES`, or of the local one, with
-tables of `--rows` rows, from the fewest to the most in equal ratios: keys, references, words,
-dates, times, prices, floats and texts. A proxy counts the bytes that the server sends. CPU seconds
-of the client are those of all its processes, without the proxy; those of the server are known only
-if it runs on this machine, and include other work.
+It fills a temporary schema of a server with tables of `--rows` rows, from the fewest to the most in
+equal ratios: keys, references, words, dates, times, prices, floats and texts. `--server` chooses
+PostgreSQL or MariaDB; `HYPERJOIN_POSTGRES` and `HYPERJOIN_MARIADB` are their URLs, if not those of
+this machine. A proxy counts the bytes that the server sends. CPU seconds of the client are those of
+all its processes, without the proxy; those of the server are known only if it runs on this machine,
+and include other work.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import numpy as np
 import psutil
 from pydantic import SecretStr
 from servers import Server, serving
-from sqlalchemy import make_url, text
+from sqlalchemy import make_url
 from tabulate import tabulate
 
 from benchmarks.bench_catalog import cpu_seconds
@@ -46,18 +47,33 @@ from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
 
 _CHUNK = 1 << 16
 _FILES, _TURNS = 250, 7
-_TABLE = """
-    CREATE TABLE {name} AS SELECT
-        i AS id,
-        (i * 7919::bigint) % {references} + 1 AS customer_id,
-        (ARRAY['open', 'paid', 'sent', 'closed', NULL])[i % 5 + 1] AS status,
-        date '2015-01-01' + (i * 31::bigint % 4000)::int AS ordered,
-        timestamp '2015-01-01' + (i * 7919::bigint % 100000000) * interval '1 second' AS changed,
-        ((i * 104729::bigint) % 1000000 / 100.0)::numeric(12, 2) AS price,
-        sin(i) AS weight,
-        'Customer ' || md5(({seed} + i)::text) AS name
-    FROM generate_series(1, {rows}) i
-"""
+_TABLES = {
+    "postgresql": """
+        CREATE TABLE {name} AS SELECT
+            i AS id,
+            (i * 7919::bigint) % {references} + 1 AS customer_id,
+            (ARRAY['open', 'paid', 'sent', 'closed', NULL])[i % 5 + 1] AS status,
+            date '2015-01-01' + (i * 31::bigint % 4000)::int AS ordered,
+            timestamp '2015-01-01' + i * 7919::bigint % 100000000 * interval '1 second' AS changed,
+            ((i * 104729::bigint) % 1000000 / 100.0)::numeric(12, 2) AS price,
+            sin(i) AS weight,
+            'Customer ' || md5(({seed} + i)::text) AS name
+        FROM generate_series(1, {rows}) i
+    """,
+    "mariadb": """
+        CREATE TABLE {name} AS SELECT
+            CAST(seq AS INTEGER) AS id,
+            seq * 7919 % {references} + 1 AS customer_id,
+            elt(seq % 5 + 1, 'open', 'paid', 'sent', 'closed', NULL) AS status,
+            date '2015-01-01' + INTERVAL seq * 31 % 4000 DAY AS ordered,
+            timestamp '2015-01-01 00:00:00' + INTERVAL seq * 7919 % 100000000 SECOND AS changed,
+            CAST(seq * 104729 % 1000000 / 100.0 AS DECIMAL(12, 2)) AS price,
+            sin(seq) AS weight,
+            concat('Customer ', md5({seed} + seq)) AS name
+        FROM seq_1_to_{rows}
+    """,
+}
+_PORTS = {"postgresql": 5432, "mariadb": 3306}
 
 
 @dataclass(frozen=True)
@@ -132,7 +148,7 @@ def _relay(listener: socket.socket, server: tuple[str, int], sent: "Synchronized
 def _proxy(server: Server) -> Iterator[tuple[_Proxy, str]]:
     """Yield a proxy of a server, and the URL that leads through it."""
     url = make_url(server.url)
-    proxy = _Proxy(url.host or "127.0.0.1", url.port or 5432)
+    proxy = _Proxy(url.host or "127.0.0.1", url.port or _PORTS[server.kind])
     try:
         through = url.set(host="127.0.0.1", port=proxy.port)
         yield proxy, through.render_as_string(hide_password=False)
@@ -142,8 +158,12 @@ def _proxy(server: Server) -> Iterator[tuple[_Proxy, str]]:
 
 def _fill(server: Server, tables: int, fewest: int, most: int) -> None:
     for at, rows in enumerate(np.geomspace(fewest, most, tables).astype(int).tolist()):
-        statement = _TABLE.format(name=f"t{at}", rows=rows, references=rows // 4 + 1, seed=at)
+        statement = _TABLES[server.kind].format(
+            name=f"t{at}", rows=rows, references=rows // 4 + 1, seed=at
+        )
         server.run(statement, f"ALTER TABLE t{at} ADD PRIMARY KEY (id)")
+        # MariaDB learns the sizes of new tables only later.
+        server.run(*([f"ANALYZE TABLE t{at}"] if server.kind == "mariadb" else []))
 
 
 def _scan(server: Server, url: str, compute: Compute) -> list[Table]:
@@ -153,35 +173,34 @@ def _scan(server: Server, url: str, compute: Compute) -> list[Table]:
     return scan_database("connections[0]", Database(url=SecretStr(url), compute=compute), selection)
 
 
-def _postmaster(server: Server) -> psutil.Process | None:
-    """Return PostgreSQL's main process, or None if it runs on another machine."""
-    with server.engine.connect() as connection:
-        pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
-    try:
-        backend = psutil.Process(pid)
-        return backend.parent() if backend.name().startswith("postgres") else None
-    except psutil.NoSuchProcess:
-        return None
+def _process(server: Server) -> psutil.Process | None:
+    """Return the server's main process, or None if it runs on another machine."""
+    names = {"postgresql": "postgres", "mariadb": "mariadbd"}
+    found = psutil.process_iter(["name", "ppid"])
+    named = [each for each in found if each.info["name"] == names[server.kind]]
+    pids = {each.pid for each in named}
+    roots = [each for each in named if each.info["ppid"] not in pids]
+    is_local = make_url(server.url).host in {"127.0.0.1", "localhost", None}
+    return roots[0] if is_local and len(roots) == 1 else None
 
 
-def _server_seconds(postmaster: psutil.Process | None) -> float:
-    if postmaster is None:
+def _server_seconds(process: psutil.Process | None) -> float:
+    if process is None:
         return float("nan")
-    times = postmaster.cpu_times()
-    # Those of processes that have ended; each connection is closed before it is asked.
-    return float(times.children_user + times.children_system)
+    # Those of PostgreSQL's connections count once they have ended, as they have when it is asked.
+    return float(sum(process.cpu_times()[:4]))
 
 
 def _measure(server: Server, compute: Compute) -> _Measures:
     """Profile all tables without Spark, and measure the cost."""
-    postmaster = _postmaster(server)
+    process = _process(server)
     with _proxy(server) as (proxy, url):
         tables = _scan(server, url, compute)
-        before = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(postmaster))
+        before = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(process))
         started = perf_counter()
         profiles = read_profiles(tables, lambda: None, ProfileConfig(), HyperJoinReport())
         seconds = perf_counter() - started
-        after = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(postmaster))
+        after = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(process))
     sent, client, used = (end - start for start, end in zip(before, after, strict=True))
     return _Measures(int(sent), seconds, client, used, profiles)
 
@@ -228,6 +247,7 @@ def _cost_of_md5() -> float:
 def main() -> None:
     """Run the benchmark, and print its table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--server", choices=_TABLES, default="postgresql")
     parser.add_argument("--tables", type=int, default=300, help="number of tables")
     parser.add_argument("--rows", type=int, nargs=2, default=(1_000, 200_000), help="rows of each")
     options = parser.parse_args()
@@ -235,7 +255,7 @@ def main() -> None:
         f"For {_FILES} CSV files, profiling with MD5 takes {_cost_of_md5():.2f} times the CPU time "
         f"of SipHash, in the median of {_TURNS} turns\n"
     )
-    with TemporaryDirectory() as folder, serving("postgresql", Path(folder)) as server:
+    with TemporaryDirectory() as folder, serving(options.server, Path(folder)) as server:
         _fill(server, options.tables, *options.rows)
         # The other way round, the first would also pay for starting processes.
         counted = _measure(server, Compute.DATABASE)

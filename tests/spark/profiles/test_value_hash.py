@@ -8,6 +8,7 @@ import pytest
 from pydantic import SecretStr
 from servers import Server, serving
 
+from columns_by_system import COMPUTING, series
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.folder import scan_folder
@@ -25,9 +26,9 @@ from datahub_hyperjoin.tables import ColumnId, Table, ValueHash
 CONFIG = ProfileConfig()
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with serving("postgresql", tmp_path) as running:
+@pytest.fixture(params=COMPUTING)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with serving(request.param, tmp_path) as running:
         running.run("CREATE TABLE cities (id integer)", "INSERT INTO cities VALUES (1)")
         yield running
 
@@ -97,9 +98,10 @@ def test_joins_of_files_and_databases_are_found_under_each_hash(
 ) -> None:
     monkeypatch.setattr(value_hash, "_DECISIVE_BYTES", 1 << 20)
     server.run(
-        "CREATE TABLE customers AS SELECT i AS customer_id, 'Customer ' || i AS name, "
-        "repeat('x', 60) AS filler FROM generate_series(1, 20000) i",
+        "CREATE TABLE customers AS SELECT i AS customer_id, concat('Customer ', i) AS name, "
+        f"repeat('x', 60) AS filler FROM {series(server, 20_000)}",
         "ALTER TABLE customers ADD PRIMARY KEY (customer_id)",
+        *(["ANALYZE TABLE customers"] if server.kind == "mariadb" else []),
     )
     rows = "\n".join(f"{at},{at * 37 % 20_000 + 1}" for at in range(5_000))
     folder = tmp_path / "lake"

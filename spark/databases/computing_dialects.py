@@ -1,0 +1,56 @@
+"""The SQL dialects in which databases can compute the normal forms of values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+from sqlalchemy.types import TypeEngine
+
+from datahub_hyperjoin.spark.databases.engines import system_of
+from datahub_hyperjoin.spark.databases.mariadb_forms import (
+    MARIADB_SYNTAX,
+    mariadb_can_compute,
+    mariadb_form,
+)
+from datahub_hyperjoin.spark.databases.postgresql_forms import (
+    POSTGRESQL_SYNTAX,
+    postgresql_can_compute,
+    postgresql_form,
+)
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+
+
+@dataclass(frozen=True, slots=True)
+class ComputingDialect:
+    """A SQL dialect in which a database can compute the normal forms of values."""
+
+    syntax: SqlSyntax
+    """The parts of the SQL in which database systems differ."""
+
+    form_of: Callable[[TypeEngine[object]], SqlForm | None]
+    """Function that writes the normal forms of a column, given its type as SQLAlchemy reflects it.
+    It returns None if SQL cannot compute them."""
+
+    can_compute: Callable[[Connection], bool]
+    """Function that tells whether the server of a connection can compute normal forms."""
+
+
+COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
+    "mariadb": ComputingDialect(MARIADB_SYNTAX, mariadb_form, mariadb_can_compute),
+    "postgresql": ComputingDialect(POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute),
+}
+"""The dialects, by the name of the database system."""
+
+
+def computing_dialect(connection: Connection) -> ComputingDialect | None:
+    """Return the dialect in which a database can compute normal forms; None if it cannot.
+
+    Args:
+        connection: A connection to the database.
+
+    Returns:
+        The dialect; None if the system has none, or if its version or settings are unsuitable.
+    """
+    dialect = COMPUTING_DIALECTS.get(system_of(connection.engine))
+    return dialect if dialect and dialect.can_compute(connection) else None

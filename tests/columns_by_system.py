@@ -1,0 +1,129 @@
+"""Columns of the types of each database system, for tests of what databases compute."""
+
+from collections.abc import Sequence
+
+from servers import Server
+
+from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
+from datahub_hyperjoin.tables import Table
+
+COMPUTING = ("postgresql", "mariadb")
+MESSY = (
+    *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
+    *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
+    *("2024-01-31 09:30", "2024-01-31t09:30:00.250+00:00", "2024-01-31 09:30:00.2500", "\\N"),
+    *("2024-13-31 09:30", "a\x1cb", "a b", "A\r\nB", "100%", "O'Brien", "1e3", "x" * 1500),
+    *("Oslo ", "\\d", "a\\'b", "[a]", "$1", "na ", "1\n"),
+)
+FOREIGN = ("Straße", "STRASSE", "\uff2fslo", "\u00a0", "Zürich", "\u0130stanbul", "😀", "zurich")
+RANGE = [*map(str, range(-3, 30))]
+WORDS = [*("red", "Green", "blue", "cyan", "pink", "black", "white", "gray", "lime", "teal")]
+_DAYS = [f"'2024-02-{n}'" for n in range(10, 29)]
+_MOMENTS = [f"'2024-01-{n} 09:30:00.{n}'" for n in range(10, 28)]
+_QUOTED = [f"'{word}'" for word in WORDS]
+_IDS = [f"'6ba7b810-9dad-11d1-80b4-00c04fd430{n}'" for n in range(10, 28)]
+_CHARS = ["'Oslo'", "'12'", "''", "'12'", "'Köln'", *_QUOTED]
+_DOUBLES = ["0.1", "1e-15", "-0.0", "0", "123456789012345.6", "0.30000000000000004", "2", "0.5"]
+
+# The type, and values of which none needs to be read.
+TYPED = {
+    "postgresql": {
+        "smallint": RANGE,
+        "bigint": ["9223372036854775807", "-5", *RANGE],
+        "numeric": ["12.0", "12.00", "0.0000001", "NULL", "1e20", "-0.5", *RANGE],
+        "numeric(12, 2)": [*RANGE, "-1.50", "1234567.89", "NULL"],
+        "double precision": _DOUBLES,
+        "real": ["0.1", "1e8", "16777216", "3.4e-5", "-7.25", "1.1754e-14"],
+        "boolean": ["true", "false", "true", "NULL"],
+        "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+        "timestamp": [*_MOMENTS, "'2024-01-31'"],
+        "timestamptz": [f"'2024-01-31 01:00:{n}+01'" for n in range(10, 28)] + ["'2024-01-31'"],
+        "uuid": _IDS,
+        "char(9)": _CHARS,
+        "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+        "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "name": _QUOTED,
+    },
+    "mariadb": {
+        "tinyint(1)": ["0", "1", "NULL", "1"],
+        "bigint": ["9223372036854775807", "-9223372036854775808", *RANGE],
+        "bigint unsigned": ["18446744073709551615", "7", "0"],
+        "bit(9)": ["b'111'", "b'100000001'", "b'0'", "NULL"],
+        "year": ["2024", "1999", "0"],
+        "decimal(12, 2)": [*RANGE, "-1.50", "1234567.89", "-0.001", "NULL"],
+        "decimal(65, 30)": ["0.0000001", "1e30", "12.50", "-7"],
+        "decimal(20, 0)": ["100", "12345678901234567890", "-20", "0"],
+        "double": [*_DOUBLES, "1.2345678901234567e-15"],
+        "double(9, 3)": ["0.1", "-1.5", "100", "12.345"],
+        "float": ["0.1", "1e8", "16777216", "16777217", "3.4e-5", "-7.25", "1.1754e-14", "-0.0"],
+        "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+        "datetime": ["'2024-01-31 09:30:10'", "'2024-01-31'", *_DAYS],
+        "datetime(6)": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'"],
+        "timestamp(3) null": [*_MOMENTS, "'2024-01-31'", "NULL"],
+        "time": ["'09:30:00'", "'23:59:59'", "'838:59:59'", "'-01:30:00'", "NULL"],
+        "time(6)": ["'09:30:00.25'", "'00:00:00'", "'-26:00:00.000001'"],
+        "uuid": _IDS,
+        "char(9)": _CHARS,
+        "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+        "varchar(20) character set latin1": _QUOTED,
+        "tinytext": ["'a\\0b'", "'a'", "'\\0'", "'ab'"],
+        "longtext": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "enum('Red', 'blue', '')": ["'Red'", "'blue'", "''", "'blue'"],
+        "set('a', 'B')": ["'a,B'", "'a'", "''"],
+    },
+}
+# The type, and values of which some must be read.
+READ = {
+    "postgresql": {
+        "text": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "varchar": [f"'Köln {number}'" for number in range(20)],
+        "date": ["'0044-03-15 BC'", "'2024-01-31'"],
+        "timestamp": ["'infinity'", "'2024-01-31'"],
+        "numeric": ["'NaN'", "1"],
+        "double precision": ["'NaN'", "1e16", "1"],
+        "float8": ["1e-300", "1"],
+        "real": ["1e-38", "'-infinity'"],
+        "inet": ["'10.0.0.1'"],
+        "interval": ["'26:00:00'"],
+    },
+    "mariadb": {
+        "text": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "varchar(20)": [f"'Köln {number}'" for number in range(20)],
+        "varchar(20) character set latin1": [f"'Köln {number}'" for number in range(20)],
+        "date": ["'0000-00-00'", "'2024-01-31'"],
+        "date null": ["'2024-00-31'", "'2024-01-31'"],
+        "datetime": ["'0000-00-00'", "'2024-01-31'"],
+        "double": ["1e16", "1"],
+        "double null": ["1e-300", "1"],
+        "float": ["1e-38", "1"],
+        "int(5) zerofill": ["7", "12"],
+        "inet6": ["'::1'"],
+    },
+}
+
+
+def literal(server: Server, text: str) -> str:
+    return COMPUTING_DIALECTS[server.kind].syntax.quote_text(text)
+
+
+def series(server: Server, end: int) -> str:
+    """Write a table expression with the whole numbers `i` from 1 to `end`."""
+    if server.kind == "mariadb":
+        return f"(SELECT seq AS i FROM seq_1_to_{end}) AS numbers"
+    return f"generate_series(1, {end}) AS numbers(i)"
+
+
+def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
+    """Create a table with one column `v`."""
+    rows = ", ".join(f"({value})" for value in values)
+    # Rejected by default are dates such as 0000-00-00, which old tables have.
+    odd_values = ["SET sql_mode = ''"] if server.kind == "mariadb" else []
+    server.run(
+        *odd_values,
+        f"DROP TABLE IF EXISTS {name}",
+        f"CREATE TABLE {name} (v {type_})",
+        f"INSERT INTO {name} VALUES {rows}",
+    )
+    return server.table(name)
