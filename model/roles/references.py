@@ -24,6 +24,7 @@ from datahub_hyperjoin.model.roles.candidates import (
     ReferenceCandidates,
     find_reference_candidates,
 )
+from datahub_hyperjoin.model.roles.common_keys import find_common_keys
 from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
@@ -199,6 +200,13 @@ def weigh_candidates(
     scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
     scores += weights.namesake * namesakes.share
+    scores += weights.common_key * find_common_keys(
+        lake,
+        candidates,
+        scores,
+        _normalise(candidates.referring, scores),
+        tables.elsewhere > 0,
+    )
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
 

@@ -91,6 +91,10 @@ class ReferenceWeights:
     """Weight if all known references from columns of the same name lead to this key. Known
     references are those in the same group of tables that the catalog or a person states."""
 
+    common_key: float = 3.0
+    """Weight if columns of the same name in many other folders or schemas together fit this key
+    best. It is multiplied by the probability that they all refer to this key."""
+
     reads_names: bool = True
     """Whether the clues include the names of tables and columns."""
 
