@@ -6,6 +6,7 @@ Then rank the join partners of each column.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.roles.references import References
 from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.stages.shared_domains import SharedDomains
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import ValueForm
 
@@ -38,9 +40,6 @@ _MAX_FAN_OUT = 1.02
 _MAX_MATCHED_FAN_OUT = 1.1
 """Maximum fan-out from the matching rows of a referring table to a key. Rare values may match less
 often than frequent ones, so that more rows match than values."""
-_MAX_DENSITY = 0.5
-"""Density above which a column of numbers is taken for a counter. Counters share no domain, because
-every counter holds 1 to 10."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 """Values of `compared_as`, except those for comparisons of codes with names."""
 
@@ -191,6 +190,10 @@ class _Decisions:
     facts: CatalogFacts
     min_joinability: float
 
+    @cached_property
+    def domains(self) -> SharedDomains:
+        return SharedDomains(self.index, self.relations, self.min_joinability)
+
     def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
         """Convert a pair to a join in the most useful role; None if the pair is not a join."""
         catalog = self.facts.of(pair)
@@ -213,7 +216,8 @@ class _Decisions:
             return None
         if catalog.is_confirmed:
             return self._as_stated(join, target)
-        return join if catalog.queries or self._may_share_domain(*ends) else None
+        objection = "" if catalog.queries else self.domains.find_objection(*ends, evidence)
+        return None if objection else join
 
     def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
         """Return the reason why a pair is not a join; empty if it is a join."""
@@ -223,16 +227,8 @@ class _Decisions:
             return "people rejected it"
         if score is None:
             return "neither column surely refers to the other, and the ranking does not suggest it"
-        density = self.index.lake.density
         left, right = (self.index.lake.index_of[column] for column in pair)
-        if max(density[left], density[right]) > _MAX_DENSITY:
-            return (
-                "its numbers fill their range without gaps, so that they are in every such column, "
-                "and neither column surely refers to the other"
-            )
-        near = pair[0] if self._refers_nearby(left) else pair[1]
-        key = self.index.lake.ids[self.relations.key[self.index.lake.index_of[near]]]
-        return f"{near} refers to {key}, and joins other columns of its folder through that key"
+        return self.domains.find_objection(left, right, evidence)
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
         """Set a join's role from the references of its columns; return None if no role follows.
@@ -269,26 +265,6 @@ class _Decisions:
             return _directed(join, ends[1]) if ends else join
         evidence = join.measured if target == join.right else join.measured.reversed
         return join if _repeats_key(evidence) else _directed(join, target)
-
-    def _may_share_domain(self, left: int, right: int) -> bool:
-        """Return whether two columns may share a value domain.
-
-        Within a folder or schema, a column that refers to a key joins other columns through that
-        key. Numbers without gaps are only counters, and every counter contains them.
-        """
-        if not self.index.roles:
-            return True
-        lake = self.index.lake
-        if max(lake.density[left], lake.density[right]) > _MAX_DENSITY:
-            return False
-        is_near = lake.ids[left].table.parent == lake.ids[right].table.parent
-        return not (is_near and (self._refers_nearby(left) or self._refers_nearby(right)))
-
-    def _refers_nearby(self, column: int) -> bool:
-        """Return whether a column refers to a key in the same folder or schema."""
-        key, ids = int(self.relations.key[column]), self.index.lake.ids
-        is_sure = self.relations.probability[column] >= self.min_joinability
-        return bool(is_sure and ids[key].table.parent == ids[column].table.parent)
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:

@@ -60,3 +60,38 @@ def test_a_rejected_pair_says_so() -> None:
 @pytest.mark.parametrize("ends", [DOMAIN, DOMAIN[::-1]])
 def test_both_orders_of_a_pair_have_one_objection(ends: Ends) -> None:
     assert "shops.town refers to towns.town" in objection({**TOWNS, **LABELS}, ends)
+
+
+SURVEYS: Tables = {
+    "people": {
+        "name": CODES[:40],
+        "smokes": ["yes", "no"] * 20,
+        "size": ["s", "m", "l", "xl"] * 10,
+    },
+    "guests": {
+        "code": CODES[5:45],
+        "pays": ["no", "yes"] * 20,
+        "shirt": ["xl", "s", "l", "m"] * 10,
+    },
+}
+
+
+def test_two_values_in_many_rows_are_a_flag() -> None:
+    assert objection(SURVEYS, ("guests.pays", "people.smokes")) == (
+        "its values match in 50% of all pairs of rows, and are only 2"
+    )
+
+
+@pytest.mark.parametrize("table", ["people", "guests"])
+def test_values_in_many_rows_of_several_columns_tell_little(table: str) -> None:
+    sizes = ("guests.shirt", "people.size")
+    assert objection(SURVEYS, sizes) == ""
+    third = {table: {**SURVEYS[table], "trousers": ["m", "s", "xl", "l", "xs"] * 8}}
+    assert objection({**SURVEYS, **third}, sizes) == (
+        f"its values match in 25% of all pairs of rows, and {table}.trousers holds them as well"
+    )
+
+
+def test_rare_values_of_several_columns_share_a_domain() -> None:
+    shops = {**TOWNS["shops"], "from": TOWNS["shops"]["town"]}
+    assert objection({**TOWNS, "shops": shops}, DOMAIN) == ""
