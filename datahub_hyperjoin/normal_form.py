@@ -28,7 +28,7 @@ Hashes = npt.NDArray[np.uint64]
 _WHOLE = r"-?(?:0|[1-9][0-9]*)"
 _DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-_UTC = r"(?:z|\+00:?00)?"
+_UTC = r"(?:z|\+00(?::?00)?)?"
 
 NEEDS_REWRITE = rf"^{_WHOLE}\.0+$|^-0$|^{_DAY}[t ]"
 """Pattern of the case-folded values that `REWRITES` may change."""

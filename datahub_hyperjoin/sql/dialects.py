@@ -26,7 +26,7 @@ _DOTTED = "REPLACE(REPLACE({t}, '/', '.'), '-', '.')"
 _WHOLE = "^-?(0|[1-9][0-9]*)[.]0+$"
 _ISO = "^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
 _DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}$"
-_OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
+_OFFSET, _HOURS = "[+-][0-9]{{2}}:[0-9]{{2}}$", ":[0-9.]+[+-][0-9]{{2}}$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +222,9 @@ MYSQL = SqlDialect(
         Notation.OFFSET: (
             f"CASE WHEN REGEXP_INSTR({{t}}, '{_OFFSET}') > 0 THEN CONVERT_TZ("
             "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 6), 't', ' '), RIGHT({t}, 6), '+00:00') "
+            f"WHEN REGEXP_INSTR({{t}}, '{_HOURS}') > 0 THEN CONVERT_TZ("
+            "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 3), 't', ' '), "
+            "CONCAT(RIGHT({t}, 3), ':00'), '+00:00') "
             "ELSE CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6)) END"
         ),
         ValueForm.INSTANTS: "CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6))",
@@ -231,6 +234,7 @@ MYSQL = SqlDialect(
 # SQLite has GLOB, but no regular expressions of its own.
 _TWO = "[0-9][0-9]"
 _DIGITS = "{t} <> '' AND {t} NOT GLOB '*[^0-9]*'"
+_HOURS_ONLY = f"{{t}} GLOB '*:*[+-]{_TWO}'"
 _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
 
 SQLITE = SqlDialect(
@@ -275,7 +279,12 @@ SQLITE = SqlDialect(
             "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
         ),
         ValueForm.DATES: "NULLIF({t}, '')",
-        **_same("STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}))", Notation.OFFSET, ValueForm.INSTANTS),
+        **_same(
+            "STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
+            f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
+            Notation.OFFSET,
+            ValueForm.INSTANTS,
+        ),
     },
 )
 

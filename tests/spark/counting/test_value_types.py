@@ -18,7 +18,7 @@ FORMS = {
     DataType.BOOLEAN: r"true|false",
     DataType.DATE: DAY,
     DataType.TIMESTAMP: DAY
-    + r"[t ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[+-]\d{2}:?\d{2})?",
+    + r"[t ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[+-]\d{2}(:?\d{2})?)?",
 }
 WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin", "007"])
 
@@ -36,6 +36,7 @@ def types(values: list[str]) -> frozenset[DataType]:
         (["true", "false"], DataType.BOOLEAN),
         (["2024-01-31"], DataType.DATE),
         (["2024-01-31", "2024-01-31 10:00", "2024-01-31 10:00:00.5+02:00"], DataType.TIMESTAMP),
+        (["2020-12-19 19:00:00-05", "2020-12-19 19:00:00.25-05"], DataType.TIMESTAMP),
         (["1", "true"], DataType.TEXT),
         (["1", "2024-01-31"], DataType.TEXT),
         (["01234"], DataType.TEXT),
