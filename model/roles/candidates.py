@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -10,7 +11,9 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
+from datahub_hyperjoin.value_forms import Notation
 
 _MIN_KEY_UNIQUENESS = 0.95
 """Minimum uniqueness of a referenced column; samples and dirty rows repeat a few values."""
@@ -20,6 +23,8 @@ _MAX_LENGTH = 64.0
 """Maximum mean length of the values, in characters; longer text is prose."""
 _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
 """Types of columns that refer to keys."""
+_MIN_DAYS = 0.5
+"""Minimum share of the days of a period that a calendar holds."""
 _TOLERANCE = 0.02
 """Another key is as good for a column if its containment is lower by at most this difference."""
 _PSEUDO_KEYS = 10
@@ -71,7 +76,9 @@ def may_refer(profile: ColumnProfile) -> bool:
         profile: The column.
     """
     short = profile.lengths.mean <= _MAX_LENGTH
-    return profile.type in _TYPES and profile.distinct >= _MIN_VALUES and short
+    # Yes and no refer to nothing; 0 and 1 may be numbers of a table's rows.
+    is_flag = profile.notation is Notation.TRUTH_WORDS and profile.type is DataType.TEXT
+    return profile.type in _TYPES and profile.distinct >= _MIN_VALUES and short and not is_flag
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
@@ -86,7 +93,21 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, "
     allowed = [
         may_refer(profile) and profile.distinct >= _MIN_KEY_VALUES for profile in lake.profiles
     ]
-    return unique & np.array(allowed, dtype=bool)
+    stated = [priors.declared_unique, priors.connected.left, priors.connected.right]
+    may_be_key = np.array([_may_be_key(profile) for profile in lake.profiles], dtype=bool)
+    may_be_key[np.concatenate(stated)] = True
+    return unique & may_be_key & np.array(allowed, dtype=bool)
+
+
+def _may_be_key(profile: ColumnProfile) -> bool:
+    """Return whether other columns may refer to a unique column of this type.
+
+    Dates refer to calendars alone. A calendar starts with its days, or holds most days of a period.
+    """
+    if profile.type is not DataType.DATE or profile.position == 0:
+        return True
+    days = [date.fromisoformat(normal_form(cell)).toordinal() for cell in profile.sample]
+    return bool(days) and profile.distinct > _MIN_DAYS * (max(days) - min(days) + 1)
 
 
 def find_reference_candidates(

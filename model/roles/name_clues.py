@@ -14,7 +14,8 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, trigrams
+from datahub_hyperjoin.model.roles.measure_names import names_count, names_measure
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, trigrams
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
 
@@ -69,8 +70,10 @@ class NameClues:
     unmarked: Clue
     """1 if only the key's name contains an identifier word such as `id`."""
 
-    counts: Clue
-    """1 if the referring column is named as a count, such as `num_rooms` or `room_count`."""
+    measures: Clue
+    """1 if the referring column is named as a count, a measure or a position, such as `room_count`,
+    `quantity` or `sort_order`. Less if it may be named after the key's table instead, as in
+    `purchase_order`; but `room_count` is no room."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:
@@ -210,8 +213,8 @@ class NameComparison:
         self._of_both = of_both.sign().tocsr()
         self._spellings = _Spellings(lake, tables, columns)
         self._names_parent = names_parent(columns).astype(np.float64)
-        counts = [COUNT in words and IDENTIFIER_WORDS.isdisjoint(words) for words in columns]
-        self._names_count = np.array(counts, dtype=np.float64)
+        self._names_count = np.array([names_count(words) for words in columns], dtype=bool)
+        self._names_measure = np.array([names_measure(words) for words in columns], dtype=bool)
 
     def of(
         self, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
@@ -224,17 +227,22 @@ class NameComparison:
         """
         explained, spellings = self._weigher.explained, self._spellings
         table = self._table_of[referenced]
+        table_in_column = explained(self._of_tables, self._of_columns, table, referring)
         return NameClues(
             column_in_key=explained(self._of_columns, self._of_both, referring, referenced),
             key_in_column=explained(self._of_both, self._of_both, referenced, referring),
-            table_in_column=explained(self._of_tables, self._of_columns, table, referring),
+            table_in_column=table_in_column,
             names_table=spellings.names_table(referring, referenced),
             continues_table=spellings.continues_table(referring, referenced),
             names_parent=self._names_parent[referring],
             same_name=spellings.same_name(referring, referenced),
             other_word=spellings.other_word(referring, referenced),
             unmarked=spellings.unmarked(referring, referenced),
-            counts=self._names_count[referring],
+            measures=np.where(
+                self._names_count[referring],
+                1.0,
+                self._names_measure[referring] * (1 - table_in_column),
+            ),
         )
 
 

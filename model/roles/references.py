@@ -270,7 +270,7 @@ class _Scorer:
             + weights.same_name * names.same_name
             + weights.other_word * names.other_word
             + weights.unmarked * find_measures(lake, candidates, names, distinct)
-            + weights.counts * names.counts
+            + weights.measures * lake.is_whole[column] * names.measures
             + weights.leading_column * (keys.leads[column] & ~extends)
             + weights.own_key * (keys.leads & keys.own_name)[column]
             + weights.uniqueness * self.uniqueness[column]

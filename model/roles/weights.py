@@ -31,9 +31,10 @@ class ReferenceWeights:
     """Weight if only the key is named as an identifier, and the referring column looks like a
     measure: it is not named after the key, and holds few of the key's numbers."""
 
-    counts: float = -3.0
-    """Weight if the referring column is named as a count, such as `room_count`. A count refers to
-    nothing, but its small numbers occur in every key of consecutive numbers."""
+    measures: float = -3.0
+    """Weight if the referring column holds whole numbers and is named as a count, a measure or a
+    position, such as `room_count` or `sort_order`. It refers to nothing, but its small numbers
+    occur in every key of consecutive numbers."""
 
     leading_column: float = -2.5
     """Weight if the referring column is unique and comes first in its table. The weight is not

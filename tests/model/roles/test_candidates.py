@@ -1,6 +1,6 @@
 """Test the candidates for references against a search in plain Python."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from datahub_hyperjoin.model.roles.candidates import (
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.value_forms import Notation
 from handmade import Tables, column, facts_of, lake_of
 
 NO_FACTS = CatalogFacts()
@@ -106,10 +107,45 @@ def test_codes_numbers_and_dates_may_refer_and_measures_and_prose_may_not(
     assert may_refer(replace(profile, type=kind)) is expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "notation", "expected"),
+    [
+        (DataType.TEXT, Notation.TRUTH_WORDS, False),
+        (DataType.TEXT, Notation.PADDED, True),
+        (DataType.INTEGER, Notation.TRUTH_WORDS, True),
+    ],
+)
+def test_yes_and_no_refer_to_nothing(kind: DataType, notation: Notation, *, expected: bool) -> None:
+    [profile] = lake_of({"a": {"x": ["1", "0"]}}).profiles
+    assert may_refer(replace(profile, type=kind, notation=notation)) is expected
+
+
 @pytest.mark.parametrize(("repeated", "expected"), [(5, {"a.x"}), (6, set())])
 def test_a_key_may_repeat_one_value_in_twenty(repeated: int, expected: set[str]) -> None:
     values = [f"k{number}" for number in range(96)]
     assert unique_columns(lake_of({"a": {"x": values + values[:repeated]}})) == expected
+
+
+def with_dates(lake: Lake) -> Lake:
+    profiles = [
+        replace(profile, type=DataType.DATE) if "due" in profile.id.path else profile
+        for profile in lake.profiles
+    ]
+    return replace(lake, profiles=tuple(profiles))
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"), [(range(1, 29, 3), set()), ([1, 2, 4, 5, 7, 8], {"a.due"})]
+)
+def test_dates_refer_to_a_table_that_holds_most_days(
+    days: Sequence[int], expected: set[str]
+) -> None:
+    due = [f"2024-02-{day:02}" for day in days]
+    lake = with_dates(lake_of({"a": {"note": ["x"] * len(due), "due": due}}))
+    assert unique_columns(lake) == expected
+    declared = CatalogFacts(unique=frozenset([column("a.due")]))
+    assert unique_columns(lake, declared) == {"a.due"}
+    assert unique_columns(with_dates(lake_of({"a": {"due": due}}))) == {"a.due"}
 
 
 def test_the_catalog_tells_which_columns_are_unique() -> None:

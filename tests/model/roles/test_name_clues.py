@@ -301,4 +301,10 @@ def test_a_count_of_rows_is_not_named_after_their_table() -> None:
     [("num_rooms", 1), ("room_count", 1), ("count_id", 0), ("room_num", 0), ("country", 0)],
 )
 def test_a_count_is_named_as_one(name: str, expected: float) -> None:
-    assert clue("counts", ("hotels", name), ("rooms", "id")) == expected
+    assert clue("measures", ("hotels", name), ("guests", "id")) == expected
+
+
+def test_a_measure_may_be_named_after_a_table() -> None:
+    assert clue("measures", ("lines", "sort_order"), ("cities", "id")) == 1
+    assert clue("measures", ("lines", "sort_order"), ("orders", "id")) == pytest.approx(0)
+    assert clue("measures", ("lines", "order_id"), ("cities", "id")) == 0

@@ -55,6 +55,16 @@ def test_a_count_of_rooms_refers_less_probably_than_the_number_of_a_room() -> No
     assert max(likely("num_rooms"), likely("room_count")) < 0.7
 
 
+def test_positions_and_measures_refer_to_no_key() -> None:
+    def likely(name: str) -> float:
+        lines = {"id": numbers(1, 201), name: draw(numbers(1, 41), 200)}
+        tables: Tables = {"products": {"id": numbers(1, 41)}, "lines": lines, **things(9)}
+        return probability(tables, (f"lines.{name}", "products.id"))
+
+    assert likely("article") > 10 * max(likely("quantity"), likely("SortOrder"))
+    assert likely("product_order") > likely("delivery_order")
+
+
 def test_several_columns_refer_to_one_key_in_different_roles() -> None:
     orders = {
         "id": numbers(1, 201),

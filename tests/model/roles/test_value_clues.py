@@ -20,7 +20,7 @@ PATIENTS: Tables = {
 
 ANY_SIZE = replace(DEFAULT_WEIGHTS, coverage=0.0)
 """Weights with which columns may refer to keys of any size."""
-UNMARKED = replace(ANY_SIZE, unmarked=0.0)
+UNMARKED = replace(ANY_SIZE, unmarked=0.0, measures=0.0)
 """Weights with which even columns that look like measures may refer to keys of any size."""
 
 

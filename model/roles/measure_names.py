@@ -1,0 +1,69 @@
+"""Recognise the names of measures and of positions in an order.
+
+Such columns refer to no key, but their small numbers occur in every key of consecutive numbers.
+"""
+
+from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS
+from datahub_hyperjoin.model.signals.stems import Words, noun_stem
+
+_AMOUNTS = ("amount", "amt", "balance", "budget", "cost", "fee", "price", "salary", "total")
+_SIZES = (
+    "capacity",
+    "depth",
+    "distance",
+    "duration",
+    "height",
+    "length",
+    "size",
+    "weight",
+    "width",
+)
+_NUMBERS = (
+    "age",
+    "average",
+    "avg",
+    "pct",
+    "percent",
+    "percentage",
+    "qty",
+    "quantity",
+    "rate",
+    "score",
+)
+_POSITIONS = (
+    *("index", "level", "line", "lineno", "order", "ordinal", "position", "priority", "rank"),
+    *("seq", "seqno", "sequence", "sort", "version"),
+)
+_MEASURES = frozenset(
+    noun_stem(word) for words in (_AMOUNTS, _SIZES, _NUMBERS, _POSITIONS) for word in words
+)
+_GLUED = ("amount", "lineno", "qty", "quantity", "seqno", "sortorder")
+"""Endings of such names without separators, such as `MOVEMENTQTY`."""
+
+
+def names_count(words: Words) -> bool:
+    """Return whether a column has the name of a count, such as `num_rooms` or `room_count`.
+
+    Args:
+        words: The stems of the name.
+    """
+    return COUNT in words and IDENTIFIER_WORDS.isdisjoint(words)
+
+
+def names_measure(words: Words) -> bool:
+    """Return whether a column has the name of a measure or of a position in an order.
+
+    The last word decides, and a word such as `id` marks an identifier.
+
+    Args:
+        words: The stems of the name.
+
+    >>> from datahub_hyperjoin.model.signals.stems import stems
+    >>> [names_measure(stems(name)) for name in ("unit_price", "SortOrder", "LINENO")]
+    [True, True, True]
+    >>> [names_measure(stems(name)) for name in ("order_id", "customer", "price_list")]
+    [False, False, False]
+    """
+    if not words or not IDENTIFIER_WORDS.isdisjoint(words):
+        return False
+    return words[-1] in _MEASURES or words[-1].endswith(_GLUED)
