@@ -80,8 +80,8 @@ MARIADB_SYNTAX = SqlSyntax(
     replaced="regexp_replace({0}, {1}, {2})",
     # Its CHAR takes bytes, and those of this encoding are the code.
     character="convert(char({0} USING utf32) USING utf8mb4)",
-    joined="group_concat({0} ORDER BY {2} SEPARATOR {1})",
-    joined_bytes="group_concat(unhex({0}) ORDER BY {1} SEPARATOR '')",
+    joined="group_concat(CASE WHEN {3} THEN {0} END ORDER BY {2} SEPARATOR {1})",
+    joined_bytes="group_concat(CASE WHEN {2} THEN unhex({0}) END ORDER BY {1} SEPARATOR '')",
     materialized="AS",
     # Of an index, it would return the smallest values.
     scanned="{0} USE INDEX ()",
@@ -157,7 +157,7 @@ def mariadb_can_compute(connection: Connection) -> bool:
         the SQL.
     """
     modes, encoding = connection.exec_driver_sql("SELECT @@sql_mode, @@character_set_results").one()
-    version = connection.dialect.server_version_info or (0,)
+    version = tuple(connection.dialect.server_version_info or ())
     return (
         version >= _FIRST_VERSION
         and encoding == "utf8mb4"

@@ -56,7 +56,10 @@ POSTGRESQL_SYNTAX = SqlSyntax(
     exact='({0}) COLLATE "C"',
     matches="{0} ~ {1}",
     replaced="regexp_replace({0}, {1}, {2}, 'g')",
-    joined_bytes="encode(string_agg(decode({0}, 'hex'), ''::bytea ORDER BY {1}), 'base64')",
+    joined_bytes=(
+        "encode(string_agg(decode({0}, 'hex'), ''::bytea ORDER BY {1}) FILTER (WHERE {2}), "
+        "'base64')"
+    ),
     fence=" OFFSET 0",
     preparations=("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",),
 )

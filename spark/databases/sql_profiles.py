@@ -238,7 +238,7 @@ class _Statement:
         texts = f"{is_value} AND r <= {sizes.sample}"
         by_rank, length = "kind, r", "concat(char_length(t))"
         # Sorted hashes have few first bytes, which are sent once.
-        end = self._syntax.joined_bytes.format(_if(hashes, "substr(h, 3, 14)"), "h")
+        end = self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes)
         results = {
             "at": str(at),
             "total": "coalesce(sum(n), 0)",
@@ -247,30 +247,30 @@ class _Statement:
             "shortest": f"min({_if(is_value, 'shortest')})",
             "longest": f"max({_if(is_value, 'longest')})",
             "ends": end,
-            "starts": self._join(_if(start, "left(h, 2)"), "h"),
-            "start_ranks": self._join(_if(start, "concat(r)"), "h", ","),
+            "starts": self._join("left(h, 2)", "h", start),
+            "start_ranks": self._join("concat(r)", "h", start, ","),
             "text_lengths": self._lengths(hashes),
-            "texts": self._join(_if(texts, f"left(t, {LONGEST_TEXT})"), "h"),
-            "text_counts": self._join(_if(texts, "concat(n)"), "h", ","),
+            "texts": self._join(f"left(t, {LONGEST_TEXT})", "h", texts),
+            "text_counts": self._join("concat(n)", "h", texts, ","),
             "fits": fits,
-            "others": _if(fits, self._join(_if(other, "t"), by_rank)),
-            "other_lengths": _if(fits, self._join(_if(other, length), by_rank, ",")),
-            "other_counts": _if(fits, self._join(_if(other, "concat(n)"), by_rank, ",")),
+            "others": _if(fits, self._join("t", by_rank, other)),
+            "other_lengths": _if(fits, self._join(length, by_rank, other, ",")),
+            "other_counts": _if(fits, self._join("concat(n)", by_rank, other, ",")),
         }
         selected = ", ".join(f"{expression} AS {name}" for name, expression in results.items())
         return f"SELECT {selected} FROM ({self._ranked(column, source)}) AS k"
 
     def _lengths(self, condition: str) -> str:
         """Write the expression for the lengths of texts, as one character each; equal ones once."""
-        length = _if(condition, f"{_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT})")
-        one, each = map(self._syntax.character.format, (f"min({length})", length))
-        return (
-            f"CASE WHEN min({length}) = max({length}) THEN {one} ELSE {self._join(each, 'h')} END"
-        )
+        length = f"{_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT})"
+        least, most = (f"{end}({_if(condition, length)})" for end in ("min", "max"))
+        one, each = map(self._syntax.character.format, (least, length))
+        all_ = self._join(each, "h", condition)
+        return f"CASE WHEN {least} = {most} THEN {one} ELSE {all_} END"
 
-    def _join(self, text: str, order: str, separator: str = "") -> str:
-        """Write the aggregate that joins texts."""
-        return self._syntax.joined.format(text, f"'{separator}'", order)
+    def _join(self, text: str, order: str, condition: str, separator: str = "") -> str:
+        """Write the aggregate that joins the texts of the rows for which a condition holds."""
+        return self._syntax.joined.format(text, f"'{separator}'", order, condition)
 
     def _type_case(self, form: SqlForm) -> str:
         """Write the SQL expression that encodes the type of a normal form as a bit."""

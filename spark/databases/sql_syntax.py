@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class SqlSyntax:
     """The parts of the SQL that counts values in which database systems differ.
 
-    `{0}`, `{1}` and `{2}` stand for expressions.
+    `{0}`, `{1}` and so on stand for expressions.
     """
 
     quote_text: Callable[[str], str]
@@ -29,12 +29,13 @@ class SqlSyntax:
     character: str = "chr({0})"
     """The character with the code `{0}`."""
 
-    joined: str = "string_agg({0}, {1} ORDER BY {2})"
-    """Aggregate that joins the texts `{0}` with the separator `{1}`, sorted by `{2}`."""
+    joined: str = "string_agg({0}, {1} ORDER BY {2}) FILTER (WHERE {3})"
+    """Aggregate that joins the texts `{0}` with the separator `{1}`, sorted by `{2}`, of the rows
+    for which the condition `{3}` holds. Only these are sorted."""
 
     joined_bytes: str
-    """Aggregate that joins the bytes with the hexadecimal digits `{0}`, sorted by `{1}`. The result
-    is of bytes or their base64."""
+    """Aggregate that joins the bytes with the hexadecimal digits `{0}`, sorted by `{1}`, of the
+    rows for which the condition `{2}` holds. The result is of bytes or their base64."""
 
     materialized: str = "AS MATERIALIZED"
     """Keywords that define a common table expression, which is computed once if possible."""
