@@ -95,14 +95,26 @@ def merge_pairs(parts: list[MeasuredPairs], columns: int) -> MeasuredPairs:
         left, count = np.unique(part.left, return_counts=True)
         counts[left] = count
     starts = np.cumsum(counts) - counts
-    merged = MeasuredPairs(
-        *(np.empty(int(counts.sum()), dtype=values.dtype) for values in MeasuredPairs.none())
-    )
-    while parts:
-        part = parts.pop()
-        number = np.arange(len(part.left))
-        is_first = np.diff(part.left, prepend=-1) != 0
-        position = starts[part.left] + number - np.maximum.accumulate(number * is_first)
-        for values, of_part in zip(merged, part, strict=True):
-            values[position] = of_part
-    return merged
+    lefts, *others = ([*values] for values in zip(MeasuredPairs.none(), *parts, strict=True))
+    parts.clear()
+    merged = []
+    while others:
+        # Only one of the arrays is in memory twice at a time.
+        values = others.pop(0)
+        whole = np.empty(int(counts.sum()), dtype=values[0].dtype)
+        for left, of_part in zip(lefts, values, strict=True):
+            whole[_positions(starts, left)] = of_part
+        merged.append(whole)
+    return MeasuredPairs(np.repeat(np.arange(columns, dtype=np.int32), counts), *merged)
+
+
+def _positions(
+    starts: Int[np.ndarray, " column"], left: Int[np.ndarray, " pair"]
+) -> Int[np.ndarray, " pair"]:
+    """Return the positions of a part's pairs among all pairs.
+
+    `starts` is the position of the first pair of each left column.
+    """
+    number = np.arange(len(left))
+    is_first = np.diff(left, prepend=-1) != 0
+    return starts[left] + number - np.maximum.accumulate(number * is_first)

@@ -49,10 +49,22 @@ class _Key:
 def write_areas(folder: Path, tables: int, seed: int = 0) -> None:
     """Write a lake of Parquet files with seven columns a table on average.
 
+    Args:
+        folder: Where to write; one folder for each area.
+        tables: Number of tables.
+        seed: Number that all values follow from.
+    """
+    for path, table in generate_areas(tables, seed):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, folder / path)
+
+
+def generate_areas(tables: int, seed: int = 0) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the tables of a lake, each with the path of its file below the lake's folder.
+
     Every fifth table has 500 to 4,000 rows, the others a tenth of that.
 
     Args:
-        folder: Where to write; one folder for each area.
         tables: Number of tables.
         seed: Number that all values follow from.
     """
@@ -60,12 +72,11 @@ def write_areas(folder: Path, tables: int, seed: int = 0) -> None:
     for first in range(0, tables, AREA):
         area = first // AREA
         random = np.random.default_rng([seed, area])
-        parent = folder / f"{NOUNS[area % len(NOUNS)]}_{area}"
-        parent.mkdir(parents=True)
+        parent = f"{NOUNS[area % len(NOUNS)]}_{area}"
         keys: list[_Key] = []
-        for at in range(min(AREA, tables - first)):
-            columns = dict(_columns(first + at, random, keys, shared))
-            parquet.write_table(pa.table(columns), parent / f"{_entity(first + at)}.parquet")
+        for number in range(first, min(first + AREA, tables)):
+            columns = dict(_columns(number, random, keys, shared))
+            yield f"{parent}/{_entity(number)}.parquet", pa.table(columns)
         shared = shared or keys[:SHARED_KEYS]
 
 

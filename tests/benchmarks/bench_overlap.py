@@ -4,6 +4,10 @@ Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_overlap --t
 lakes are synthetic profiles of seven columns a table: a running number, a reference to one of 40
 keys, a country (the same 250 in each table), a status, a random code, a year, and a name that a
 tenth of the tables share. Each size runs in a process of its own.
+
+With `--areas`, the lakes are those of `area_lake`, in which thousands of columns have equal values.
+Their tables are profiled in memory, so that 20,000 of them take minutes. With several sizes, the
+exponent is that of the growth of time with the number of columns: 1 is linear, 2 is quadratic.
 """
 
 import argparse
@@ -16,6 +20,8 @@ import numpy as np
 from jaxtyping import UInt64
 from tabulate import tabulate
 
+from benchmarks.area_profiles import profile_areas
+from benchmarks.bench_lake import exponent
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.model.lake import Lake
@@ -32,7 +38,7 @@ from datahub_hyperjoin.tables import (
 
 HASHES, KEYS, CELLS = 1024, 40, 16
 SIZES = (250, 1_000, 2_000)
-HEADERS = ("tables", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair")
+HEADERS = ("tables", "columns", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair")
 
 
 def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
@@ -87,25 +93,31 @@ def _profile(number: int) -> TableProfile:
     return TableProfile(table=table, columns=columns, rows=1_000)
 
 
-def measure(tables: int) -> Sequence[float]:
+def measure(tables: int, *, areas: bool = False) -> Sequence[float]:
     """Compare the columns of a synthetic lake, and return one row of the printed table."""
-    lake = Lake.from_tables(make_profiles(tables))
-    memory, began = peak_memory(), process_time()
+    lake = Lake.from_tables([*profile_areas(tables)] if areas else make_profiles(tables))
+    before, began = peak_memory(), process_time()
     overlap = measure_overlap(lake)
-    seconds, more = process_time() - began, peak_memory() - memory
+    seconds, more = process_time() - began, peak_memory() - before
     pairs = len(overlap.left)
-    return tables, pairs, overlap.cut, round(seconds, 1), round(more / 2**20), round(more / pairs)
+    memory = round(more / 2**20), round(more / pairs)
+    return tables, len(lake), pairs, overlap.cut, seconds, *memory
 
 
 def main() -> None:
     """Run the benchmark, and print its table."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench_overlap", description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
+    parser.add_argument("--areas", action="store_true", help="lakes of `area_lake`")
+    options = parser.parse_args()
     rows = []
-    for tables in parser.parse_args().tables:
+    for tables in options.tables:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-            rows.append(process.submit(measure, tables).result())
-    print(tabulate(rows, headers=HEADERS, intfmt=","))
+            rows.append(process.submit(measure, tables, areas=options.areas).result())
+    print(tabulate(rows, headers=HEADERS, intfmt=",", floatfmt=".1f"))
+    if len(rows) > 1:
+        _, columns, _, _, seconds, *_ = zip(*rows, strict=True)
+        print(f"exponent of CPU s: {exponent(columns, seconds):.2f}")
 
 
 if __name__ == "__main__":
