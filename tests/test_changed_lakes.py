@@ -1,4 +1,4 @@
-"""Test that a run after changes finds what a run without kept results finds."""
+"""Test that a run after changes and decisions finds what a run without kept results finds."""
 
 import random
 import tempfile
@@ -11,17 +11,20 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification import hash_partition
 from datahub_hyperjoin.suggest import suggest
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.tables import Pair, Table, pair_of
 
 Columns = dict[str, list[str]]
 Lake = dict[str, Columns]
+Decisions = dict[Pair, CatalogEvidence]
 
 _ARTICLES = [f"B-{number:03}" for number in range(40)]
 _COUNTRIES = ["Austria", "Chad", "Chile", "Cuba", "Fiji", "Ghana", "Peru", "Togo", "Oman", "Mali"]
@@ -113,7 +116,18 @@ def write(lake: Mapping[str, Columns], folder: Path) -> list[Table]:
     return scan_folder(folder, TableSelection(platform="file", env="PROD"), warn=lambda *_: None)
 
 
-def find(tables: list[Table], store: Path | None) -> tuple[Findings, RunProgress]:
+def decide(found: Findings, decided: Decisions, chance: random.Random) -> Decisions:
+    """Accept or reject one of the suggestions, or take all decisions back."""
+    if not found.suggestions or chance.random() < 0.2:
+        return {}
+    suggestion = chance.choice(found.suggestions)
+    pair = pair_of(suggestion.query, suggestion.candidate)
+    return {**decided, pair: CatalogEvidence(verdict=chance.choice([*Verdict]))}
+
+
+def find(
+    tables: list[Table], store: Path | None, decided: Decisions | None = None
+) -> tuple[Findings, RunProgress]:
     progress = RunProgress()
     found = suggest(
         tables,
@@ -121,6 +135,7 @@ def find(tables: list[Table], store: Path | None) -> tuple[Findings, RunProgress
         profile=ProfileConfig(store=store),
         model=ModelConfig(),
         progress=progress,
+        facts=CatalogFacts(pairs=decided or {}),
     )
     return found, progress
 
@@ -135,14 +150,16 @@ def test_kept_results_change_nothing(
 ) -> None:
     lake = build_lake()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        find(write(lake, folder / "lake"), folder / "store")
+        folder, decided = Path(name), Decisions()
+        kept, _ = find(write(lake, folder / "lake"), folder / "store")
         for step in steps:
             for change in step:
                 change(lake, chance)
             tables = write(lake, folder / "lake")
-            kept, _ = find(tables, folder / "store")
-            anew, _ = find(tables, None)
+            if chance.random() < 0.5:
+                decided = decide(kept, decided, chance)
+            kept, _ = find(tables, folder / "store", decided)
+            anew, _ = find(tables, None, decided)
             assert kept == anew
 
 

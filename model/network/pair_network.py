@@ -81,6 +81,31 @@ def _normalised(items: _Items, weights: _Weights, layer: str) -> _Items:
     return items / deviation * weights[f"{layer}.weight"] + weights[f"{layer}.bias"]
 
 
+def _sort_groups(
+    group: Int[np.ndarray, " item"],
+) -> tuple[Int[np.ndarray, " item"], Int[np.ndarray, " group"]]:
+    """Return the items in the order of their groups, and where each group starts."""
+    order = np.argsort(group, kind="stable")
+    return order, np.flatnonzero(np.diff(group[order], prepend=-1))
+
+
+def _reduce(
+    function: np.ufunc, items: _Items, starts: Int[np.ndarray, " group"]
+) -> Float32[np.ndarray, "group width"]:
+    """Return what `function.reduceat` returns, in less time if most groups have one or two items.
+
+    NumPy reduces each number of each group by a call of its own.
+    """
+    further = np.diff(starts, append=len(items)) - 1
+    reduced = items[starts]
+    two, more = np.flatnonzero(further == 1), further > 1
+    reduced[two] = function(reduced[two], items[starts[two] + 1])
+    if more.any():
+        first = np.cumsum(further[more] + 1) - further[more] - 1
+        reduced[more] = function.reduceat(items[np.repeat(more, further + 1)], first)
+    return reduced
+
+
 @dataclass(frozen=True)
 class _Groups:
     """The vectors of items, aggregated by group."""
@@ -108,12 +133,11 @@ class _Groups:
         cls, items: _Items, weight: Float32[np.ndarray, "item 1"], group: Int[np.ndarray, " item"]
     ) -> "_Groups":
         """Aggregate items by group; groups without items are omitted."""
-        order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        order, starts = _sort_groups(group)
         items, weight = items[order], weight[order]
-        maximum = np.maximum(np.maximum.reduceat(items, starts), _EMPTY)
-        total = np.add.reduceat(weight * items, starts)
-        return cls(group[order[starts]], maximum, total, np.add.reduceat(weight, starts))
+        maximum = np.maximum(_reduce(np.maximum, items, starts), _EMPTY)
+        total = _reduce(np.add, weight * items, starts)
+        return cls(group[order[starts]], maximum, total, _reduce(np.add, weight, starts))
 
     def add(self, part: "_Groups") -> None:
         """Merge the groups of `part` into these groups.
@@ -182,7 +206,8 @@ class _Round:
         """Return how much the state of each pair in `part` changes in this round."""
         items, certainty = self._weigh(states, part)
         between = _Groups.of(items, certainty, part.tables)
-        towards = _Groups.of(items, certainty, part.towards).maximum
+        order, starts = _sort_groups(part.towards)
+        towards = np.maximum(_reduce(np.maximum, items[order], starts), _EMPTY)
         weights, layer = self._weights, f"{self._name}.update"
         hidden = items @ self._own + weights[f"{layer}.0.bias"]
         mutual = np.flatnonzero(part.reverse >= 0)
