@@ -84,6 +84,7 @@ READ = {
         "double precision": ["'NaN'", "1e16", "1"],
         "float8": ["1e-300", "1"],
         "real": ["1e-38", "'-infinity'"],
+        "text null": [f"'{'ü' * 33_000}'", "'a'"],
         "inet": ["'10.0.0.1'"],
         "interval": ["'26:00:00'"],
     },
@@ -99,6 +100,7 @@ READ = {
         "double null": ["1e-300", "1"],
         "float": ["1e-38", "1"],
         "int(5) zerofill": ["7", "12"],
+        "mediumtext": [f"'{'ü' * 33_000}'", "'a'"],
         "inet6": ["'::1'"],
     },
 }
