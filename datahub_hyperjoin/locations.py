@@ -224,10 +224,10 @@ class Database:
     timeout: SecondsFromOne = 600.0
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
-    compute: Compute = Compute.DATABASE
+    compute: Compute | None = None
     """Where to profile large tables of this database and compare its columns with each other.
     With `database`, PostgreSQL from version 13 on and MariaDB from version 10.11 on do this in SQL,
-    as far as they can. With `spark`, and for other systems, the rows are read."""
+    as far as they can; PostgreSQL does so by default. Otherwise, the rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

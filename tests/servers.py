@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId
@@ -56,7 +56,9 @@ class Server:
         return mark + name.replace(mark, mark * 2) + mark
 
     def database(self, **settings: float) -> Database:
-        return Database(url=SecretStr(self.url), **settings)  # type: ignore[arg-type]
+        """Return the database, which computes what it can, unlike MariaDB by default."""
+        computing = {"compute": Compute.DATABASE, **settings}
+        return Database(url=SecretStr(self.url), **computing)  # type: ignore[arg-type]
 
     def table(self, name: str, database: Database | None = None) -> Table:
         place = Relation(

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.types import TypeEngine
 
+from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.engines import system_of
 from datahub_hyperjoin.spark.databases.mariadb_forms import (
     MARIADB_SYNTAX,
@@ -35,12 +37,35 @@ class ComputingDialect:
     can_compute: Callable[[Connection], bool]
     """Function that tells whether the server of a connection can compute normal forms."""
 
+    by_default: bool
+    """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
+    that takes several times longer than reading the rows do not."""
+
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
-    "mariadb": ComputingDialect(MARIADB_SYNTAX, mariadb_form, mariadb_can_compute),
-    "postgresql": ComputingDialect(POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute),
+    "mariadb": ComputingDialect(
+        MARIADB_SYNTAX, mariadb_form, mariadb_can_compute, by_default=False
+    ),
+    "postgresql": ComputingDialect(
+        POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute, by_default=True
+    ),
 }
 """The dialects, by the name of the database system."""
+
+
+def is_asked_to_compute(database: Database) -> bool:
+    """Return whether a database counts and compares values if it can, by the recipe.
+
+    Args:
+        database: The database; its system decides if the recipe does not.
+    """
+    if database.compute is not None:
+        return database.compute is Compute.DATABASE
+    try:
+        system = make_url(database.url.get_secret_value()).get_backend_name()
+    except ArgumentError:
+        return False
+    return system in COMPUTING_DIALECTS and COMPUTING_DIALECTS[system].by_default
 
 
 def computing_dialect(connection: Connection) -> ComputingDialect | None:

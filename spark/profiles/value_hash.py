@@ -9,7 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 
-from datahub_hyperjoin.locations import Compute, Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
@@ -68,7 +68,6 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
     return (
         config.value_hash is ValueHash.MD5
         and isinstance(location, Relation)
-        and location.database.compute is Compute.DATABASE
         and table.size >= config.sketch_size * _BYTES_PER_HASH
         and _is_computing(location.database)
     )
@@ -80,12 +79,14 @@ def _is_computing(database: Database) -> bool:
 
     from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
         COMPUTING_DIALECTS,
+        is_asked_to_compute,
     )
 
     try:
-        return make_url(database.url.get_secret_value()).get_backend_name() in COMPUTING_DIALECTS
+        system = make_url(database.url.get_secret_value()).get_backend_name()
     except ArgumentError:
         return False
+    return system in COMPUTING_DIALECTS and is_asked_to_compute(database)
 
 
 def _can_count(relation: Relation) -> bool:

@@ -18,9 +18,12 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.locations import Compute, Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
-from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
+from datahub_hyperjoin.spark.databases.computing_dialects import (
+    computing_dialect,
+    is_asked_to_compute,
+)
 from datahub_hyperjoin.spark.databases.engines import (
     database_error_text,
     open_engine,
@@ -84,7 +87,7 @@ def count_in_databases(
             by_database[databases.pop()].append((left, right))
     counted: PairsCounted = {}
     for database, inside in by_database.items():
-        if database.compute is Compute.DATABASE:
+        if is_asked_to_compute(database):
             counted |= _count_in_database(database, inside, relations, texts)
     return counted
 

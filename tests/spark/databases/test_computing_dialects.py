@@ -15,6 +15,7 @@ from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import (
     COMPUTING_DIALECTS,
     computing_dialect,
+    is_asked_to_compute,
 )
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
@@ -30,7 +31,8 @@ def mariadb(tmp_path: Path) -> Iterator[Server]:
 def database_with(server: Server, drivername: str = "", **query: str) -> Database:
     url = make_url(server.url).update_query_dict(query)
     url = url.set(drivername=drivername) if drivername else url
-    return Database(url=SecretStr(url.render_as_string(hide_password=False)))
+    url_text = SecretStr(url.render_as_string(hide_password=False))
+    return Database(url=url_text, compute=Compute.DATABASE)
 
 
 def computes(database: Database) -> bool:
@@ -102,3 +104,19 @@ def test_other_settings_of_mariadb_change_nothing(
     assert counted.unread == []
     for one, other in zip(found.columns, expected.columns, strict=True):
         assert (one.sketch, one.rows, one.nulls) == (other.sketch, other.rows, other.nulls)
+
+
+@pytest.mark.parametrize(
+    ("url", "by_default"),
+    [
+        ("postgresql+psycopg2://me@host/shop", True),
+        ("mariadb+pymysql://me@host/shop", False),
+        ("sqlite:///shop.db", False),
+        ("not a URL", False),
+    ],
+)
+def test_postgresql_computes_by_default(url: str, *, by_default: bool) -> None:
+    database = Database(url=SecretStr(url))
+    assert is_asked_to_compute(database) is by_default
+    assert is_asked_to_compute(replace(database, compute=Compute.DATABASE))
+    assert not is_asked_to_compute(replace(database, compute=Compute.SPARK))
