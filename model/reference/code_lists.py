@@ -7,6 +7,7 @@ and days, and names in other languages, come from Unicode's CLDR.
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
+from unicodedata import normalize
 
 import airportsdata
 import periodictable
@@ -146,7 +147,10 @@ def _airports() -> EntityKind:
 
 
 def _calendar(table: str) -> EntityKind:
-    """Load the full and abbreviated names of months or weekdays in all languages."""
+    """Load the full and abbreviated names of months or weekdays in all languages.
+
+    Single Latin letters, by which Estonian abbreviates its weekdays, match too many other columns.
+    """
     return _kind(
         table,
         (
@@ -155,6 +159,7 @@ def _calendar(table: str) -> EntityKind:
             for context in getattr(locale, table).values()
             for width in ("wide", "abbreviated")
             for number, name in context.get(width, {}).items()
+            if len(name.rstrip(".")) > 1 or not normalize("NFD", name)[0].isascii()
         ),
     )
 

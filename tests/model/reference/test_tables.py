@@ -71,6 +71,12 @@ def test_kinds_are_as_large_as_their_standards_say(known: dict[str, EntityKind])
     assert known["airports"].entities > 7000
 
 
+@pytest.mark.parametrize("kind", ["days", "months"])
+def test_single_letters_name_no_day_or_month(known: dict[str, EntityKind], kind: str) -> None:
+    letters = {entry.name for entry in known[kind].names if len(entry.name.strip(".")) == 1}
+    assert not {letter for letter in letters if letter.isascii()}
+
+
 def test_short_codes_of_subdivisions_are_of_two_letters_at_least(
     known: dict[str, EntityKind],
 ) -> None:
