@@ -71,7 +71,9 @@ def strongest(pairs: Pairs, column: int, most: int) -> set[tuple[int, int]]:
     """Return the strongest pairs of a column; of equally strong ones, the first."""
     own = [pair for pair in pairs if pair[0] == column]
     return {
-        *sorted(own, key=lambda pair: (-max(pairs[pair][1], pairs[pair[::-1]][1]), pair))[:most]
+        *sorted(own, key=lambda pair: (-max(pairs[pair][1], pairs[pair[1], pair[0]][1]), pair))[
+            :most
+        ]
     }
 
 
