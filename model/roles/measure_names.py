@@ -6,36 +6,17 @@ Such columns refer to no key, but their small numbers occur in every key of cons
 from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS
 from datahub_hyperjoin.model.signals.stems import Words, noun_stem
 
-_AMOUNTS = ("amount", "amt", "balance", "budget", "cost", "fee", "price", "salary", "total")
-_SIZES = (
-    "capacity",
-    "depth",
-    "distance",
-    "duration",
-    "height",
-    "length",
-    "size",
-    "weight",
-    "width",
-)
-_NUMBERS = (
-    "age",
-    "average",
-    "avg",
-    "pct",
-    "percent",
-    "percentage",
-    "qty",
-    "quantity",
-    "rate",
-    "score",
-)
-_POSITIONS = (
-    *("index", "level", "line", "lineno", "order", "ordinal", "position", "priority", "rank"),
-    *("seq", "seqno", "sequence", "sort", "version"),
-)
 _MEASURES = frozenset(
-    noun_stem(word) for words in (_AMOUNTS, _SIZES, _NUMBERS, _POSITIONS) for word in words
+    map(
+        noun_stem,
+        [
+            *("amount", "amt", "balance", "budget", "cost", "fee", "price", "salary", "total"),
+            *("capacity", "depth", "distance", "duration", "height", "length", "size", "width"),
+            *("age", "average", "avg", "pct", "percent", "percentage", "qty", "quantity", "rate"),
+            *("index", "level", "line", "lineno", "order", "ordinal", "position", "priority"),
+            *("rank", "score", "seq", "seqno", "sequence", "sort", "version", "weight"),
+        ],
+    )
 )
 _GLUED = ("amount", "lineno", "qty", "quantity", "seqno", "sortorder")
 """Endings of such names without separators, such as `MOVEMENTQTY`."""
