@@ -7,7 +7,7 @@ question.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import UInt64
+from jaxtyping import Bool, UInt64
 
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
@@ -22,6 +22,8 @@ _MAX_SELECTIVITY = 0.1
 _FEW_VALUES = 2
 """Maximum number of shared values at which such a join is never useful: two values are a flag."""
 _HASH = np.dtype("<u8")
+
+_Hashes = UInt64[np.ndarray, " hash"]
 
 
 @dataclass(frozen=True)
@@ -89,15 +91,22 @@ class SharedDomains:
     def _find_other_holder(self, left: int, right: int) -> ColumnId | None:
         """Find another column of the two tables that holds all values that both columns share."""
         lake = self.index.lake
-        shared = np.intersect1d(self._hashes(left), self._hashes(right), assume_unique=True)
+        hashes = self._hashes(left)
+        shared = hashes[_are_in(self._hashes(right), hashes)]
         tables = [lake.columns_of[lake.table_of[column]] for column in (left, right)]
         for column in np.concatenate(tables).tolist() if len(shared) else []:
-            if column not in {left, right} and np.isin(shared, self._hashes(column)).all():
+            if column not in {left, right} and _are_in(self._hashes(column), shared).all():
                 return lake.ids[column]
         return None
 
-    def _hashes(self, column: int) -> UInt64[np.ndarray, " hash"]:
+    def _hashes(self, column: int) -> _Hashes:
         return np.frombuffer(self.index.lake.profiles[column].sketch, _HASH)
+
+
+def _are_in(sketch: _Hashes, hashes: _Hashes) -> Bool[np.ndarray, " hash"]:
+    """Mark the hashes that a sketch holds, both ascending; much faster than `numpy.isin`."""
+    at = np.minimum(np.searchsorted(sketch, hashes), len(sketch) - 1)
+    return np.asarray(sketch[at] == hashes)
 
 
 def _selectivity(evidence: Evidence) -> float:
