@@ -19,6 +19,7 @@ import pytest
 
 HERE = Path(__file__).parent
 RECIPE = HERE.parent / "ingestion_recipes" / "quickstart.yml"
+README = HERE.parent / "README.md"
 KNOWN = HERE / "known_joins.csv"
 JOINABLE_WITH = "urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith"
 
@@ -119,6 +120,12 @@ def test_the_end_of_the_run_shows_what_was_found(run: Run) -> None:
     assert shown[0] > 0.9
     assert f"All joins, with their evidence: {run.page.resolve()}" in run.done.stdout
     assert "tailnum" in run.page.read_text()
+
+
+def test_the_readme_shows_what_was_found(run: Run) -> None:
+    shown = re.findall(r"^\d+ joins found, best first:$", README.read_text("utf-8"), re.MULTILINE)
+    assert len(shown) == 1
+    assert f"\n{shown[0]}\n" in run.done.stdout
 
 
 def promised_rows(run: Run) -> dict[frozenset[str], int]:
