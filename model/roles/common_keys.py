@@ -49,6 +49,8 @@ def find_common_keys(
         columns, as where two halves of the columns refer to two keys.
     """
     common = np.zeros(len(scores))
+    if not elsewhere.any():
+        return common
     names = _number_names(lake)
     abroad = np.bincount(candidates.referring[elsewhere], probability[elsewhere], len(lake))
     at_home, best = (np.full(len(lake), -np.inf) for _ in range(2))
