@@ -1,6 +1,7 @@
 """Find all possible references from columns to keys in a lake."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 
@@ -106,8 +107,15 @@ def _may_be_key(profile: ColumnProfile) -> bool:
     """
     if profile.type is not DataType.DATE or profile.position == 0:
         return True
-    days = [date.fromisoformat(normal_form(cell)).toordinal() for cell in profile.sample]
+    days = [*_read_days(profile.sample)]
     return bool(days) and profile.distinct > _MIN_DAYS * (max(days) - min(days) + 1)
+
+
+def _read_days(sample: Iterable[str]) -> Iterator[int]:
+    """Yield the number of each day; skip hashes of personal dates, and days such as 30 February."""
+    for cell in sample:
+        with suppress(ValueError):
+            yield date.fromisoformat(normal_form(cell)).toordinal()
 
 
 def find_reference_candidates(

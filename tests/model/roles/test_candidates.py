@@ -148,6 +148,18 @@ def test_dates_refer_to_a_table_that_holds_most_days(
     assert unique_columns(with_dates(lake_of({"a": {"due": due}}))) == {"a.due"}
 
 
+def test_an_impossible_day_does_not_count() -> None:
+    due = [*(f"2024-02-{day:02}" for day in range(1, 9)), "2024-02-30"]
+    lake = with_dates(lake_of({"a": {"note": ["x"] * len(due), "due": due}}))
+    assert unique_columns(lake) == {"a.due"}
+
+
+def test_dates_of_which_only_hashes_are_known_are_no_calendar() -> None:
+    due = ["3w5e11264sgsf", "1y2p0ij32e8e7", "2gosa7pa2gv"]
+    lake = with_dates(lake_of({"a": {"note": ["x"] * len(due), "due": due}}))
+    assert unique_columns(lake) == set()
+
+
 def test_the_catalog_tells_which_columns_are_unique() -> None:
     lake = lake_of({"a": {"few": ["x", "y", "z", "x"], "all": ["1", "2", "3", "4"]}})
     assert unique_columns(lake) == {"a.all"}
