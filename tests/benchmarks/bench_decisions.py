@@ -1,7 +1,8 @@
 """Measure how much people's decisions improve the ranking of undecided pairs.
 
 Each lake has a `decisions.csv` with draws of several sizes (draw, size, table_a, column_a, table_b,
-column_b, decision). Decided pairs count neither as answers nor as candidates, before and after.
+column_b, decision). Decided pairs count neither as answers nor as candidates, before and after. The
+bound of each gain is the most that relatives of accepted pairs could add (`decision_bound`).
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_decisions FOLDER...`.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.decision_bound import Named, find_relatives, rank_first, read_equal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes, read_labelled_lakes
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
@@ -31,7 +33,6 @@ from datahub_hyperjoin.tables import ColumnId, pair_of
 CONFIG = ModelConfig(ranking=RankingConfig(top_k=25, min_joinability=0.0))
 _VERDICTS = {"accept": Verdict.ACCEPTED, "reject": Verdict.REJECTED}
 
-Named = tuple[ColumnName, ColumnName]
 Decisions = Mapping[Named, Verdict]
 Ranked = Mapping[ColumnName, list[ColumnName]]
 
@@ -127,15 +128,25 @@ def measure(lake: ProfiledLake, draws: int) -> None:
     undecided = rank_all(index)
     start = np.mean(list(average_precisions(undecided, truth, {}).values()))
     print(f"{lake.labelled.name}: MAP {100 * start:.1f} without decisions", flush=True)
-    gains = defaultdict(list)
+    gains, bounds = defaultdict(list), defaultdict(list)
+    equal = read_equal(lake.labelled.folder)
     drawn = read_decisions(lake.labelled.folder / "decisions.csv", draws)
     for (size, _), decisions in drawn.items():
         before = average_precisions(undecided, truth, decisions)
         after = average_precisions(rank_all(decide(index, decisions)), truth, decisions)
-        gains[size].append(100 * np.mean([after[query] - before[query] for query in before]))
+        gains[size].append(_gain(before, after))
+        accepted = [pair for pair, verdict in decisions.items() if verdict is Verdict.ACCEPTED]
+        best = rank_first(undecided, truth, find_relatives(accepted, equal))
+        bounds[size].append(_gain(before, average_precisions(best, truth, decisions)))
     for size, by_draw in gains.items():
         error = np.std(by_draw, ddof=1) / np.sqrt(len(by_draw)) if len(by_draw) > 1 else np.nan
-        print(f"  {size:3} decisions: {np.mean(by_draw):+.1f} ± {1.96 * error:.1f}", flush=True)
+        gained = f"{np.mean(by_draw):+.1f} ± {1.96 * error:.1f}"
+        print(f"  {size:3} decisions: {gained}, bound {np.mean(bounds[size]):+.1f}", flush=True)
+
+
+def _gain(before: Mapping[ColumnName, float], after: Mapping[ColumnName, float]) -> float:
+    """Return by how many points the mean average precision rises."""
+    return 100 * float(np.mean([after[query] - before[query] for query in before]))
 
 
 def _report(line: str) -> None:
