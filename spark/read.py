@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
-    Dialect,
     File,
-    FileFormat,
     Folder,
     IcebergDataFile,
     IcebergFolder,

@@ -7,8 +7,9 @@ import numpy as np
 from pandas.util import hash_array
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import CatalogEvidence
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import (
     ColumnId,

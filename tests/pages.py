@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -18,7 +19,7 @@ from datahub_hyperjoin.joins import (
     Suggestion,
     Verdict,
 )
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import (
     ColumnId,

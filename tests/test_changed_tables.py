@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session

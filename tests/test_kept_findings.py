@@ -8,10 +8,11 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, VariantConfig
 from datahub_hyperjoin.model.config.language_model import LanguageModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig

@@ -11,9 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import (
     OURS,
     ModelConfig,

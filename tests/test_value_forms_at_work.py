@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig

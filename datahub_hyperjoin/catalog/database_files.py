@@ -10,7 +10,8 @@ from pydantic import SecretStr
 from datahub_hyperjoin.catalog.files import state_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import CatalogError, TableError
-from datahub_hyperjoin.locations import Database, File, FileFormat, ListedFile, Relation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import Database, File, ListedFile, Relation
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables

@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     File,
-    FileFormat,
     Folder,
     IcebergFolder,
     ListedFile,

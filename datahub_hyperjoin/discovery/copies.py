@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.files.header import ROW_NAME
 from datahub_hyperjoin.tables import Table, TableId

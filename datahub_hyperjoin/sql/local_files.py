@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.sql.write import name_in_sql
 from datahub_hyperjoin.tables import Table
@@ -78,7 +79,7 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
     options = _options(location)
     pattern = _pattern(location)
     uri = str(local_path(location.uri).absolute())
-    is_text = location.format in {FileFormat.CSV, FileFormat.TSV}
+    is_text = location.format.is_delimited
     guesses = is_text or location.format in {FileFormat.JSON_LINES, FileFormat.JSON}
     if isinstance(location, File) and not options and _is_named(shown):
         yield FileReading(shown, name_in_sql(shown), name_in_sql(uri), is_guess=guesses)
@@ -122,7 +123,7 @@ def _options(location: File | Folder) -> dict[str, str | bool]:
     if isinstance(location, Folder):
         # The files of a folder may lack columns, or have them in another order.
         options |= {"hive_partitioning": True, "union_by_name": True}
-    if location.format in {FileFormat.CSV, FileFormat.TSV}:
+    if location.format.is_delimited:
         options |= _text_options(location.dialect)
     return options
 

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.locations import (
     CatalogTable,
     Database,
     DeltaFolder,
     File,
-    FileFormat,
     Folder,
     IcebergDataFile,
     IcebergFolder,

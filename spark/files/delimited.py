@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.csv
 
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,

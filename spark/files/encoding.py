@@ -14,7 +14,7 @@ import io
 import numpy as np
 from typing_extensions import Buffer
 
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.detect_encoding import detect_encoding, is_damaged_utf8

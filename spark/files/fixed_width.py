@@ -17,7 +17,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,

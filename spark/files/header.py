@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
 
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 
 ROW_NAME = "row_name"

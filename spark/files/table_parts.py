@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     File,
-    FileFormat,
     Folder,
     IcebergFolder,
     TableLocation,

@@ -4,7 +4,7 @@ import codecs
 from dataclasses import replace
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.header import find_delimiter, first_rows, title_lines
 from datahub_hyperjoin.spark.files.stored import DataPath

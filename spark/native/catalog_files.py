@@ -17,7 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 
-from datahub_hyperjoin.locations import CatalogFiles, FileFormat, Folder, ListedFile
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import CatalogFiles, Folder, ListedFile
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.files.folder import partition_keys
 from datahub_hyperjoin.spark.files.stored import local_path

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, is_remote
+from datahub_hyperjoin.file_formats import Dialect
+from datahub_hyperjoin.locations import File, is_remote
 from datahub_hyperjoin.spark.files.byte_ranges import (
     ByteRange,
     QuoteScan,
@@ -32,7 +33,6 @@ from datahub_hyperjoin.tables import Table
 
 logger = logging.getLogger(__name__)
 
-_DELIMITED = {FileFormat.CSV, FileFormat.TSV}
 _RANGE_BYTES = 1 << 26
 _FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10
 """Minimum and maximum number of ranges of a file. With more ranges, merging the counts would
@@ -83,7 +83,7 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
 def _divide_lines(table: Table) -> _DividedFile | None:
     """Divide a table's file at line ends, or return None if one task should read the table."""
     file = table.location
-    if not isinstance(file, File) or file.format not in _DELIMITED:
+    if not isinstance(file, File) or not file.format.is_delimited:
         return None
     # A task that Spark gives a copy of the file reads it as a whole.
     if is_remote(file.uri) and not file.store:

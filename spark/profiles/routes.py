@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
     File,
-    FileFormat,
     Folder,
     IcebergDataFile,
     IcebergFolder,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line break may be part of a value."""
 
-_TEXTS, _TEXT_SUFFIXES = {FileFormat.CSV, FileFormat.TSV}, {".csv", ".tsv"}
-"""Formats of delimited text, and the suffixes of files that are not compressed."""
+_TEXT_SUFFIXES = {".csv", ".tsv"}
+"""Suffixes of delimited text that is not compressed."""
 
 _FEW_BYTES = 1 << 22
 """Total size of texts up to which a later run reads them without another process, in bytes."""
@@ -148,7 +148,7 @@ def are_short_texts(tables: Sequence[Table]) -> bool:
     """
     return sum(table.size for table in tables) <= _FEW_BYTES and all(
         isinstance(table.location, File)
-        and table.location.format in _TEXTS
+        and table.location.format.is_delimited
         and PurePath(table.location.uri).suffix.lower() in _TEXT_SUFFIXES
         and not is_remote(table.location.uri)
         for table in tables

@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_catalog import cpu_seconds
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Evidence
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins

@@ -10,7 +10,8 @@ from datahub.configuration.common import AllowDenyPattern
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import File, FileFormat, Relation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.tables import Table
 
 

@@ -18,7 +18,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.tables import Table, TableId

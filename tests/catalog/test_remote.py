@@ -10,15 +10,8 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
-from datahub_hyperjoin.locations import (
-    DeltaFolder,
-    Dialect,
-    File,
-    FileFormat,
-    Folder,
-    IcebergFolder,
-    RemoteFolder,
-)
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import DeltaFolder, File, Folder, IcebergFolder, RemoteFolder
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
 from datahub_hyperjoin.tables import Table, TableId
 

@@ -8,7 +8,8 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 
 ROWS = b"stop_id,stop_name\n1,Halle\n2,Jena\n"
 

@@ -31,6 +31,7 @@ from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.graphql import (
     accept,
     all_joins,
@@ -41,7 +42,7 @@ from datahub_hyperjoin.graphql import (
     joinable_columns,
     joins_of_column,
 )
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.urns import column_urn
 from datahub_hyperjoin.publishing.pipelines import read_other_pipelines
 from datahub_hyperjoin.tables import Table

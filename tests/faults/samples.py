@@ -15,7 +15,8 @@ from deltalake import write_deltalake
 from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 
-from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, IcebergFolder, TableLocation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import DeltaFolder, File, IcebergFolder, TableLocation
 from datahub_hyperjoin.tables import Table, TableId
 
 ROWS = 60

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
 

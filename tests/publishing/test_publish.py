@@ -11,6 +11,7 @@ from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Cardinality,
@@ -18,7 +19,7 @@ from datahub_hyperjoin.joins import (
     Join,
     Verdict,
 )
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationship_aspect import (
     from_aspect,
     join_urn,

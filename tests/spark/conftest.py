@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.util import hash_array
 
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
 from datahub_hyperjoin.tables import DataType, Table, TableId

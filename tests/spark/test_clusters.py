@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import clusters
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Evidence
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table

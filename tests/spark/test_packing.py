@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.tables import Table, TableId
 

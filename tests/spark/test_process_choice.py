@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake

@@ -15,7 +15,8 @@ from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.crosswalks import Bridge
-from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError
 from datahub_hyperjoin.spark.profiles.profile import profile_lake

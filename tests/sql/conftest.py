@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from servers import KINDS, Server, serving
 
+from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect, FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql import LakeInSql, run_joins

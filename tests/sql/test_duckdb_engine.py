@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder, WorkbookSheet
+from datahub_hyperjoin.locations import File, Folder, WorkbookSheet
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.errors import TimeLimitError
 from datahub_hyperjoin.statements import Statement

@@ -14,8 +14,9 @@ from servers import Server, serving
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
@@ -177,7 +178,8 @@ _PRINT_SEARCHES = """
 import sys
 from pathlib import Path
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.composite.partners import find_partners
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index

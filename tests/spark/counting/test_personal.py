@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import _checks, recognise
 from datahub_hyperjoin.spark.databases.engines import Databases

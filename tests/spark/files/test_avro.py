@@ -9,7 +9,8 @@ from uuid import UUID
 import fastavro
 import pytest
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError

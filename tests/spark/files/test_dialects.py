@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import read_delimited

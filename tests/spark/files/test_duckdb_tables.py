@@ -5,7 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.locations import Dialect, File, FileFormat
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import WidthSchemaError
 from datahub_hyperjoin.spark.read import read_file

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.locations import FileFormat, Folder
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError

@@ -15,7 +15,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyarrow import orc
 
-from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingDeltaError, UnreadableTableError
 from datahub_hyperjoin.spark.read import read_table

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.locations import File, FileFormat, Folder
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files import json_arrays

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files import delimited, json_lines

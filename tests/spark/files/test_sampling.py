@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, TableLocation
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases

@@ -19,7 +19,8 @@ from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import StoredFile, bytes_of
 from datahub_hyperjoin.spark.read import read_table

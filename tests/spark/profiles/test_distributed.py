@@ -15,14 +15,8 @@ from pyarrow import orc
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
-from datahub_hyperjoin.locations import (
-    CatalogTable,
-    DeltaFolder,
-    File,
-    FileFormat,
-    Folder,
-    TableLocation,
-)
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import CatalogTable, DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.distributed import profile_distributed

@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles

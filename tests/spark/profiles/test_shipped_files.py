@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.locations import DeltaFolder, Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import DeltaFolder, File, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files

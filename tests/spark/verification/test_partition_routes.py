@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.locations import Dialect, File, FileFormat
+from datahub_hyperjoin.file_formats import Dialect, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.text_ranges import divide_files

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
