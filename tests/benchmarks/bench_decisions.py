@@ -136,7 +136,8 @@ def measure(lake: ProfiledLake, draws: int) -> None:
         after = average_precisions(rank_all(decide(index, decisions)), truth, decisions)
         gains[size].append(_gain(before, after))
         accepted = [pair for pair, verdict in decisions.items() if verdict is Verdict.ACCEPTED]
-        best = rank_first(undecided, truth, find_relatives(accepted, equal))
+        relatives = find_relatives(accepted, equal)
+        best = rank_first(undecided, truth, relatives, CONFIG.ranking.top_k)
         bounds[size].append(_gain(before, average_precisions(best, truth, decisions)))
     for size, by_draw in gains.items():
         error = np.std(by_draw, ddof=1) / np.sqrt(len(by_draw)) if len(by_draw) > 1 else np.nan

@@ -69,6 +69,7 @@ def rank_first(
     ranked: Mapping[ColumnName, list[ColumnName]],
     truth: Mapping[ColumnName, frozenset[ColumnName]],
     relatives: set[Named],
+    most: int,
 ) -> Mapping[ColumnName, list[ColumnName]]:
     """Return rankings with the answers among the relatives first.
 
@@ -76,9 +77,11 @@ def rank_first(
         ranked: Candidates by query column, best first.
         truth: The answers.
         relatives: Pairs in both orders.
+        most: Maximum number of candidates in each ranking.
     """
     bounded = {}
     for query, candidates in ranked.items():
         first = sorted(answer for answer in truth[query] if (query, answer) in relatives)
-        bounded[query] = first + [each for each in candidates if each not in first]
+        rest = [each for each in candidates if each not in first]
+        bounded[query] = [*first, *rest][:most]
     return bounded

@@ -41,11 +41,11 @@ def test_a_decision_about_a_code_and_a_name_teaches_all_equal_columns(tmp_path: 
 
 
 def test_only_right_relatives_are_ranked_first() -> None:
-    ranked = {CODES: [OTHER, MORE_CODES], OTHER: [CODES]}
+    ranked = {CODES: [OTHER, MORE_CODES, MORE_NAMES], OTHER: [CODES]}
     truth = {CODES: frozenset({NAMES, MORE_CODES}), OTHER: frozenset[ColumnName]()}
     relatives = find_relatives([(CODES, NAMES), (CODES, OTHER)], {})
 
-    assert rank_first(ranked, truth, relatives) == {
+    assert rank_first(ranked, truth, relatives, 3) == {
         CODES: [NAMES, OTHER, MORE_CODES],
         OTHER: [CODES],
     }
