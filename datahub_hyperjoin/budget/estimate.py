@@ -13,8 +13,8 @@ _MEBIBYTE = 1 << 20
 
 _LIBRARIES = 90 * _MEBIBYTE
 """Bytes of the libraries and networks that every ranking loads."""
-_OF_HASH = 73
-"""Bytes of a hash while the hashes of all columns are sorted, before any pair is compared."""
+_OF_HASH = 30
+"""Bytes of a hash while columns are compared; `benchmarks.bench_overlap --long` measures 28."""
 _OF_PAIR = 65
 """Bytes of a pair of columns that share values."""
 _OF_KEY = 40_000
@@ -65,7 +65,7 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
         >>> costs.memory >> 20
         1162
     """
-    # Hashes are sorted before the first pair is compared, and then freed.
+    # Hashes are freed before the pairs are ranked.
     comparing = _OF_HASH * counts.hashes
     ranking = _LIBRARIES + _OF_PAIR * counts.kept + _OF_KEY * counts.keys
     if counts.network:

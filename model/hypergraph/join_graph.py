@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.config import Edges, ModelConfig
 from datahub_hyperjoin.model.hypergraph.disjoint_sets import DisjointSets
@@ -22,6 +22,8 @@ from datahub_hyperjoin.model.signals.variants import are_variants
 _MIN_SHARED = 3
 """Minimum number of shared values for an edge; fewer may be shared by chance."""
 
+_COMPARED = 1 << 20
+"""Number of pairs that are compared with the conditions of an edge at once, which bounds memory."""
 _FIRST, _AT_ONCE = 1 << 12, 1 << 20
 """Number of pairs that are connected at once: at first, and at most, which bounds memory."""
 
@@ -66,22 +68,40 @@ def _find_similar(
     containment. Ties are broken by the columns, which makes the order, and with it the components,
     the same in every run.
     """
-    is_key = np.isin(np.arange(len(lake)), keys)
-    names = [profile.id.path for profile in lake.profiles]
-    once = overlap.left < overlap.right  # the overlap holds both directions
-    once &= is_key[overlap.left] & is_key[overlap.right]
-    left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
-    renamed = np.zeros(len(left), dtype=bool)
-    if config.uses_variants:
-        renamed = are_variants(names, variants, left=left, right=right)
+    by_values = config.setting.edges is Edges.CONTAINMENT
     least = config.hypergraph.min_containment
     # Names of the same meaning make up for half of the overlap.
-    needed = np.where(renamed, least / 2, least)
-    contained = (overlap.shared[once] >= _MIN_SHARED) & (weight >= needed)
-    edges = contained if config.setting.edges is Edges.CONTAINMENT else renamed
+    half = least / 2 if config.uses_variants else least
+    left, right, weight = _pairs_of_keys(lake, keys, overlap, half if by_values else None)
+    renamed = np.zeros(len(left), dtype=bool)
+    if config.uses_variants:
+        names = [profile.id.path for profile in lake.profiles]
+        renamed = are_variants(names, variants, left=left, right=right)
+    edges = weight >= np.where(renamed, half, least) if by_values else renamed
     left, right, weight = left[edges], right[edges], weight[edges]
     order = np.lexsort((right, left, -weight))
     return left[order], right[order]
+
+
+def _pairs_of_keys(
+    lake: Lake, keys: Int[np.ndarray, " key"], overlap: ValueOverlap, least: float | None
+) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]]:
+    """Find the pairs of key columns, each in one order, with the greater of their containments.
+
+    With `least`, only pairs with at least this containment and enough shared values are found.
+    """
+    is_key = np.isin(np.arange(len(lake)), keys)
+    none = np.zeros(0, dtype=np.int32)
+    parts = [(none, none, np.zeros(0, dtype=np.float32))]
+    for start in range(0, len(overlap.left), _COMPARED):
+        some = slice(start, start + _COMPARED)
+        left, right, weight = overlap.left[some], overlap.right[some], overlap.either_way(some)
+        chosen = (left < right) & is_key[left] & is_key[right]
+        if least is not None:
+            chosen &= (overlap.shared[some] >= _MIN_SHARED) & (weight >= least)
+        parts.append((left[chosen], right[chosen], weight[chosen]))
+    found_left, found_right, found_weight = map(np.concatenate, zip(*parts, strict=True))
+    return found_left, found_right, found_weight
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:

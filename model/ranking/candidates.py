@@ -11,6 +11,7 @@ from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, 
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, Candidates, ColumnIndex
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 _KEYS = 8192
 """Number of key columns whose candidates are sorted at once, which bounds memory."""
@@ -24,17 +25,20 @@ _Source = tuple[str, Candidates]
 
 def _best_partners(
     pairs: SparsePairs,
-    values: Float[np.ndarray, " pair"],
+    values: Callable[[slice], Float[np.ndarray, " pair"]],
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return the `count` partners with the highest `values`, best first."""
+    """For each key column, return the `count` partners with the highest values, best first.
+
+    `values` returns the values of the pairs at some positions.
+    """
     found = [np.full((0, count), NO_CANDIDATE, dtype=np.int32)]
     for start in range(0, len(keys), _KEYS):
         some = keys[start : start + _KEYS]
         # Pairs are sorted by their left column, so those of ascending keys are one slice of them.
         at = slice(pairs.starts[some[0]], pairs.starts[some[-1] + 1])
-        found.append(_best_of(pairs.left[at], pairs.right[at], values[at], some, count))
+        found.append(_best_of(pairs.left[at], pairs.right[at], values(at), some, count))
     return np.concatenate(found)
 
 
@@ -78,6 +82,17 @@ def _packed(candidates: Candidates) -> Int32[np.ndarray, "query fewer"]:
     return np.take_along_axis(candidates, order, axis=1)
 
 
+def _stack(parts: Sequence[Int32[np.ndarray, "_ _"]]) -> Candidates:
+    """Stack the candidates of all key columns, of which some have fewer positions."""
+    width = max(part.shape[1] for part in parts)
+    stacked = np.full((sum(map(len, parts)), width), NO_CANDIDATE, dtype=np.int32)
+    start = 0
+    for part in parts:
+        stacked[start : start + len(part), : part.shape[1]] = part
+        start += len(part)
+    return stacked
+
+
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
     """Yield two sources of candidates: catalog evidence, and pairs that people accepted."""
     table_of, priors = index.lake.table_of, index.priors
@@ -95,7 +110,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
     if not len(pairs):
         return []
     width = min(int(np.bincount(pairs.left).max()), count)
-    return [_best_partners(pairs, pairs.values, keys, width)]
+    return [_best_partners(pairs, pairs.values.__getitem__, keys, width)]
 
 
 def _from_signals(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]:
@@ -120,7 +135,7 @@ def _from_descriptions(index: LakeIndex, count: int, note: Note) -> Iterator[_So
         "names and titles": (names, titles),
         "names, titles and statistics": (names, titles, statistics),
     }.items():
-        yield _nearest(index, source, unit_rows(np.hstack(parts)), count, note)
+        yield _nearest(index, source, StoredVectors.of(unit_rows(np.hstack(parts))), count, note)
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
@@ -151,7 +166,7 @@ def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
 def _nearest(
     index: LakeIndex,
     source: str,
-    vectors: Float32[np.ndarray, "column width"],
+    vectors: StoredVectors,
     count: int,
     note: Note,
 ) -> _Source:
@@ -194,9 +209,9 @@ def candidate_sources(
     count, scoring = config.setting.candidates, config.ranking.scoring
     # Without the network, the embeddings are those of the names.
     first = "names" if scoring is Scoring.SIGNALS else "network"
-    yield _nearest(index, first, embeddings, count, note)
+    yield _nearest(index, first, StoredVectors.of(embeddings), count, note)
     if scoring is Scoring.BLEND:
-        yield _nearest(index, "names", index.names.vectors(), count, note)
+        yield _nearest(index, "names", StoredVectors.of(index.names.vectors()), count, note)
     if scoring is not Scoring.HIN:
         from_columns = _from_signals if index.features.values else _from_descriptions
         yield from from_columns(index, count, note)
@@ -226,8 +241,8 @@ def find_candidates(
     named = candidate_sources(index, embeddings, config, note)
     sources = [candidates for _, candidates in named]
     starts = range(0, len(index.keys), _KEYS)
-    parts = [_merge(index, sources, slice(start, start + _KEYS)) for start in starts]
-    return _packed(np.concatenate(parts) if parts else np.hstack(sources))
+    parts = [_packed(_merge(index, sources, slice(start, start + _KEYS))) for start in starts]
+    return _stack(parts) if parts else np.hstack(sources)
 
 
 def _merge(

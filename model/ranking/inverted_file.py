@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Float32, Int
 from numpy.lib.stride_tricks import sliding_window_view
 
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+
 _LISTS = 4
 """Number of lists, as a multiple of the square root of the number of vectors."""
 _COMPARED = 128
@@ -19,6 +21,8 @@ _SAMPLE = 32
 _ROUNDS = 8
 """Number of rounds in which the centres are improved."""
 
+_VECTORS = 1 << 16
+"""Number of vectors that are compared with the centres at once, which bounds memory."""
 _AT_ONCE = 1 << 26
 """Number of cosines that are kept at once, which bounds memory."""
 
@@ -33,7 +37,7 @@ class InvertedFile:
         vectors: Unit vectors, 16 or more; they are not copied.
     """
 
-    def __init__(self, vectors: Float32[np.ndarray, "vector width"]) -> None:
+    def __init__(self, vectors: StoredVectors) -> None:
         root = len(vectors) ** 0.5
         self._vectors = vectors
         self._compared = round(_COMPARED * root)
@@ -70,7 +74,7 @@ class InvertedFile:
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
         place = query * width + before  # of the first vector of a list, in all rows together
         for some in _grouped(of_list):
-            near = self._vectors[self._members_of(int(of_list[some[0]]))]
+            near = self._vectors.at(self._members_of(int(of_list[some[0]])))
             rows = sliding_window_view(cosines.ravel(), len(near), writeable=True)
             rows[place[some]] = queries[query[some]] @ near.T
         best = np.argpartition(cosines, width - count, axis=1)[:, width - count :]
@@ -101,16 +105,14 @@ class InvertedFile:
         return query, order[query, rank], before[query, rank]
 
 
-def _find_centres(
-    vectors: Float32[np.ndarray, "vector width"], lists: int
-) -> Float32[np.ndarray, "list width"]:
+def _find_centres(vectors: StoredVectors, lists: int) -> Float32[np.ndarray, "list width"]:
     """Compute the centres of lists by k-means on a sample of the vectors."""
     # Fixed seeds, so that a second run finds the same candidates.
     random = np.random.default_rng(0)
     size = min(len(vectors), _SAMPLE * lists)
-    sample = vectors[np.sort(random.choice(len(vectors), size, replace=False))]
+    sample = vectors.at(np.sort(random.choice(len(vectors), size, replace=False)))
     means = faiss.Kmeans(
-        vectors.shape[1],
+        vectors.width,
         lists,
         niter=_ROUNDS,
         seed=0,
@@ -123,10 +125,14 @@ def _find_centres(
 
 
 def _nearest_centre(
-    vectors: Float32[np.ndarray, "vector width"], centres: Float32[np.ndarray, "list width"]
+    vectors: StoredVectors, centres: Float32[np.ndarray, "list width"]
 ) -> Int[np.ndarray, " vector"]:
-    _, nearest = faiss.knn(vectors, centres, 1, metric=faiss.METRIC_INNER_PRODUCT)
-    return nearest[:, 0]
+    nearest = np.empty(len(vectors), dtype=np.int64)
+    for start in range(0, len(vectors), _VECTORS):
+        some = slice(start, start + _VECTORS)
+        _, found = faiss.knn(vectors.at(some), centres, 1, metric=faiss.METRIC_INNER_PRODUCT)
+        nearest[some] = found[:, 0]
+    return nearest
 
 
 def _grouped(of_list: Int[np.ndarray, " entry"]) -> Iterator[Int[np.ndarray, " some"]]:

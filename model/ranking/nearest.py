@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float32, Int, Int32
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 Candidates = Int32[np.ndarray, "query candidate"]
 """Column indices, one row per query. `NO_CANDIDATE` fills the end of rows with too few candidates.
@@ -27,8 +28,8 @@ _MOST_EXACT = 1 << 18
 search that is as good is hardly faster below."""
 
 _MOST_DISTINCT = 0.8
-"""Maximum share of distinct vectors for which these vectors are copied. Above it, a copy takes much
-memory and saves little time."""
+"""Maximum share of distinct vectors for which equal vectors are compared once. Above it, this saves
+little time."""
 
 
 class _Distinct:
@@ -41,23 +42,27 @@ class _Distinct:
         embeddings: One vector for each column.
     """
 
-    def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
-        hashes = np.fromiter((hash(row.tobytes()) for row in embeddings), np.int64, len(embeddings))
-        _, first, of_column = np.unique(hashes, return_index=True, return_inverse=True)
-        if len(first) > _MOST_DISTINCT * len(embeddings):
-            first = of_column = np.arange(len(embeddings))
+    def __init__(self, embeddings: StoredVectors) -> None:
+        rows, stored = embeddings.numbers, embeddings.stored
+        hashes = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
+        _, first, of_column = np.unique(hashes[stored], return_index=True, return_inverse=True)
+        if len(first) > _MOST_DISTINCT * len(stored):
+            first = of_column = np.arange(len(stored))
         # In the order of their first columns, because hashes differ between processes.
         order = np.argsort(first)
         self.of_column = np.argsort(order)[of_column]
         """The distinct vector of each column."""
-        is_copy = len(first) < len(embeddings)
-        self.vectors = embeddings[first[order]] if is_copy else embeddings
+        self.vectors = embeddings.select(first[order])
         """The distinct vectors."""
         self._columns = np.argsort(self.of_column, kind="stable")
         self._sizes = np.bincount(self.of_column, minlength=len(first))
         self._starts = np.cumsum(self._sizes) - self._sizes
         self.is_exact = len(first) <= _MOST_EXACT
         """Whether each query is compared with all vectors."""
+
+    @cached_property
+    def _whole(self) -> Float32[np.ndarray, "distinct width"]:
+        return self.vectors.as_array()
 
     @cached_property
     def _inverted_file(self) -> InvertedFile:
@@ -77,7 +82,7 @@ class _Distinct:
         """
         most = min(count, len(self.vectors))
         if self.is_exact:
-            _, near = faiss.knn(queries, self.vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
+            _, near = faiss.knn(queries, self._whole, most, metric=faiss.METRIC_INNER_PRODUCT)
         else:
             near = self._inverted_file.search(queries, most)
         sizes = self._sizes[near]
@@ -91,7 +96,7 @@ class _Distinct:
 class ColumnIndex:
     """An index of embeddings, searched by cosine similarity.
 
-    It copies embeddings only where many are equal. A search skips the columns of the query's own
+    It compares equal embeddings once. A search skips the columns of the query's own
     table. It is exact up to 262,144 distinct embeddings; among more, it compares each query only
     with those that are most probably near.
 
@@ -102,13 +107,13 @@ class ColumnIndex:
 
     def __init__(
         self,
-        embeddings: Float32[np.ndarray, "column width"],
+        embeddings: StoredVectors,
         tables: Int[np.ndarray, " column"],
     ) -> None:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()
         self._tables = tables
-        self._distinct = _Distinct(np.ascontiguousarray(embeddings, dtype=np.float32))
+        self._distinct = _Distinct(embeddings)
 
     @property
     def is_exact(self) -> bool:
@@ -134,11 +139,11 @@ class ColumnIndex:
         Raises:
             DimensionMismatchError: The queries have another width than the index.
         """
-        width = self._distinct.vectors.shape[1]
+        width = self._distinct.vectors.width
         if queries.shape[1] != width:
             raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
         every = np.arange(len(queries))
-        return self._search(queries, every, every, tables, count)
+        return self._search(StoredVectors.of(queries), every, every, tables, count)
 
     def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
         """For each given column of the index, return the nearest columns of other tables.
@@ -155,7 +160,7 @@ class ColumnIndex:
 
     def _search(
         self,
-        vectors: Float32[np.ndarray, "vector width"],
+        vectors: StoredVectors,
         asked: Int[np.ndarray, " query"],
         pending: Int[np.ndarray, " query"],
         tables: Int[np.ndarray, " query"],
@@ -163,7 +168,7 @@ class ColumnIndex:
     ) -> Candidates:
         """For each query, find the nearest columns of other tables.
 
-        Query i has the vector `vectors[asked[i]]` and belongs to table `tables[i]`. The order in
+        Query i has the vector `asked[i]` and belongs to table `tables[i]`. The order in
         `pending` decides which queries are searched together.
         """
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
@@ -177,7 +182,7 @@ class ColumnIndex:
                 part = slice(start, start + _QUERIES)
                 some = pending[part]
                 chosen, row = np.unique(asked[some], return_inverse=True)
-                near = self._distinct.search(vectors[chosen], width)[row]
+                near = self._distinct.search(vectors.at(chosen), width)[row]
                 nearest[some], enough[part] = self._apart(near, tables[some], count)
             pending = pending[~enough] if width < total else pending[:0]
         return nearest

@@ -16,6 +16,7 @@ from datahub_hyperjoin.model.roles.name_clues import column_stems, names_parent,
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _MIN_UNIQUENESS = 0.95
@@ -226,7 +227,7 @@ def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tup
     own = [" ".join(words) for words in names.meanings]
     full = [f"{title} {own[int(key)]}" for title, key in zip(titled, keys, strict=True)]
     vectors = NameSimilarity([*own, *full]).vectors()
-    index = ColumnIndex(vectors[len(lake) :], lake.table_of[keys])
+    index = ColumnIndex(StoredVectors.of(vectors[len(lake) :]), lake.table_of[keys])
     near = index.search(vectors[: len(lake)], lake.table_of, _ALIKE)
     for column, position in zip(*np.nonzero(near != NO_CANDIDATE), strict=True):
         yield int(column), int(keys[near[column, position]])

@@ -6,20 +6,25 @@ trigrams of its sampled cells, weighted by TF-IDF with logarithmic counts (Salto
 and projected at random to a dense vector, which preserves cosines (Li, Hastie and Church, 2006).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int, Int16
+from jaxtyping import Float32, Int, Int16, Num, UInt16
 from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.model.signals.trigrams import count_trigrams
 
 _TRIGRAMS = 2**16
 """Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
+
+_SAMPLES = 1024
+"""Number of samples that are joined to texts at once, which bounds memory."""
 
 _AT_ONCE = 192
 """Number of vectors that are compared at once; more would not fit into the processor's cache."""
@@ -62,11 +67,40 @@ def _draw_projection() -> dict[str, np.ndarray]:
     }
 
 
-def _rarity(blocks: Sequence[sparse.csr_array], columns: int) -> Float32[np.ndarray, " trigram"]:
-    """Return the smoothed IDF of each trigram, as scikit-learn defines it."""
-    holders = sum(np.bincount(counts.indices, minlength=_TRIGRAMS) for counts in blocks)
+@dataclass(frozen=True)
+class _Counts:
+    """How often each of some samples has each trigram, in half of the bytes of a sparse matrix."""
+
+    indices: UInt16[np.ndarray, " entry"]
+    data: Num[np.ndarray, " entry"]
+    indptr: Int[np.ndarray, " bound"]
+
+    @classmethod
+    def of(cls, counts: sparse.csr_array) -> "_Counts":
+        greatest = int(counts.data.max(initial=0))
+        data = counts.data.astype(np.min_scalar_type(greatest))
+        return cls(counts.indices.astype(np.uint16), data, counts.indptr)
+
+    def unpack(self) -> sparse.csr_array:
+        parts = (self.data.astype(np.float32), self.indices.astype(np.int32), self.indptr)
+        return sparse.csr_array(parts, shape=(len(self.indptr) - 1, _TRIGRAMS))
+
+
+def _rarity(
+    blocks: Sequence[_Counts], columns: Int[np.ndarray, " sample"]
+) -> Float32[np.ndarray, " trigram"]:
+    """Return the smoothed IDF of each trigram, as scikit-learn defines it.
+
+    `columns` is the number of columns with each sample.
+    """
+    holders, start = np.zeros(_TRIGRAMS), 0
+    for counts in blocks:
+        stop = start + len(counts.indptr) - 1
+        times = np.repeat(columns[start:stop], np.diff(counts.indptr))
+        holders += np.bincount(counts.indices, times, minlength=_TRIGRAMS)
+        start = stop
     rarity: Float32[np.ndarray, " trigram"] = np.log(
-        np.float32(columns + 1) / (np.asarray(holders).astype(np.float32) + 1)
+        np.float32(columns.sum() + 1) / (holders.astype(np.float32) + 1)
     )
     return rarity + 1
 
@@ -102,6 +136,12 @@ def _inverse_lengths(codes: Int16[np.ndarray, "column width"]) -> Float32[np.nda
     return (1 / np.where(lengths > 0, lengths, np.inf)).astype(np.float32)
 
 
+def _count(samples: Sequence[Sequence[str]]) -> Iterator[_Counts]:
+    for start in range(0, max(len(samples), 1), _SAMPLES):
+        texts = [*map(" ".join, samples[start : start + _SAMPLES])]
+        yield from map(_Counts.of, count_trigrams(texts, _TRIGRAMS))
+
+
 class CellSimilarity:
     """The similarity of columns, measured by the trigrams of their cells.
 
@@ -115,24 +155,24 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        texts = [*map(" ".join, samples)]
-        blocks = [*count_trigrams(texts, _TRIGRAMS)]
-        rarity = _rarity(blocks, len(texts))
-        codes = np.empty((len(texts), _PROJECTION["n_components"]), dtype=np.int16)
+        numbers = {
+            sample: number for number, sample in enumerate(dict.fromkeys(map(tuple, samples)))
+        }
+        stored = np.array([numbers[tuple(sample)] for sample in samples], dtype=np.int32)
+        blocks = [*_count(list(numbers))]
+        rarity = _rarity(blocks, np.bincount(stored, minlength=len(numbers)))
+        codes = np.empty((len(numbers), _PROJECTION["n_components"]), dtype=np.int16)
         filled = 0
-        # The sparse products of all columns at once would take three times the memory of the
+        # The sparse products of all samples at once would take three times the memory of the
         # vectors.
-        for counts in blocks:
+        while blocks:
+            counts = blocks.pop(0).unpack()
             rows = counts.shape[0]
             codes[filled : filled + rows] = _round(_project(counts, rarity))
             filled += rows
-        self._codes = codes
-        self._scale = _inverse_lengths(codes)
-
-    @property
-    def vectors(self) -> Float32[np.ndarray, "column width"]:
+        self._inverse_lengths = _inverse_lengths(codes)
+        self.vectors = StoredVectors(codes, self._inverse_lengths, stored)
         """Unit vectors; zeros for a column without cells."""
-        return self._codes * self._scale[:, None]
 
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
@@ -154,8 +194,14 @@ class CellSimilarity:
             @ self._of(right[start : start + step]).swapaxes(1, 2)
             for start in range(0, max(len(left), 1), step)
         ]
-        scale = self._scale[left][:, :, None] * self._scale[right][:, None, :]
+        left_scale, right_scale = (
+            self._inverse_lengths[self.vectors.stored[each]] for each in (left, right)
+        )
+        scale = left_scale[:, :, None] * right_scale[:, None, :]
         return np.clip(np.concatenate(cosines) * scale, 0.0, 1.0)
 
     def _of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape width"]:
-        return self._codes[columns].astype(np.float32)
+        return self.vectors.numbers[self.vectors.stored[columns]].astype(np.float32)
+
+    def _scale(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape"]:
+        return self._inverse_lengths[self.vectors.stored[columns]]

@@ -14,6 +14,8 @@ _PSEUDO_COLUMNS = 10
 little about the overlap expected by chance."""
 _DRAWN = 256
 """Number of columns in the sample."""
+_COLUMNS = 8192
+"""Number of columns that are compared with the sample at once, which bounds memory."""
 
 
 def expected_containment(
@@ -69,14 +71,16 @@ def sample_expected_containment(
     """
     is_text = lake.is_text
     drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])
-    both = np.concatenate([columns, drawn]).tolist()
-    holds = build_incidence([sketches[column] for column in both])
-    counts = (holds[: len(columns)] @ holds[len(columns) :].T).tocoo()
-    left, right = columns[counts.row], drawn[counts.col]
-    containment = arrays.containment(left, right, counts.data.astype(np.int64))
-    compared = is_text[left] == is_text[right]
-    compared &= lake.table_of[left] != lake.table_of[right]
-    total = np.bincount(left, np.where(compared, containment, 0.0), minlength=len(lake))
+    total = np.zeros(len(lake))
+    for start in range(0, len(columns), _COLUMNS):
+        some = columns[start : start + _COLUMNS]
+        holds = build_incidence([sketches[column] for column in (*some, *drawn)])
+        counts = (holds[: len(some)] @ holds[len(some) :].T).tocoo()
+        left, right = some[counts.row], drawn[counts.col]
+        containment = arrays.containment(left, right, counts.data.astype(np.int64))
+        compared = is_text[left] == is_text[right]
+        compared &= lake.table_of[left] != lake.table_of[right]
+        total += np.bincount(left, np.where(compared, containment, 0.0), minlength=len(lake))
     of_kind, drawn_of_kind = (
         np.where(is_text, among.sum(), (~among).sum()) for among in (is_text, is_text[drawn])
     )

@@ -200,7 +200,8 @@ class NameSimilarity:
         projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
         vectors = self._holds @ projection
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.maximum(lengths, 1e-12))[self._namings[0]].astype(np.float32)
+        vectors /= np.maximum(lengths, 1e-12)
+        return vectors[self._namings[0]]
 
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]

@@ -79,10 +79,13 @@ class ValueOverlap(SparsePairs):
             least_chance=np.zeros(columns),
         )
 
-    @property
-    def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater of its two containments, corrected for chance."""
-        return np.maximum(self.beyond_chance, self.beyond_chance[self.reverse])
+    def either_way(self, some: slice) -> Float[np.ndarray, " pair"]:
+        """Return the greater of the two containments, corrected for chance, of some pairs.
+
+        Args:
+            some: The positions of the pairs.
+        """
+        return np.maximum(self.beyond_chance[some], self.beyond_chance[self.reverse[some]])
 
     def either_way_at(
         self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
@@ -208,7 +211,7 @@ def _in_both_orders(
 
     `is_cut` marks the columns that have left out partners.
     """
-    columns = len(arrays.bounds) - 1
+    columns = len(arrays.start)
     stored = number_pairs(pairs.left, pairs.right, columns)  # ascending
     reverses: list[MeasuredPairs] = []
     for start in range(0, len(stored), _PAIRS_AT_ONCE):

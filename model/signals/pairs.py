@@ -7,6 +7,9 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+_AT_ONCE = 1 << 20
+"""Number of pairs whose reverses are found at once, which bounds memory."""
+
 
 def values_at(
     values: Shaped[np.ndarray, " pair"], positions: Int[np.ndarray, "*shape"]
@@ -133,10 +136,19 @@ class SparsePairs:
 
         All pairs must be stored in both orders.
         """
-        # Sorted by right, then left column, pairs are in the order of their reverses, so that a
-        # sort replaces a search for each of them.
+        # Reverses of the pairs with one right column are next to each other, in the order of the
+        # pairs, so that counting replaces a search for each of them.
         reverse = np.empty(len(self.right), dtype=np.int32)
-        reverse[np.argsort(self.right, kind="stable")] = np.arange(len(reverse), dtype=np.int32)
+        following = self.starts[:-1].copy()
+        for start in range(0, len(reverse), _AT_ONCE):
+            right = self.right[start : start + _AT_ONCE]
+            order = np.argsort(right, kind="stable")
+            right = right[order]
+            first = np.flatnonzero(np.diff(right, prepend=-1))
+            count = np.diff(first, append=len(right))
+            earlier = np.arange(len(right)) - np.repeat(first, count)
+            reverse[start + order] = following[right] + earlier
+            following[right[first]] += count
         return reverse
 
     @cached_property

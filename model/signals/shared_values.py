@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Int32, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.signals.partition import Partition
@@ -22,6 +22,13 @@ distinguish nothing, and the cost of a value grows with the square of that numbe
 
 BLOCK_PAIRS = 1 << 19
 """Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
+
+_HASHES_AT_ONCE = 1 << 22
+"""Approximate number of hashes that are sorted at once, which takes some 200 MB."""
+_MOST_PARTS = 256
+"""Maximum number of parts in which hashes are sorted, which one byte of a hash tells apart."""
+_ALONE, _FREQUENT = -1, -2
+"""In place of a value's number: only one group holds the value, or too many sketches do."""
 
 GroupCounts = tuple[
     Int[np.ndarray, " pair"],
@@ -38,10 +45,14 @@ class Postings:
     groups: Partition
 
     holds: sparse.csr_array
-    """A matrix of groups and hashes: 1 where the sketch of the group holds the hash."""
+    """A matrix of groups and values: 1 where the sketch of the group holds the value. It has only
+    the values of two or more groups."""
 
     held_by: sparse.csr_array
     """The transpose of `holds`, stored because SciPy would otherwise rebuild it for each block."""
+
+    alone: Int32[np.ndarray, " group"]
+    """Number of values that no other group holds."""
 
     is_partial: Bool[np.ndarray, " column"]
     """Whether some of a column's values are ignored, because too many sketches hold them."""
@@ -58,17 +69,27 @@ class Postings:
         kinds = [*zip(sketches, complete.tolist(), strict=True)]
         numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
         group_of = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
-        every = build_incidence([sketch for sketch, _ in numbers])
         distinct = [*{sketch: number for (sketch, _), number in numbers.items()}.values()]
-        counted = every if len(distinct) == len(numbers) else every[distinct]
-        is_rare = np.bincount(counted.indices, minlength=every.shape[1]) <= MAX_POSTINGS
-        rare = is_rare[every.indices]
-        bounds = np.concatenate([[0], np.cumsum(rare)])[every.indptr]
-        is_cut = np.diff(bounds) < np.diff(every.indptr)
-        holds = sparse.csr_array((every.data[rare], every.indices[rare], bounds), every.shape)
-        del every, counted, rare
+        is_copy = np.ones(len(numbers), dtype=bool)
+        is_copy[distinct] = False
+        hashes, bounds = concatenate_sketches([sketch for sketch, _ in numbers])
+        value = _number_values(hashes, bounds, is_copy)
+        del hashes
+        alone = _count_in_groups(value == _ALONE, bounds).astype(np.int32)
+        is_cut = _count_in_groups(value == _FREQUENT, bounds) > 0
+        kept = value >= 0
+        starts = np.concatenate([[0], np.cumsum(_count_in_groups(kept, bounds))])
+        value = value[kept]
+        del kept
+        # With starts of 64 bits, SciPy would widen the numbers of values, too.
+        if len(value) <= np.iinfo(np.int32).max:
+            starts = starts.astype(np.int32)
+        shape = (len(numbers), max(int(value.max(initial=-1)) + 1, 1))
+        holds = sparse.csr_array((np.ones(len(value), dtype=np.int32), value, starts), shape)
+        del value
+        held_by = holds.T.tocsr()
         groups = Partition.of(group_of, len(numbers))
-        return cls(groups, holds, holds.T.tocsr(), is_cut[group_of])
+        return cls(groups, holds, held_by, alone, is_cut[group_of])
 
     def count_shared(self) -> Iterator[GroupCounts]:
         """Yield, in blocks, all pairs of groups that share hashes, and how many they share.
@@ -77,12 +98,68 @@ class Postings:
             All pairs of the left groups of a block, sorted by left, then right group. A group is
             also paired with itself.
         """
-        most = np.minimum(self.holds @ np.diff(self.held_by.indptr), self.holds.shape[0])
+        count = len(self.alone)
+        most = np.minimum(self.holds @ np.diff(self.held_by.indptr) + (self.alone > 0), count)
         for block in split_by_size(most, BLOCK_PAIRS):
-            counts = self.holds[block] @ self.held_by
+            own = np.arange(block.start, block.stop), np.flatnonzero(self.alone[block])
+            own_counts = (self.alone[block][own[1]], (own[1], own[0][own[1]]))
+            counts = self.holds[block] @ self.held_by + sparse.csr_array(
+                own_counts, (len(own[0]), count)
+            )
             counts.sort_indices()
             left = np.repeat(np.arange(block.start, block.stop), np.diff(counts.indptr))
             yield left, counts.indices.astype(np.int64), counts.data.astype(np.int64)
+
+
+def _number_values(
+    hashes: UInt64[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    is_copy: Bool[np.ndarray, " group"],
+) -> Int32[np.ndarray, " hash"]:
+    """Give equal hashes the same number; `_ALONE` and `_FREQUENT` if they are not compared.
+
+    The hashes of a lake are what most memory goes to while columns are compared, so they are sorted
+    in parts that hold all hashes with the same last bits.
+
+    Args:
+        hashes: The hashes of all groups.
+        bounds: Start of each group in `hashes`, and the end of the last.
+        is_copy: Whether another group has the same sketch, so that its hashes do not count.
+    """
+    value = np.full(len(hashes), _ALONE, dtype=np.int32)
+    parts = 1
+    while parts < _MOST_PARTS and len(hashes) > parts * _HASHES_AT_ONCE:
+        parts *= 2
+    last_byte = hashes.astype("<u8", copy=False).view(np.uint8)[::8]
+    numbered = 0
+    for part in range(parts):
+        at = np.flatnonzero((last_byte & np.uint8(parts - 1)) == part)
+        at = at[np.argsort(hashes[at])]
+        is_first = np.ones(len(at), dtype=bool)
+        is_first[1:] = hashes[at[1:]] != hashes[at[:-1]]
+        starts = np.flatnonzero(is_first)
+        held = np.diff(starts, append=len(at))
+        sketches = held
+        if is_copy.any():
+            copies = is_copy[np.searchsorted(bounds, at, side="right") - 1]
+            sketches = held - np.add.reduceat(copies, starts, dtype=np.int64)
+        compared = (held > 1) & (sketches <= MAX_POSTINGS)
+        number = np.where(sketches > MAX_POSTINGS, _FREQUENT, _ALONE)
+        number[compared] = numbered + np.arange(compared.sum())
+        numbered += int(compared.sum())
+        value[at] = np.repeat(number, held)
+    return value
+
+
+def _count_in_groups(
+    chosen: Bool[np.ndarray, " hash"], bounds: Int[np.ndarray, " bound"]
+) -> Int[np.ndarray, " group"]:
+    """For each group, count its chosen hashes."""
+    counts = np.zeros(len(bounds) - 1, dtype=np.int64)
+    some = np.flatnonzero(np.diff(bounds))
+    if len(some):
+        counts[some] = np.add.reduceat(chosen, bounds[some], dtype=np.int64)
+    return counts
 
 
 def split_by_size(sizes: Int[np.ndarray, " item"], most: int) -> Iterator[slice]:

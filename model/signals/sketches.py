@@ -20,13 +20,16 @@ _UNLIMITED = np.iinfo(np.uint64).max
 
 @dataclass(frozen=True)
 class SketchArrays:
-    """The hashes in the sketches of all columns, one column after the other."""
+    """The hashes in the sketches of all columns; those of equal sketches are stored once."""
 
     hashes: UInt64[np.ndarray, " hash"]
-    """All hashes, ascending within each column."""
+    """The hashes of all distinct sketches, ascending within each."""
 
-    bounds: Int[np.ndarray, " _"]
-    """Start of each column in `hashes`, and the end of the last."""
+    start: Int[np.ndarray, " column"]
+    """Start of each column's sketch in `hashes`."""
+
+    stop: Int[np.ndarray, " column"]
+    """End of each column's sketch in `hashes`."""
 
     complete_up_to: UInt64[np.ndarray, " column"]
     """For each column, the hash up to which its sketch is complete."""
@@ -40,14 +43,17 @@ class SketchArrays:
             sketches: The sketch of each column: of its normal forms, or of its values in another
                 form.
         """
-        hashes, bounds = concatenate_sketches(sketches)
+        numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
+        number = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
+        hashes, bounds = concatenate_sketches([*numbers])
+        start, stop = bounds[number], bounds[number + 1]
         # A sketch of another form has fewer hashes than values if the form merges some, so only the
         # column's sketch of normal forms tells whether the sketches hold all values.
         complete = [
-            hashes[stop - 1] if profile.distinct_is_estimated else _UNLIMITED
-            for profile, stop in zip(lake.profiles, bounds[1:], strict=True)
+            hashes[end - 1] if profile.distinct_is_estimated else _UNLIMITED
+            for profile, end in zip(lake.profiles, stop.tolist(), strict=True)
         ]
-        return cls(hashes, bounds, np.array(complete, dtype=np.uint64))
+        return cls(hashes, start, stop, np.array(complete, dtype=np.uint64))
 
     @property
     def is_complete(self) -> Bool[np.ndarray, " column"]:
@@ -72,9 +78,7 @@ class SketchArrays:
         """
         # Beyond the smaller of the two limits a hash may be missing from one of the sketches.
         threshold = np.minimum(self.complete_up_to[left], self.complete_up_to[right])
-        comparable = _count_at_most(
-            self.hashes, self.bounds[left], self.bounds[left + 1], threshold
-        )
+        comparable = _count_at_most(self.hashes, self.start[left], self.stop[left], threshold)
         return np.minimum(shared / np.maximum(comparable, 1), 1.0)
 
 

@@ -6,13 +6,15 @@ keys, a country (the same 250 in each table), a status, a random code, a year, a
 tenth of the tables share. Each size runs in a process of its own.
 
 With `--areas`, the lakes are those of `area_lake`, in which thousands of columns have equal values.
-Their tables are profiled in memory, so that 20,000 of them take minutes. With several sizes, the
-exponent is that of the growth of time with the number of columns: 1 is linear, 2 is quadratic.
+Their tables are profiled in memory, so that 20,000 of them take minutes. With `--long`, each table
+has seven columns of 4,096 values, and each value is in the same column of eight tables, so that
+hashes take more memory than pairs. With several sizes, the exponent is that of the growth of time
+with the number of columns: 1 is linear, 2 is quadratic.
 """
 
 import argparse
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from time import process_time
 
@@ -36,15 +38,24 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-HASHES, KEYS, CELLS = 1024, 40, 16
+HASHES, LONG, KEYS, CELLS = 1024, 4096, 40, 16
 SIZES = (250, 1_000, 2_000)
-HEADERS = ("tables", "columns", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair")
+HEADERS = (
+    "tables",
+    "columns",
+    "pairs",
+    "columns cut",
+    "CPU s",
+    "more MiB",
+    "bytes a pair",
+    "bytes a hash",
+)
 
 
-def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
+def _hashes(first: int, count: int, most: int) -> UInt64[np.ndarray, " hash"]:
     """Return the sketch of `count` values, which are numbered consecutively from `first`."""
     values = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.sort(values)[:HASHES]
+    return np.sort(values)[:most]
 
 
 def _cells(of_type: DataType, first: int, count: int) -> tuple[str, ...]:
@@ -65,12 +76,25 @@ def _columns(table: int) -> Iterator[tuple[str, DataType, int, int]]:
     yield "name", DataType.TEXT, 2 * 10**9 + 10_000 * int(draw.integers(0, 10)), 800
 
 
-def make_profiles(tables: int) -> list[TableProfile]:
+def _long_columns(table: int) -> Iterator[tuple[str, DataType, int, int]]:
+    """For each column of a table, yield what `_columns` yields.
+
+    Each value is in the same column of eight tables.
+    """
+    for column in range(7):
+        yield f"c{column}", DataType.INTEGER, 10**9 * column + LONG // 8 * table, LONG
+
+
+def make_profiles(tables: int, *, long: bool = False) -> list[TableProfile]:
     """Return the profiles of a synthetic lake."""
-    return [_profile(number) for number in range(tables)]
+    if long:
+        return [_profile(number, _long_columns(number), LONG) for number in range(tables)]
+    return [_profile(number, _columns(number), HASHES) for number in range(tables)]
 
 
-def _profile(number: int) -> TableProfile:
+def _profile(
+    number: int, described: Iterable[tuple[str, DataType, int, int]], most: int
+) -> TableProfile:
     table_id = TableId("file", f"t{number}.csv", "PROD")
     columns = tuple(
         ColumnProfile(
@@ -80,27 +104,29 @@ def _profile(number: int) -> TableProfile:
             rows=count,
             nulls=0,
             distinct=count,
-            sketch=_hashes(first, count).astype("<u8").tobytes(),
+            sketch=_hashes(first, count, most).astype("<u8").tobytes(),
             sample=_cells(of_type, first, count),
             counts=(),
             lengths=Lengths(shortest=4, mean=4.0, longest=4),
             patterns=(),
         )
-        for position, (name, of_type, first, count) in enumerate(_columns(number))
+        for position, (name, of_type, first, count) in enumerate(described)
     )
     location = DeltaFolder(uri=f"t{number}")
     table = Table(id=table_id, title=f"t{number}", location=location, size=0)
     return TableProfile(table=table, columns=columns, rows=1_000)
 
 
-def measure(tables: int, *, areas: bool = False) -> Sequence[float]:
+def measure(tables: int, *, areas: bool = False, long: bool = False) -> Sequence[float]:
     """Compare the columns of a synthetic lake, and return one row of the printed table."""
-    lake = Lake.from_tables([*profile_areas(tables)] if areas else make_profiles(tables))
+    profiles = [*profile_areas(tables)] if areas else make_profiles(tables, long=long)
+    lake = Lake.from_tables(profiles)
     before, began = peak_memory(), process_time()
     overlap = measure_overlap(lake)
     seconds, more = process_time() - began, peak_memory() - before
     pairs = len(overlap.left)
-    memory = round(more / 2**20), round(more / pairs)
+    hashes = sum(len(profile.sketch) for profile in lake.profiles) // 8
+    memory = round(more / 2**20), round(more / pairs), round(more / hashes)
     return tables, len(lake), pairs, overlap.cut, seconds, *memory
 
 
@@ -109,11 +135,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.bench_overlap", description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--areas", action="store_true", help="lakes of `area_lake`")
+    parser.add_argument("--long", action="store_true", help="lakes of columns of 4,096 values")
     options = parser.parse_args()
     rows = []
     for tables in options.tables:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-            rows.append(process.submit(measure, tables, areas=options.areas).result())
+            kind = {"areas": options.areas, "long": options.long}
+            rows.append(process.submit(measure, tables, **kind).result())
     print(tabulate(rows, headers=HEADERS, intfmt=",", floatfmt=".1f"))
     if len(rows) > 1:
         _, columns, _, _, seconds, *_ = zip(*rows, strict=True)

@@ -30,6 +30,7 @@ from datahub_hyperjoin.model.ranking.nearest import ColumnIndex
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.temporary import temporary_folder
@@ -58,7 +59,7 @@ def samples(lake: Lake, copies: int) -> list[tuple[str, ...]]:
 
 
 def search(
-    vectors: np.ndarray, tables: np.ndarray, columns: np.ndarray, most_exact: int
+    vectors: StoredVectors, tables: np.ndarray, columns: np.ndarray, most_exact: int
 ) -> tuple[np.ndarray, float]:
     """Return the nearest columns of each given column, and the processor seconds."""
     began = process_time()
@@ -77,7 +78,7 @@ def compare(lake: Lake, copies: int) -> Sequence[str]:
     exact, exact_seconds = search(vectors, tables, every[some], len(vectors))
     found, seconds = search(vectors, tables, every, 1)
     cosines = [
-        -np.sort(-np.einsum("ij,ikj->ik", vectors[every[some]], vectors[near]))
+        -np.sort(-np.einsum("ij,ikj->ik", vectors.at(every[some]), vectors.at(near)))
         for near in (exact, found[some])
     ]
     shared = [len(np.intersect1d(*rows)) for rows in zip(exact, found[some], strict=True)]

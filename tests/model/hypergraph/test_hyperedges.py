@@ -154,6 +154,7 @@ def test_pairs_are_connected_alike_whatever_their_number_at_once(
     config, keys = ModelConfig(hypergraph=HypergraphConfig(max_size=4)), np.arange(9)
     whole = connect(lake, keys, config)
     monkeypatch.setattr(join_graph, "_AT_ONCE", 2)
+    monkeypatch.setattr(join_graph, "_COMPARED", 2)
     parts = connect(lake, keys, config)
     assert len(whole.left) > 2
     assert np.array_equal(parts.left, whole.left)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.model.ranking import inverted_file, nearest
 from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 
 def kinds_of_vectors(kinds: int, of_each: int, seed: int = 0) -> np.ndarray:
@@ -28,13 +29,15 @@ def test_nearly_all_nearest_vectors_are_found_in_a_part_of_them(
 ) -> None:
     monkeypatch.setattr(inverted_file, "_COMPARED", 8)
     vectors = kinds_of_vectors(kinds=100, of_each=50)
-    found = InvertedFile(vectors).search(vectors[:500], 20)
+    found = InvertedFile(StoredVectors.of(vectors)).search(vectors[:500], 20)
     expected = exact(vectors, vectors[:500], 20)
     recall = [len(np.intersect1d(*rows)) / 20 for rows in zip(found, expected, strict=True)]
     assert np.mean(recall) >= 0.99
     # Not all vectors were compared: some neighbours of a vector without kind are missed.
     stray = kinds_of_vectors(kinds=500, of_each=1, seed=1)
-    assert not np.array_equal(InvertedFile(vectors).search(stray, 20), exact(vectors, stray, 20))
+    assert not np.array_equal(
+        InvertedFile(StoredVectors.of(vectors)).search(stray, 20), exact(vectors, stray, 20)
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -43,7 +46,7 @@ def test_a_search_of_all_lists_is_exact(count: int, asked: int, seed: int) -> No
     vectors = kinds_of_vectors(kinds=count, of_each=1, seed=seed)
     asked = min(asked, count)
     # Fewer vectors than are compared at least.
-    found = InvertedFile(vectors).search(vectors, asked)
+    found = InvertedFile(StoredVectors.of(vectors)).search(vectors, asked)
     assert [len(set(row)) for row in found.tolist()] == [asked] * count
     cosines = vectors @ vectors.T
     np.testing.assert_allclose(
@@ -56,27 +59,27 @@ def test_a_search_of_all_lists_is_exact(count: int, asked: int, seed: int) -> No
 def test_every_run_finds_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inverted_file, "_COMPARED", 8)
     vectors = kinds_of_vectors(kinds=40, of_each=25)
-    found = InvertedFile(vectors).search(vectors, 10)
-    assert np.array_equal(InvertedFile(vectors).search(vectors, 10), found)
+    found = InvertedFile(StoredVectors.of(vectors)).search(vectors, 10)
+    assert np.array_equal(InvertedFile(StoredVectors.of(vectors)).search(vectors, 10), found)
     monkeypatch.setattr(inverted_file, "_AT_ONCE", 20_000)
     # Products of other shapes round sums in another way, which decides between two equal cosines.
-    assert np.mean(InvertedFile(vectors).search(vectors, 10) == found) > 0.999
+    assert np.mean(InvertedFile(StoredVectors.of(vectors)).search(vectors, 10) == found) > 0.999
 
 
 def test_columns_of_a_large_lake_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, columns = kinds_of_vectors(kinds=40, of_each=25), np.arange(0, 1000, 3)
     table = np.arange(1000) // 4
-    index = ColumnIndex(vectors, table)
+    index = ColumnIndex(StoredVectors.of(vectors), table)
     assert index.is_exact
     expected = index.neighbours(columns, 10)
     monkeypatch.setattr(nearest, "_MOST_EXACT", 999)
-    index = ColumnIndex(vectors, table)
+    index = ColumnIndex(StoredVectors.of(vectors), table)
     assert not index.is_exact
     # The lists to compare hold all vectors of so small a lake.
     assert np.array_equal(index.neighbours(columns, 10), expected)
     assert np.array_equal(index.search(vectors[columns], table[columns], 10), expected)
     monkeypatch.setattr(inverted_file, "_COMPARED", 8)
-    found = ColumnIndex(vectors, table).neighbours(columns, 10)
+    found = ColumnIndex(StoredVectors.of(vectors), table).neighbours(columns, 10)
     assert (found != NO_CANDIDATE).all()
     assert (table[found] != table[columns][:, None]).all()
     recall = [len(np.intersect1d(*rows)) / 10 for rows in zip(found, expected, strict=True)]

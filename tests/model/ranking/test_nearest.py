@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 
 def unit_vectors(count: int, seed: int) -> np.ndarray:
@@ -23,7 +24,7 @@ def unit_vectors(count: int, seed: int) -> np.ndarray:
 def test_faiss_equals_exact_search(count: int, tables: int, asked: int, seed: int) -> None:
     vectors = unit_vectors(count, seed)
     table = np.random.default_rng(seed).integers(tables, size=count)
-    found = ColumnIndex(vectors, table).search(vectors, table, asked)
+    found = ColumnIndex(StoredVectors.of(vectors), table).search(vectors, table, asked)
     cosines = (vectors @ vectors.T).astype(np.float64)
     for query, row in enumerate(found):
         others = np.flatnonzero(table != table[query])
@@ -37,19 +38,21 @@ def test_faiss_equals_exact_search(count: int, tables: int, asked: int, seed: in
 def test_a_wide_table_does_not_crowd_out_the_others() -> None:
     vectors = np.repeat(unit_vectors(1, 0), 200, axis=0)
     table = np.array([0] * 195 + [1] * 5)
-    found = ColumnIndex(vectors, table).search(vectors[:1], table[:1], 5)
+    found = ColumnIndex(StoredVectors.of(vectors), table).search(vectors[:1], table[:1], 5)
     assert sorted(found[0]) == [195, 196, 197, 198, 199]
 
 
 def test_queries_of_another_width_are_refused() -> None:
-    index = ColumnIndex(unit_vectors(3, 0), np.arange(3))
+    index = ColumnIndex(StoredVectors.of(unit_vectors(3, 0)), np.arange(3))
     with pytest.raises(DimensionMismatchError, match="queries have 2 dimensions, the index has 6"):
         index.search(np.zeros((1, 2), dtype=np.float32), np.zeros(1, dtype=np.int64), 1)
 
 
 def test_an_index_of_nothing_is_refused() -> None:
     with pytest.raises(EmptyIndexError, match="no column of the lake has values"):
-        ColumnIndex(np.zeros((0, 6), dtype=np.float32), np.zeros(0, dtype=np.int64))
+        ColumnIndex(
+            StoredVectors.of(np.zeros((0, 6), dtype=np.float32)), np.zeros(0, dtype=np.int64)
+        )
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 4096])
@@ -57,7 +60,7 @@ def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, at_on
     vectors, columns = unit_vectors(60, 0), np.arange(0, 60, 2)
     # Half of the columns are in one table, whose queries are searched twice.
     table = np.where(np.arange(60) < 30, 0, np.arange(60))
-    index = ColumnIndex(vectors, table)
+    index = ColumnIndex(StoredVectors.of(vectors), table)
     expected = index.search(vectors[columns], table[columns], 12)
     monkeypatch.setattr(nearest, "_QUERIES", at_once)
     assert np.array_equal(index.neighbours(columns, 12), expected)
@@ -79,7 +82,7 @@ def test_columns_with_equal_vectors_are_all_found_in_their_order(
     of_column = random.integers(distinct, size=count)
     vectors, table = unit_vectors(distinct, seed)[of_column], random.integers(tables, size=count)
     columns = np.flatnonzero(random.random(count) < 0.5)
-    found = ColumnIndex(vectors, table).neighbours(columns, asked)
+    found = ColumnIndex(StoredVectors.of(vectors), table).neighbours(columns, asked)
     # Copies of one vector have one similarity, whatever the order of the sums.
     unique = unit_vectors(distinct, seed)
     similarity = (unique @ unique.T).round(5)[np.ix_(of_column, of_column)]

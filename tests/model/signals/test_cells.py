@@ -67,10 +67,10 @@ def test_the_error_of_the_projection_is_small() -> None:
     columns += [column[:20] for column in columns[:20]]
     places = np.arange(len(columns))[None, :]
     alike = CellSimilarity(columns)
-    np.testing.assert_allclose(np.linalg.norm(alike.vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(alike.vectors.as_array(), axis=1), 1, atol=1e-5)
     error = alike.between(places, places)[0] - brute_force(columns)
     assert np.sqrt(np.mean(error**2)) < 0.04
-    assert (alike.vectors == CellSimilarity(columns).vectors).all()
+    assert (alike.vectors.as_array() == CellSimilarity(columns).vectors.as_array()).all()
 
 
 def test_cells_in_another_writing_are_alike_and_others_are_not() -> None:
@@ -95,7 +95,7 @@ def test_columns_without_cells_are_like_nothing(columns: list[tuple[str, ...]]) 
     alike = CellSimilarity(columns)
     both = np.array([[0, 1]])
     assert not alike.between(both, both).any()
-    assert not alike.vectors.any()
+    assert not alike.vectors.as_array().any()
 
 
 def test_sampled_cells_are_read_as_written(make_lake: Callable[..., Lake]) -> None:
@@ -118,13 +118,15 @@ def test_vectors_are_those_of_scikit_learn_but_for_rounding() -> None:
     expected = np.asarray(normalize(projected))
     # Half a step of the greatest of the integers to which numbers are rounded.
     most = expected.max() / 32_767
-    np.testing.assert_allclose(CellSimilarity(columns).vectors, expected, rtol=0, atol=most)
+    np.testing.assert_allclose(
+        CellSimilarity(columns).vectors.as_array(), expected, rtol=0, atol=most
+    )
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 1024])
 def test_blocks_of_any_size_give_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    expected = CellSimilarity(COLUMNS).vectors
+    expected = CellSimilarity(COLUMNS).vectors.as_array()
     monkeypatch.setattr(trigrams, "_TEXTS", at_once)
-    assert np.array_equal(CellSimilarity(COLUMNS).vectors, expected)
+    assert np.array_equal(CellSimilarity(COLUMNS).vectors.as_array(), expected)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals import chance, shared_values
 from datahub_hyperjoin.model.signals import overlap as overlap_module
-from datahub_hyperjoin.model.signals import shared_values
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -95,6 +95,8 @@ def test_chance_is_sampled_where_values_are_ignored(
     assert not whole.least_chance.any()
     mean = np.bincount(whole.left, whole.containment) / (len(tables) + 10)
     assert partial.least_chance == pytest.approx(mean)
+    monkeypatch.setattr(chance, "_COLUMNS", 7)
+    assert measure_overlap(make_lake(tables)).least_chance == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("at_once", [1, 50, 1 << 23])

@@ -1,9 +1,12 @@
 """Test that pairs are found in `SparsePairs` just as in a set of pairs."""
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.model.signals import pairs as pairs_module
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 
 COLUMNS = 7
@@ -38,11 +41,14 @@ def test_values_of_missing_pairs_are_zero(pairs: set[tuple[int, int]]) -> None:
     assert values.tolist() == (positions + 1).tolist()
 
 
-@given(stored)
-def test_a_pair_knows_the_position_of_its_reverse(pairs: set[tuple[int, int]]) -> None:
+@given(stored, st.integers(1, 50))
+def test_a_pair_knows_the_position_of_its_reverse(
+    pairs: set[tuple[int, int]], at_once: int
+) -> None:
     both = store(pairs | {(b, a) for a, b in pairs})
     left, right = np.indices((COLUMNS, COLUMNS))
-    found = both.reverse_at(both.locate(left, right))
+    with mock.patch.object(pairs_module, "_AT_ONCE", at_once):
+        found = both.reverse_at(both.locate(left, right))
     assert found.tolist() == both.locate(right, left).tolist()
     assert both.reverse.tolist() == both.locate(both.right, both.left).tolist()
 

@@ -57,6 +57,24 @@ def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) ->
     assert listed == sorted(listed)
 
 
+@pytest.mark.parametrize("most", [1, 2, 5, 1024])
+def test_hashes_in_parts_count_as_all_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
+    # Half of the hashes have one last byte, so that the parts differ in size, and some are empty.
+    sketches = [np.frombuffer(each, "<u8") for each in random_sketches(60)]
+    sketches = [np.where(each % 2, each, each << 9) for each in sketches]
+    kinds = [np.sort(each).astype("<u8").tobytes() for each in sketches], np.arange(60) % 3 > 0
+    expected = Postings.of(*kinds)
+    monkeypatch.setattr(shared_values, "_HASHES_AT_ONCE", 3)
+    found = Postings.of(*kinds)
+    assert found.is_partial.tolist() == expected.is_partial.tolist()
+    pairs = [
+        [pair for each in postings.count_shared() for pair in zip(*each, strict=True)]
+        for postings in (found, expected)
+    ]
+    assert pairs[0] == pairs[1]
+
+
 def test_without_columns_nothing_is_shared() -> None:
     assert not any(len(left) for left, _, _ in postings_of([]).count_shared())
 
