@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Int32
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.shared_values import split_by_size
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 from datahub_hyperjoin.value_forms import Notation
@@ -31,8 +32,18 @@ _TOLERANCE = 0.02
 _PSEUDO_KEYS = 10
 """Added to the number of keys, because one match is weaker evidence in a small lake."""
 
+_PAIRS = 1 << 20
+"""Number of pairs that share a value and are looked through at once, which bounds memory."""
+
 Containments = Mapping[tuple[int, int], float]
 """The share of the first column's values that the second one holds, by directed pair."""
+
+_Found = tuple[
+    Int32[np.ndarray, " pair"],
+    Int32[np.ndarray, " pair"],
+    Float[np.ndarray, " pair"],
+    Float[np.ndarray, " pair"],
+]
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,11 @@ class ReferenceCandidates:
             self.is_key,
             self.chance[at],
         )
+
+    def without_values(self) -> "ReferenceCandidates":
+        """Return the pairs without what was measured of them, which takes most of the memory."""
+        nothing = np.broadcast_to(0.0, len(self.referring))
+        return ReferenceCandidates(self.referring, self.referenced, nothing, self.is_key, nothing)
 
 
 def may_refer(profile: ColumnProfile) -> bool:
@@ -135,33 +151,96 @@ def find_reference_candidates(
     Returns:
         The candidates. Pairs that people rejected are left out.
     """
-    is_key = find_unique_columns(lake, priors)
-    refers = np.array([may_refer(profile) for profile in lake.profiles], dtype=bool)
-    connected, columns = priors.connected, len(lake)
-    ends, measured = _flat_containments(containments, columns)
-    # The overlap holds no pair within a table.
-    own = ends[lake.table_of[ends // columns] == lake.table_of[ends % columns]]
-    shared = refers[overlap.left] & is_key[overlap.right]
-    stated = number_pairs(connected.left, connected.right, columns)
-    by_values = number_pairs(overlap.left[shared], overlap.right[shared], columns)
-    pairs = _distinct(np.concatenate([by_values, stated, own]))
-    left, right = pairs // columns, pairs % columns
-    chosen = refers[left] & is_key[right] & ~priors.rejected.holds(left, right)
-    pairs, left, right = pairs[chosen], left[chosen], right[chosen]
-    containment = overlap.look_up(overlap.containment, left, right)
-    # A measured containment replaces the estimate.
-    at = np.searchsorted(pairs, ends)
-    known = at < np.searchsorted(pairs, ends, side="right")
-    containment[at[known]] = measured[known]
-    return ReferenceCandidates(
-        referring=left,
-        referenced=right,
-        containment=containment,
-        is_key=is_key,
-        chance=np.maximum(
-            _chance(lake, left, right, containment, is_key), overlap.least_chance[left]
-        ),
+    search = _Search.of(lake, overlap, priors, containments)
+    none = np.zeros(0, dtype=np.int32)
+    parts = [(none, none, np.zeros(0), np.zeros(0))]
+    parts += map(search.find, split_by_size(np.diff(overlap.starts), _PAIRS))
+    fields = [*map(list, zip(*parts, strict=True))]
+    parts.clear()
+    # Only one of the arrays is in memory twice at a time.
+    referring, referenced, containment, chance = (
+        np.concatenate(fields.pop(0)) for _ in range(len(fields))
     )
+    return ReferenceCandidates(referring, referenced, containment, search.is_key, chance)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is known about the columns and pairs among which candidates are searched."""
+
+    lake: Lake
+    overlap: ValueOverlap
+    priors: CatalogPriors
+    is_key: Bool[np.ndarray, " column"]
+    refers: Bool[np.ndarray, " column"]
+    """The columns that may refer to keys."""
+
+    further: Int[np.ndarray, " further"]
+    """The numbers of pairs that are candidates whether or not they share a value, ascending."""
+
+    known: Int[np.ndarray, " known"]
+    """The numbers of the pairs whose containment is known better than by the overlap, ascending."""
+
+    measured: Float[np.ndarray, " known"]
+    """The containments of these pairs."""
+
+    @classmethod
+    def of(
+        cls, lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, containments: Containments
+    ) -> "_Search":
+        connected, columns = priors.connected, len(lake)
+        known, measured = _flat_containments(containments, columns)
+        # The overlap holds no pair within a table.
+        own = known[lake.table_of[known // columns] == lake.table_of[known % columns]]
+        stated = number_pairs(connected.left, connected.right, columns)
+        return cls(
+            lake,
+            overlap,
+            priors,
+            is_key=find_unique_columns(lake, priors),
+            refers=np.array([may_refer(profile) for profile in lake.profiles], dtype=bool),
+            further=_distinct(np.concatenate([stated, own])),
+            known=known,
+            measured=measured,
+        )
+
+    def find(self, block: slice) -> _Found:
+        """Find the candidates of a block of columns.
+
+        Returns:
+            The column and the key of each candidate, its containment, and how probably this is due
+            to chance.
+        """
+        lake, overlap, columns = self.lake, self.overlap, len(self.lake)
+        left, right = (
+            ends[overlap.starts[block.start] : overlap.starts[block.stop]]
+            for ends in (overlap.left, overlap.right)
+        )
+        shared = self.refers[left] & self.is_key[right]
+        further = _within(self.further, block, columns)
+        by_values = number_pairs(left[shared], right[shared], columns)
+        pairs = _distinct(np.concatenate([by_values, self.further[further]]))
+        left, right = pairs // columns, pairs % columns
+        chosen = self.refers[left] & self.is_key[right]
+        chosen &= ~self.priors.rejected.holds(left, right)
+        pairs, left, right = pairs[chosen], left[chosen], right[chosen]
+        containment = overlap.look_up(overlap.containment, left, right)
+        # A measured containment replaces the estimate.
+        some = _within(self.known, block, columns)
+        known, measured = self.known[some], self.measured[some]
+        at = np.searchsorted(pairs, known)
+        is_candidate = at < np.searchsorted(pairs, known, side="right")
+        containment[at[is_candidate]] = measured[is_candidate]
+        chance = np.maximum(
+            _chance(lake, left, right, containment, self.is_key), overlap.least_chance[left]
+        )
+        return left.astype(np.int32), right.astype(np.int32), containment, chance
+
+
+def _within(pairs: Int[np.ndarray, " pair"], block: slice, columns: int) -> slice:
+    """Return where, among ascending numbers of pairs, those of a block of left columns are."""
+    start, stop = np.searchsorted(pairs, [block.start * columns, block.stop * columns]).tolist()
+    return slice(start, stop)
 
 
 def _distinct(numbers: Int[np.ndarray, " _"]) -> Int[np.ndarray, " distinct"]:
@@ -176,10 +255,12 @@ def _distinct(numbers: Int[np.ndarray, " _"]) -> Int[np.ndarray, " distinct"]:
 def _flat_containments(
     containments: Containments, columns: int
 ) -> tuple[Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
-    """Return each pair's index in the flattened matrix of all pairs, and the pair's containment."""
+    """Return the number of each pair, ascending, and the pair's containment."""
     ends = np.array([*containments], dtype=np.int64).reshape(-1, 2)
     values = np.fromiter(containments.values(), dtype=np.float64, count=len(containments))
-    return ends[:, 0] * columns + ends[:, 1], values
+    numbers = number_pairs(ends[:, 0], ends[:, 1], columns)
+    order = np.argsort(numbers)
+    return numbers[order], values[order]
 
 
 def _chance(
@@ -194,7 +275,7 @@ def _chance(
     The estimate is the share of keys that hold at least as many of the left column's values as the
     right column does. Small whole numbers are in every counter, a five-digit number is in few keys.
     """
-    kind = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=np.int64)
+    kind = lake.is_whole.astype(np.int64)
     keys = np.bincount(kind[is_key], minlength=2)
     # One number for each pair sorts by left column and kind of key, then by falling containment.
     group = 2 * left + kind[right]

@@ -31,11 +31,13 @@ class Namesakes:
         """For each pair, `agreeing` divided by `known`; 0 if `known` is 0."""
         return self.agreeing / np.maximum(self.known, 1)
 
-    def select(self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"]) -> "Namesakes":
+    def select(
+        self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
+    ) -> "Namesakes":
         """Return the counts of some pairs.
 
         Args:
-            pairs: Positions of pairs, or a mask of pairs.
+            pairs: Positions, a mask or a slice of the pairs.
         """
         return Namesakes(self.known[pairs], self.agreeing[pairs])
 

@@ -11,9 +11,10 @@ the second pass discounts references that leave the group.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -28,7 +29,8 @@ from datahub_hyperjoin.model.roles.common_keys import find_common_keys
 from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
-from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
+from datahub_hyperjoin.model.roles.table_groups import ALIKE, TablePairs, group_tables
 from datahub_hyperjoin.model.roles.value_clues import (
     compare_sizes,
     find_measures,
@@ -37,13 +39,9 @@ from datahub_hyperjoin.model.roles.value_clues import (
 )
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
-_LIKELY, _ALIKE = 0.2, 0.25
-"""Two tables may be grouped if a reference between them is more probable than `_LIKELY`, or if
-their column names are more similar than `_ALIKE`."""
-_RESOLUTION = 0.5
-"""Resolution of community detection; a value below 1 gives fewer and larger communities."""
 _MANY_VALUES = 8
 """Minimum number of distinct values of a column for full trust in its matches; fewer values may
 all match by chance."""
@@ -98,52 +96,64 @@ class References:
         Two columns never refer to each other: the more probable direction is kept. If a key refers
         to another key, both are keys of the same things, and do not compete for a column.
         """
+        first = self._find_first()
+        alike = self._find_alike(first)
+        columns = np.repeat(np.array([*alike], dtype=np.int64), [*map(len, alike.values())])
+        others = np.fromiter(chain(*alike.values()), np.int64, len(columns))
+        found = iter(self._look_up(columns, others).tolist())
         return {
-            column: (key, self._pooled(column, key)) for column, (key, _) in self._first.items()
+            column: (first[column][0], min(sum(islice(found, len(keys))), 1.0))
+            for column, keys in alike.items()
         }
 
-    @cached_property
-    def _likely(self) -> Mapping[tuple[int, int], float]:
-        """The references with a probability of at least 0.001, most probable first."""
-        likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
-        order = likely[np.argsort(-self.probability[likely], kind="stable")]
-        pairs = zip(self.referring[order].tolist(), self.referenced[order].tolist(), strict=True)
-        return dict(zip(pairs, self.probability[order].tolist(), strict=True))
-
-    @cached_property
-    def _first(self) -> Mapping[int, tuple[int, float]]:
+    def _find_first(self) -> Mapping[int, tuple[int, float]]:
         """Map each column to its most probable key.
 
         The most probable references come first. A key that already refers to a column cannot become
         the key of that column.
         """
         first: dict[int, tuple[int, float]] = {}
-        for (column, key), probability in self._likely.items():
-            if column not in first and first.get(key, (-1,))[0] != column:
-                first[column] = key, probability
+        likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
+        order = likely[np.argsort(-self.probability[likely], kind="stable")]
+        for some in _slices(len(order)):
+            values = (self.referring, self.referenced, self.probability)
+            listed = (each[order[some]].tolist() for each in values)
+            for column, key, probability in zip(*listed, strict=True):
+                if column not in first and first.get(key, (-1,))[0] != column:
+                    first[column] = key, probability
         return first
 
-    @cached_property
-    def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the other keys that probably refer to it."""
+    def _find_alike(self, first: Mapping[int, tuple[int, float]]) -> Mapping[int, Sequence[int]]:
+        """For each column, find its key and the keys that are linked to this key.
+
+        Two keys are linked if one probably refers to the other.
+        """
         extensions: dict[int, list[int]] = defaultdict(list)
-        keys = set(self.referenced.tolist())
-        for column, (key, probability) in self._first.items():
+        keys = {*np.unique(self.referenced).tolist()}
+        for column, (key, probability) in first.items():
             if column in keys and probability >= _SURE:
                 extensions[key].append(column)
-        return extensions
+        alike: dict[int, Sequence[int]] = {}
+        for column, (key, _) in first.items():
+            linked = {key, *extensions.get(key, ())}
+            base, sure = first.get(key, (key, 0.0))
+            if sure >= _SURE:
+                linked.add(base)
+            alike[column] = [*(linked - {column})]
+        return alike
 
-    def _pooled(self, column: int, key: int) -> float:
-        """Return the total probability that a column refers to a key or to a linked key.
-
-        Two keys are linked if one probably refers to the other. The total is at most 1.
-        """
-        alike = {key, *self._extensions.get(key, ())}
-        base, sure = self._first.get(key, (key, 0.0))
-        if sure >= _SURE:
-            alike.add(base)
-        total = sum(self._likely.get((column, other), 0.0) for other in alike - {column})
-        return min(total, 1.0)
+    def _look_up(
+        self, columns: Int[np.ndarray, " wanted"], keys: Int[np.ndarray, " wanted"]
+    ) -> Float[np.ndarray, " wanted"]:
+        """Return the probabilities of some references; 0 where they are negligible."""
+        if not len(columns):
+            return np.zeros(0)
+        count = int(max(self.referring.max(), self.referenced.max())) + 1
+        likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
+        numbers = number_pairs(self.referring[likely], self.referenced[likely], count)
+        wanted = number_pairs(columns, keys, count)
+        at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+        return np.where(numbers[at] == wanted, self.probability[likely[at]], 0.0)
 
 
 def find_references(
@@ -167,8 +177,12 @@ def find_references(
         The probability of each possible reference.
     """
     lake = lake if weights.reads_names else _without_names(lake)
-    candidates = find_reference_candidates(lake, overlap, priors, containments or {})
-    return weigh_candidates(lake, priors, candidates, weights)
+    return weigh_candidates(
+        lake,
+        priors,
+        find_reference_candidates(lake, overlap, priors, containments or {}),
+        weights,
+    )
 
 
 def weigh_candidates(
@@ -187,28 +201,50 @@ def weigh_candidates(
         weights: The log-odds of each clue.
         further: Log-odds of each pair by clues that are not among the weights.
     """
-    column, key = lake.table_of[candidates.referring], lake.table_of[candidates.referenced]
-    tables = compare_tables(lake, column, key)
-    parts = [np.zeros(0)]
-    scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
-    for start in range(0, len(column), _PAIRS):
-        some = slice(start, start + _PAIRS)
-        parts.append(scorer.score(candidates.part(some), tables.part(some)))
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
-    scores = np.concatenate(parts) + weights.catalog * connected + further
-    groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
-    scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
+    scores, tables = _score(lake, priors, candidates, weights)
+    # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
+    candidates = candidates.without_values()
+    scores += weights.catalog * connected
+    scores += further
+    groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
+    groups_of = groups[lake.table_of]
+    for some in _slices(len(scores)):
+        other = groups_of[candidates.referring[some]] != groups_of[candidates.referenced[some]]
+        scores[some] += np.where(other, weights.other_group, 0.0)
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
-    scores += weights.namesake * namesakes.share
-    scores += weights.common_key * find_common_keys(
-        lake,
-        candidates,
-        scores,
-        _normalise(candidates.referring, scores),
-        tables.elsewhere > 0,
-    )
+    for some in _slices(len(scores)):
+        scores[some] += weights.namesake * namesakes.select(some).share
+    probability = _normalise(candidates.referring, scores)
+    common = find_common_keys(lake, candidates, scores, probability, tables.elsewhere)
+    del probability
+    for some in _slices(len(scores)):
+        scores[some] += weights.common_key * common[some]
+    del common
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
+
+
+def _slices(pairs: int) -> Iterator[slice]:
+    return (slice(start, start + _PAIRS) for start in range(0, pairs, _PAIRS))
+
+
+def _score(
+    lake: Lake, priors: CatalogPriors, candidates: ReferenceCandidates, weights: ReferenceWeights
+) -> tuple[Float[np.ndarray, " pair"], TablePairs]:
+    """Add up the clues of each pair, for a part of the pairs at a time."""
+    scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)
+    alike, likeness = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
+    comparison = TableComparison(lake)
+    for some in _slices(count):
+        part = candidates.part(some)
+        tables = comparison.of(lake.table_of[part.referring], lake.table_of[part.referenced])
+        scores[some], elsewhere[some] = scorer.score(part, tables), tables.elsewhere > 0
+        similar = np.flatnonzero(tables.vocabulary > ALIKE)
+        alike.append(some.start + similar)
+        likeness.append(tables.vocabulary[similar])
+    return scores, TablePairs(elsewhere, np.concatenate(alike), np.concatenate(likeness))
 
 
 def _without_names(lake: Lake) -> Lake:
@@ -296,38 +332,10 @@ def _normalise(
 
     The odds that the column refers to no key are set to 1.
     """
-    odds = np.exp(np.clip(scores, -_MAX_SCORE, _MAX_SCORE))
+    # In place, since there may be hundreds of pairs for each column.
+    odds = np.clip(scores, -_MAX_SCORE, _MAX_SCORE)
+    np.exp(odds, out=odds)
     total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
-    return odds / total[column]
-
-
-def _group_tables(
-    lake: Lake,
-    candidates: ReferenceCandidates,
-    tables: TableClues,
-    probability: Float[np.ndarray, " pair"],
-) -> Int[np.ndarray, " table"]:
-    """Group the tables that refer to each other or have similar columns.
-
-    The groups are the communities that the Louvain method finds.
-    """
-    weight = np.where(probability > _LIKELY, probability, 0.0)
-    alike = np.where(tables.vocabulary > _ALIKE, tables.vocabulary, 0.0)
-    first = lake.table_of[candidates.referring]
-    second = lake.table_of[candidates.referenced]
-    import networkx as nx  # noqa: PLC0415 (a tenth of a second; a run without changes needs none)
-
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(lake.titles)))
-    connected = np.flatnonzero((weight + alike > 0) & (first != second))
-    for pair in connected.tolist():
-        ends = int(first[pair]), int(second[pair])
-        known = graph.get_edge_data(*ends, default={"reference": 0.0, "alike": 0.0})
-        reference = max(known["reference"], float(weight[pair]))
-        likeness = max(known["alike"], float(alike[pair]))
-        graph.add_edge(*ends, reference=reference, alike=likeness, weight=reference + likeness)
-    groups = np.zeros(len(lake.titles), dtype=np.int64)
-    communities = nx.community.louvain_communities(graph, seed=0, resolution=_RESOLUTION)
-    for number, members in enumerate(communities):
-        groups[list(members)] = number
-    return groups
+    for some in _slices(len(odds)):
+        odds[some] /= total[column[some]]
+    return odds

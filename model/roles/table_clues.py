@@ -43,20 +43,6 @@ class TableClues:
     vocabulary: Clue
     """Cosine of the sets of column names, weighted by their rarity, in [0, 1]."""
 
-    def part(self, at: slice) -> "TableClues":
-        """Return the clues of some of the pairs.
-
-        Args:
-            at: Their positions.
-        """
-        return TableClues(
-            self.style[at],
-            self.elsewhere[at],
-            self.same_number[at],
-            self.same_prefix[at],
-            self.vocabulary[at],
-        )
-
 
 def _style(title: str) -> tuple[bool, ...]:
     return title.isupper(), title.islower(), "_" in title, " " in title
@@ -86,44 +72,61 @@ def _numbered(names: list[str]) -> Int[np.ndarray, " table"]:
     return np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)[1]
 
 
-def _vocabulary(lake: Lake, left: Tables, right: Tables) -> Clue:
+class TableComparison:
+    """An object that collects the clues of two tables.
+
+    Args:
+        lake: The columns with the titles of their tables.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        count = len(lake.titles)
+        styles = [_style(title) for title in lake.titles]
+        self._style = np.array(styles, dtype=bool).reshape(count, _STYLES)
+        self._suffix = _numbered([title_number(title) for title in lake.titles])
+        prefixes = [_prefix(title) for title in lake.titles]
+        self._prefix = _numbered(prefixes)
+        self._has_prefix = np.array([bool(prefix) for prefix in prefixes], dtype=bool)
+        self._place = _numbered([table.parent if table else "" for table in lake.tables])
+        self._vocabulary = _weigh_vocabulary(lake)
+        squares = self._vocabulary.multiply(self._vocabulary)
+        self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+
+    def of(self, left: Tables, right: Tables) -> TableClues:
+        """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database.
+
+        Args:
+            left: Tables of referring columns.
+            right: Tables of keys.
+
+        Returns:
+            The clues of each pair.
+        """
+        # Many pairs of columns belong to the same two tables, which are compared once.
+        count = len(self._style)
+        distinct, inverse = np.unique(left * count + right, return_inverse=True)
+        first, second = distinct // count, distinct % count
+        place, suffix, prefix, style = self._place, self._suffix, self._prefix, self._style
+        same_prefix = (prefix[first] == prefix[second]) & self._has_prefix[first]
+        return TableClues(
+            elsewhere=(place[first] != place[second])[inverse].astype(np.float64),
+            style=(style[first] != style[second]).sum(axis=1)[inverse].astype(np.float64),
+            same_number=(suffix[first] == suffix[second])[inverse].astype(np.float64),
+            same_prefix=same_prefix[inverse].astype(np.float64),
+            vocabulary=self._compare_vocabulary(first, second)[inverse],
+        )
+
+    def _compare_vocabulary(self, left: Tables, right: Tables) -> Clue:
+        products = row_products(self._vocabulary, self._vocabulary, left, right)
+        return products / np.maximum(self._lengths[left] * self._lengths[right], 1e-9)
+
+
+def _weigh_vocabulary(lake: Lake) -> sparse.csr_array:
+    """Return a matrix of tables by column names: the rarity of each name that a table has."""
     names = _numbered([profile.id.path for profile in lake.profiles])
     ones = np.ones(len(names))
     shape = (len(lake.titles), int(names.max(initial=0)) + 1)
     holds = sparse.csr_array((ones, (lake.table_of, names)), shape).sign().tocsr()
     # A column name that every table has, such as `id`, tells nothing.
     rarity = np.log(max(shape[0], 1) / np.maximum(np.asarray(holds.sum(axis=0)).ravel(), 1))
-    weighted = sparse.csr_array(holds.multiply(rarity[None, :]))
-    lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
-    products = row_products(weighted, weighted, left, right)
-    return products / np.maximum(lengths[left] * lengths[right], 1e-9)
-
-
-def compare_tables(lake: Lake, left: Tables, right: Tables) -> TableClues:
-    """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database.
-
-    Args:
-        lake: The columns with the titles of their tables.
-        left: Tables of referring columns.
-        right: Tables of keys.
-
-    Returns:
-        The clues of each pair.
-    """
-    # Many pairs of columns belong to the same two tables, which are compared once.
-    count = len(lake.titles)
-    distinct, inverse = np.unique(left * count + right, return_inverse=True)
-    first, second = distinct // count, distinct % count
-    style = np.array([_style(title) for title in lake.titles], dtype=bool).reshape(count, _STYLES)
-    suffix = _numbered([title_number(title) for title in lake.titles])
-    prefixes = [_prefix(title) for title in lake.titles]
-    prefix, has_prefix = _numbered(prefixes), np.array([bool(p) for p in prefixes], dtype=bool)
-    same_prefix = (prefix[first] == prefix[second]) & has_prefix[first]
-    places = _numbered([table.parent if table else "" for table in lake.tables])
-    return TableClues(
-        elsewhere=(places[first] != places[second])[inverse].astype(np.float64),
-        style=(style[first] != style[second]).sum(axis=1)[inverse].astype(np.float64),
-        same_number=(suffix[first] == suffix[second])[inverse].astype(np.float64),
-        same_prefix=same_prefix[inverse].astype(np.float64),
-        vocabulary=_vocabulary(lake, first, second)[inverse],
-    )
+    return sparse.csr_array(holds.multiply(rarity[None, :]))

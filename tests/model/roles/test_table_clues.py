@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
 from datahub_hyperjoin.model.signals import row_products
 from handmade import Tables, lake_of
 
@@ -18,13 +18,13 @@ VALUES = ["1", "2"]
 def compare(lake: Lake) -> TableClues:
     """Compare all tables of a lake with each other."""
     left, right = np.indices((len(lake.titles),) * 2).reshape(2, -1)
-    return compare_tables(lake, left, right)
+    return TableComparison(lake).of(left, right)
 
 
 def clue(name: str, one: str, other: str) -> float:
     """Return a clue about two tables, which are given by their titles."""
     lake = lake_of({one: {"x": VALUES}, other: {"y": VALUES}})
-    clues = compare_tables(lake, np.array([0, 1]), np.array([1, 0]))
+    clues = TableComparison(lake).of(np.array([0, 1]), np.array([1, 0]))
     forward, backward = getattr(clues, name)
     assert forward == backward
     return float(forward)
@@ -125,5 +125,5 @@ def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("tables", [{}, {"a": {}}])
 def test_a_lake_without_columns_has_no_pairs(tables: Tables) -> None:
     none = np.zeros(0, dtype=np.int64)
-    clues = compare_tables(lake_of(tables), none, none)
+    clues = TableComparison(lake_of(tables)).of(none, none)
     assert {len(values) for values in vars(clues).values()} == {0}
