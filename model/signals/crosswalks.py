@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import NameSimilarity
-from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap, most_partners
+from datahub_hyperjoin.model.signals.pairs import PairValues, number_pairs
 from datahub_hyperjoin.model.signals.trust import trust_in_numbers, weigh_shared
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
@@ -32,6 +32,8 @@ _MAX_DIRECT = 0.1
 _MAX_STEPS = 256
 """Maximum number of steps that are considered for each crosswalk, strongest first. The cost grows
 with the square of this number."""
+_AT_ONCE = 1 << 20
+"""Number of chains that are collected before all but the best of each pair are dropped."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,61 @@ def find_crosswalks(
         uniqueness: For each column, distinct values per row with a value.
 
     Returns:
-        Pairs of columns that belong to two tables other than the crosswalk.
+        Pairs of columns that belong to two tables other than the crosswalk. Of a column with very
+        many partners in a large lake, these are the strongest, and those that keep the column.
     """
     steps = _find_steps(lake, overlap, names, _crosswalk_columns(lake, uniqueness))
-    chains = [_chain(lake, steps.at(group)) for group in _by_number(lake.table_of[steps.via])]
-    if not chains:
-        return CrosswalkOverlap.empty(len(lake))
-    return _index(len(lake), _best_of(_without_direct(overlap, _concatenate(chains))))
+    most = most_partners(len(lake))
+    best = _BestChains.none(len(lake))
+    waiting, count = list[_Chains](), 0
+    for group in _by_number(lake.table_of[steps.via]):
+        waiting.append(best.without_weaker(_chain(lake, steps.at(group))))
+        count += len(waiting[-1].left)
+        if count > max(_AT_ONCE, len(best.chains.left)):
+            best, waiting, count = best.add(overlap, waiting, most), [], 0
+    return _index(len(lake), best.add(overlap, waiting, most).chains)
+
+
+@dataclass(frozen=True)
+class _BestChains:
+    """The strongest crosswalk of each pair, of the strongest pairs of each column."""
+
+    chains: _Chains
+    least: Float[np.ndarray, " column"]
+    """Strength of the weakest pair that each column keeps; 0 if it has room for more."""
+
+    @classmethod
+    def none(cls, columns: int) -> "_BestChains":
+        """Return an instance without pairs."""
+        none = np.zeros(0, dtype=np.int32)
+        return cls(_Chains(none, none, none, none, np.zeros(0)), np.zeros(columns))
+
+    def without_weaker(self, chains: _Chains) -> _Chains:
+        """Drop chains that neither of their columns would keep."""
+        least = np.minimum(self.least[chains.left], self.least[chains.right])
+        return chains.at(chains.strength >= least)
+
+    def add(self, overlap: ValueOverlap, chains: Sequence[_Chains], most: int) -> "_BestChains":
+        """Keep the `most` strongest pairs of each column, whatever those keep that it joins with.
+
+        Of equally strong pairs, those with the smallest other column count as stronger.
+        """
+        columns = len(self.least)
+        if not chains:
+            return self
+        further = _without_direct(overlap, _best_of(_concatenate(chains), columns))
+        every = _best_of(_concatenate([self.chains, further]), columns)
+        column = np.concatenate([every.left, every.right])
+        if np.bincount(column, minlength=1).max() <= most:
+            return _BestChains(every, self.least)
+        other, strength = np.concatenate([every.right, every.left]), np.tile(every.strength, 2)
+        order = np.lexsort((other, -strength, column))
+        ordered = column[order]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        least, last = self.least.copy(), order[rank == most - 1]
+        least[column[last]] = strength[last]
+        kept = np.unique(order[rank < most] % len(every.left))
+        return _BestChains(every.at(kept), least)
 
 
 def _crosswalk_columns(
@@ -197,18 +247,28 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
     return chains.at(np.maximum(forth, back) < _MAX_DIRECT)
 
 
-def _best_of(chains: _Chains) -> _Chains:
-    """For each pair, keep the strongest crosswalk.
+def _best_of(chains: _Chains, columns: int) -> _Chains:
+    """For each pair, keep the strongest crosswalk, and sort the pairs.
 
     Ties go to the crosswalk columns that come first in the lake.
     """
-    order = np.lexsort(
-        (chains.right_via, chains.left_via, -chains.strength, chains.right, chains.left)
+    pairs = number_pairs(chains.left, chains.right, columns)
+    order = np.argsort(pairs)
+    pairs, strength = pairs[order], chains.strength[order]
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    strongest = np.maximum.reduceat(strength, starts) if len(starts) else strength
+    via = number_pairs(chains.left_via, chains.right_via, columns)[order]
+    via[strength < np.repeat(strongest, np.diff(starts, append=len(pairs)))] = columns**2
+    first = np.minimum.reduceat(via, starts) if len(starts) else via
+    left, right = np.divmod(pairs[starts], columns)
+    left_via, right_via = np.divmod(first, columns)
+    return _Chains(
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        left_via=left_via.astype(np.int32),
+        right_via=right_via.astype(np.int32),
+        strength=strongest,
     )
-    chains = chains.at(order)
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (np.diff(chains.left) != 0) | (np.diff(chains.right) != 0)
-    return chains.at(first)
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:

@@ -110,7 +110,45 @@ def test_the_strongest_steps_are_kept(make_lake: MakeLake, monkeypatch: pytest.M
     assert {left for left, _ in found_in(lake)} == {"orders.item", "prices.article"}
 
 
-def test_pairs_equal_those_of_a_search_over_all_columns(make_lake: MakeLake) -> None:
+def test_pairs_equal_those_of_a_search_over_all_columns(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = lake_of_crosswalks(make_lake)
+    overlap = measure_overlap(lake)
+    expected = search(lake, overlap)
+    assert expected
+    for at_once in (1, 40, 1 << 20):
+        monkeypatch.setattr(crosswalks, "_AT_ONCE", at_once)
+        assert strengths_of(find(lake, overlap)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+def test_a_column_of_a_large_lake_keeps_its_strongest_partners(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    lake = lake_of_crosswalks(make_lake)
+    every = strengths_of(find(lake))
+    monkeypatch.setattr(crosswalks, "_AT_ONCE", at_once)
+    monkeypatch.setattr(crosswalks, "most_partners", lambda _: 2)
+    best = {
+        (column, other)
+        for column in {left for left, _ in every}
+        for other in sorted(
+            (right for left, right in every if left == column),
+            key=lambda other: (-every[column, other], other),
+        )[:2]
+    }
+    expected = {pair: every[pair] for pair in best | {(b, a) for a, b in best}}
+    assert len(expected) < len(every)
+    assert strengths_of(find(lake)) == expected
+
+
+def strengths_of(overlap: CrosswalkOverlap) -> dict[tuple[int, int], float]:
+    pairs = zip(overlap.pairs.left.tolist(), overlap.pairs.right.tolist(), strict=True)
+    return dict(zip(pairs, overlap.pairs.values.tolist(), strict=True))
+
+
+def lake_of_crosswalks(make_lake: MakeLake) -> Lake:
     random = np.random.default_rng(3)
     tables: dict[str, Mapping[str, Sequence[str]]] = {}
     for number in range(12):
@@ -118,14 +156,7 @@ def test_pairs_equal_those_of_a_search_over_all_columns(make_lake: MakeLake) -> 
         columns = {"a": [CODES[row] for row in rows], "b": [NAMES[row] for row in rows]}
         kept = random.choice(["a", "b"], random.integers(1, 3), replace=False)
         tables[f"t{number}"] = {name: columns[name] for name in kept}
-    lake = make_lake(tables)
-    overlap = measure_overlap(lake)
-    found = find(lake, overlap)
-    expected = search(lake, overlap)
-    assert expected
-    pairs = zip(found.pairs.left.tolist(), found.pairs.right.tolist(), strict=True)
-    strengths = dict(zip(pairs, found.pairs.values.tolist(), strict=True))
-    assert strengths == pytest.approx(expected)
+    return make_lake(tables)
 
 
 def search(lake: Lake, overlap: ValueOverlap) -> dict[tuple[int, int], float]:
