@@ -25,7 +25,12 @@ _SOURCES = 10
 """Number of vectors that update the state of a pair. They come from the pair, its reverse, its
 columns, their tables, the groups that contain the pair, and the pair's lead."""
 
+_MOST_IN_SINGLE = 1 << 23
+"""Number of pairs up to which their states are kept in single precision between rounds. Those of
+more pairs take half of the memory, in half precision, which changes log-odds by about 0.001."""
+
 _Weights = Mapping[str, np.ndarray]
+_States = Float[np.ndarray, "_ width"]
 _Items = Float32[np.ndarray, "item width"]
 _Inputs = Float32[np.ndarray, "item input"]
 _Outputs = Float32[np.ndarray, "item output"]
@@ -168,7 +173,7 @@ class _Round:
         self,
         weights: _Weights,
         name: str,
-        states: Sequence[Float32[np.ndarray, "_ width"]],
+        states: Sequence[_States],
         parts: Sequence[CandidatePairs],
     ) -> None:
         self._weights, self._name = weights, name
@@ -195,14 +200,15 @@ class _Round:
         self._right = column @ right + (table @ right_table)[table_of]
 
     def _weigh(
-        self, states: Float32[np.ndarray, "item width"], part: CandidatePairs
+        self, states: Float[np.ndarray, "item width"], part: CandidatePairs
     ) -> tuple[Float32[np.ndarray, "item width"], Float32[np.ndarray, "item 1"]]:
         """Normalise the states of a part's pairs, and compute each pair's weight for averaging."""
-        items = _normalised(states, self._weights, f"{self._name}.norm")
+        single = states.astype(np.float32, copy=False)
+        items = _normalised(single, self._weights, f"{self._name}.norm")
         odds = _linear(items, self._weights, f"{self._name}.weight") + part.log_odds[:, None]
         return items, 1 / (1 + np.exp(-odds))
 
-    def changes(self, states: _Items, part: CandidatePairs) -> _Items:
+    def changes(self, states: _States, part: CandidatePairs) -> Float32[np.ndarray, "_ width"]:
         """Return how much the state of each pair in `part` changes in this round."""
         items, certainty = self._weigh(states, part)
         between = _Groups.of(items, certainty, part.tables)
@@ -242,15 +248,23 @@ class PairNetwork:
                 tables, and none is empty.
         """
         weights = self._weights
-        states = list[Float32[np.ndarray, "_ width"]]()
-        pairs = list[CandidatePairs]()
+        states = list[_States]()
+        pairs, count = list[CandidatePairs](), 0
         for part in parts:
             scaled = np.clip((part.rows - weights["mean"]) / weights["scale"], -5, 5)
             started = _gelu(_linear(scaled, weights, "start.0"))
             states.append(_linear(started, weights, "start.2"))
             pairs.append(part.without_rows())
+            count += len(part.left)
+            if count > _MOST_IN_SINGLE:
+                states = [state.astype(np.float16, copy=False) for state in states]
         for name in self._rounds if states else ():
             messages = _Round(weights, name, states, pairs)
             for state, part in zip(states, pairs, strict=True):
                 state += messages.changes(state, part)  # noqa: PLW2901 (in place)
-        return [_linear(state, weights, "output")[:, 0].astype(np.float64) for state in states]
+        return [
+            _linear(state.astype(np.float32, copy=False), weights, "output")[:, 0].astype(
+                np.float64
+            )
+            for state in states
+        ]

@@ -59,15 +59,16 @@ def correct_pairs(
     Returns:
         The pairs, sorted by key column, then candidate, and their corrections.
     """
-    ends = [np.zeros((2, 0), dtype=np.int32)]
+    none = np.zeros(0, dtype=np.int32)
+    ends = [(none, none)]
 
     def parts() -> Iterator[CandidatePairs]:
         for graph in graphs:
             pairs = to_candidate_pairs(graph)
-            ends.append(np.stack([pairs.left, pairs.right]))
+            ends.append((pairs.left, pairs.right))
             yield pairs
 
     corrections = np.concatenate([np.zeros(0), *network.correct_parts(parts())])
-    left, right = np.concatenate(ends, axis=1)
+    left, right = map(np.concatenate, zip(*ends, strict=True))
     order = np.lexsort((right, left))
     return left[order], right[order], corrections[order]

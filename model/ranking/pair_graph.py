@@ -122,7 +122,7 @@ def find_strongest(
         noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
-    parts = [np.zeros((2, 0), dtype=np.int64)]
+    parts = [np.zeros((2, 0), dtype=np.int32)]
     for start in range(0, len(candidates), _KEYS):
         some = slice(start, start + _KEYS)
         parts.append(_strongest(noisy_or, index.keys[some], candidates[some]))
@@ -152,7 +152,7 @@ def _strongest(
     rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
     best = order[rank < _STRONGEST]
     chosen = best[np.lexsort((right[best], left[best]))]
-    return np.stack([left[chosen], right[chosen]])
+    return np.stack([left[chosen], right[chosen]]).astype(np.int32)
 
 
 def _describe(

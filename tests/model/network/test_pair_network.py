@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from benchmarks.pair_network.torch_network import PairTensors, TorchPairNetwork
+from datahub_hyperjoin.model.network import pair_network
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
 from datahub_hyperjoin.model.ranking.pair_correction import to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
@@ -71,6 +72,17 @@ def test_parts_of_a_lake_are_corrected_like_the_whole(network: PairNetwork) -> N
     found = np.concatenate(network.correct_parts(parts))
     [whole] = network.correct_parts([pairs])
     np.testing.assert_allclose(found, whole[np.concatenate(numbers)], rtol=1e-4, atol=1e-4)
+
+
+def test_half_precision_changes_log_odds_little(
+    network: PairNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [made_pairs(0), made_pairs(1)]
+    exact = np.concatenate(network.correct_parts(parts))
+    for most in (0, len(parts[0].left)):
+        monkeypatch.setattr(pair_network, "_MOST_IN_SINGLE", most)
+        found = np.concatenate(network.correct_parts(parts))
+        assert 0 < np.abs(found - exact).max() < 0.01 * np.ptp(exact)
 
 
 def test_features_are_bounded(network: PairNetwork) -> None:
