@@ -7,7 +7,7 @@ from servers import Server
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.tables import Table
 
-COMPUTING = ("postgresql", "mariadb")
+COMPUTING = ("postgresql", "mariadb", "clickhouse")
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
@@ -71,6 +71,42 @@ TYPED = {
         "enum('Red', 'blue', '')": ["'Red'", "'blue'", "''", "'blue'"],
         "set('a', 'B')": ["'a,B'", "'a'", "''"],
     },
+    "clickhouse": {
+        "Bool": ["true", "false", "true"],
+        "Nullable(Int8)": ["0", "1", "NULL", "-1"],
+        "Int64": ["9223372036854775807", "-9223372036854775808", *RANGE],
+        "UInt64": ["18446744073709551615", "7", "0"],
+        "Int256": [str(-(1 << 255)), "7", str((1 << 255) - 1)],
+        "LowCardinality(UInt16)": [*map(str, range(30)), "7"],
+        "Decimal(12, 2)": [*RANGE, "-1.50", "1234567.89", "-0.001"],
+        "Nullable(Decimal(76, 38))": ["0.0000001", "1e30", "12.50", "-7", "NULL"],
+        "Decimal(20, 0)": ["100", "12345678901234567890", "-20", "0"],
+        "Float64": [*_DOUBLES, "1.2345678901234567e-15", "-1234567890123456.7"],
+        "Nullable(Float32)": ["0.1", "1e8", "16777216", "3.4e-5", "-7.25", "1.1754e-14", "NULL"],
+        "LowCardinality(Float64)": ["0.1", "-7.25", "0.1"],
+        "BFloat16": ["0.5", "1", "-7.25"],
+        "Date": ["'1970-01-01'", "'2149-06-06'", *_DAYS],
+        "Nullable(Date32)": ["'1900-01-01'", "'2299-12-31'", "NULL", *_DAYS],
+        "DateTime": ["'2024-01-31 09:30:10'", "'2024-01-31 00:00:00'", "'1970-01-01 00:00:00'"],
+        "DateTime('Asia/Tokyo')": ["'2024-01-31 09:30:10'", "'2024-01-31 09:00:00'"],
+        "DateTime64(0)": ["'2024-01-31 09:30:10'", "'2024-01-31 00:00:00'"],
+        "Nullable(DateTime64(3, 'Asia/Tokyo'))": [*_MOMENTS, "'2024-01-31 09:00:00'", "NULL"],
+        "DateTime64(6)": [*_MOMENTS, "'1900-01-01 00:00:00'", "'2299-12-31 23:59:59.000001'"],
+        "DateTime64(9)": [*_MOMENTS, "'2024-01-31 09:30:00.123456789'"],
+        "Time": ["'09:30:00'", "'999:59:59'", "'-01:30:00'"],
+        "Time64(3)": ["'09:30:00.25'", "'00:00:00'", "'-26:00:00.001'"],
+        "UUID": _IDS,
+        "IPv4": ["'10.0.0.1'", "'192.168.7.255'"],
+        "Nullable(IPv6)": ["'::1'", "'2001:DB8::A'", "'10.0.0.1'", "NULL"],
+        "FixedString(9)": _CHARS,
+        "Nullable(String)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+        "LowCardinality(Nullable(String))": ["'NA'", "'NULL'", "'n/a'", *_QUOTED],
+        "SimpleAggregateFunction(any, LowCardinality(String))": _QUOTED,
+        "SimpleAggregateFunction(sum, Int64)": RANGE,
+        "String": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+        "Enum8('Red' = 1, 'blue' = -2, '' = 3)": ["'Red'", "'blue'", "''", "'blue'"],
+        "Enum16('mro' = 1, '_a_' = 300, '100%' = 4)": ["'mro'", "'_a_'", "'100%'"],
+    },
 }
 # The type, and values of which some must be read.
 READ = {
@@ -103,6 +139,16 @@ READ = {
         "mediumtext": [f"'{'ü' * 33_000}'", "'a'"],
         "inet6": ["'::1'"],
     },
+    "clickhouse": {
+        "String": [f"'{number},5'" for number in range(20)],
+        "FixedString(8)": [f"'000{number}'" for number in range(20)],
+        "LowCardinality(String)": [f"'Köln {number}'" for number in range(20)],
+        "Nullable(String)": [f"'\\xff{number}'" for number in range(20)],
+        "String DEFAULT 'a'": [f"'{'ü' * 33_000}'", "'a'"],
+        "Float64": ["nan", "1e16", "1"],
+        "Nullable(Float64)": ["1e-300", "1"],
+        "Float32": ["1e-38", "-inf"],
+    },
 }
 
 
@@ -114,6 +160,8 @@ def series(server: Server, end: int) -> str:
     """Write a table expression with the whole numbers `i` from 1 to `end`."""
     if server.kind == "mariadb":
         return f"(SELECT seq AS i FROM seq_1_to_{end}) AS numbers"
+    if server.kind == "clickhouse":
+        return f"(SELECT number + 1 AS i FROM numbers({end})) AS numbers"
     return f"generate_series(1, {end}) AS numbers(i)"
 
 
@@ -122,10 +170,14 @@ def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
     rows = ", ".join(f"({value})" for value in values)
     # Rejected by default are dates such as 0000-00-00, which old tables have.
     odd_values = ["SET sql_mode = ''"] if server.kind == "mariadb" else []
+    engine = "ENGINE = MergeTree ORDER BY tuple()" if server.kind == "clickhouse" else ""
+    if server.kind == "clickhouse" and type_.islower():
+        # Its columns have no nulls by default.
+        type_ = f"Nullable({type_})"
     server.run(
         *odd_values,
         f"DROP TABLE IF EXISTS {name}",
-        f"CREATE TABLE {name} (v {type_})",
+        f"CREATE TABLE {name} (v {type_}) {engine}",
         f"INSERT INTO {name} VALUES {rows}",
     )
     return server.table(name)

@@ -1,10 +1,16 @@
 """Give each test its own schema in a local database server or in SQLite."""
 
+import atexit
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import mkdtemp
 from uuid import uuid4
 
 import pytest
@@ -21,6 +27,14 @@ KINDS = ("postgresql", "mariadb", "sqlite")
 _SETTLES = {"postgresql": 0.0, "mariadb": 3.2, "sqlite": 2.2}
 """Seconds after a write until a database can reliably tell whether there was another write."""
 
+_ALLOWED = (
+    "allow_create_index_without_type",
+    "allow_suspicious_low_cardinality_types",
+    "create_table_empty_primary_key_by_default",
+    "enable_time_time64_type",
+)
+"""Settings under which ClickHouse accepts the statements of tests."""
+
 _SERVERS = {
     "postgresql": os.environ.get(
         "HYPERJOIN_POSTGRES", "postgresql+psycopg2://postgres@127.0.0.1/test"
@@ -36,9 +50,10 @@ class Server:
         self.url = url
         self.schema = schema
         self.kind = make_url(url).get_backend_name()
-        path = {"options": f"-csearch_path={schema}"} if self.kind == "postgresql" else {}
         # Tested before each use, because the server may have been restarted.
-        self.engine: Engine = create_engine(url, connect_args=path, pool_pre_ping=True)
+        self.engine: Engine = create_engine(
+            url, connect_args=_settings(self.kind, schema), pool_pre_ping=True
+        )
 
     def run(self, *statements: str) -> None:
         """Execute statements unchanged.
@@ -72,6 +87,15 @@ class Server:
         )
 
 
+def _settings(kind: str, schema: str) -> dict[str, object]:
+    """Return the arguments of connections that let the same statements run on each system."""
+    if kind == "postgresql":
+        return {"options": f"-csearch_path={schema}"}
+    if kind == "clickhouse":
+        return {"ch_settings": dict.fromkeys(_ALLOWED, 1)}
+    return {}
+
+
 @contextmanager
 def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     """Set up a database of the given kind with a new schema.
@@ -83,11 +107,13 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         yield found
         found.engine.dispose()
         return
-    url, schema = make_url(at or _SERVERS[kind]), f"hyperjoin_{uuid4().hex[:8]}"
+    at = at or (_clickhouse() if kind == "clickhouse" else _SERVERS[kind])
+    url, schema = make_url(at), f"hyperjoin_{uuid4().hex[:8]}"
+    word = "DATABASE" if kind == "clickhouse" else "SCHEMA"
     asked = create_engine(url, pool_pre_ping=True)
     try:
         with asked.begin() as connection:
-            connection.execute(text(f"CREATE SCHEMA {schema}"))
+            connection.execute(text(f"CREATE {word} {schema}"))
     except OperationalError as error:
         pytest.skip(f"no server answers: {error.orig}")
     own = url if kind == "postgresql" else url.set(database=schema)
@@ -96,8 +122,29 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     found.engine.dispose()
     with asked.begin() as connection:
         cascade = "CASCADE" if kind == "postgresql" else ""
-        connection.execute(text(f"DROP SCHEMA {schema} {cascade}"))
+        connection.execute(text(f"DROP {word} {schema} {cascade}"))
     asked.dispose()
+
+
+@cache
+def _clickhouse() -> str:
+    """Return the URL of a ClickHouse server, if need be of its engine in a process of its own."""
+    if "HYPERJOIN_CLICKHOUSE" in os.environ:
+        return os.environ["HYPERJOIN_CLICKHOUSE"]
+    for package in ("clickhouse_sqlalchemy", "chdb"):
+        if find_spec(package) is None:
+            pytest.skip(f"ClickHouse needs the package {package}")
+    engine = Path(__file__).with_name("clickhouse_engine.py")
+    # It ends with its standard input, and so with these tests.
+    server = subprocess.Popen(
+        [sys.executable, engine, mkdtemp(prefix="clickhouse-")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(server.communicate)
+    assert server.stdout
+    return f"clickhouse://default:@127.0.0.1:{int(server.stdout.readline())}/default"
 
 
 def settle(server: Server) -> None:

@@ -28,7 +28,14 @@ _TIMEOUT = 3.0
 """Seconds in which a server has to answer."""
 
 _PORTS: Mapping[str, int] = MappingProxyType(
-    {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}
+    {
+        "clickhouse": 8123,
+        "mariadb": 3306,
+        "mssql": 1433,
+        "mysql": 3306,
+        "oracle": 1521,
+        "postgresql": 5432,
+    }
 )
 """The default ports of databases, for URLs without a port."""
 

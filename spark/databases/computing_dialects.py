@@ -8,6 +8,11 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.locations import Compute, Database
+from datahub_hyperjoin.spark.databases.clickhouse_forms import (
+    CLICKHOUSE_SYNTAX,
+    clickhouse_can_compute,
+    clickhouse_form,
+)
 from datahub_hyperjoin.spark.databases.engines import system_of
 from datahub_hyperjoin.spark.databases.mariadb_forms import (
     MARIADB_SYNTAX,
@@ -39,10 +44,14 @@ class ComputingDialect:
 
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
-    that takes several times longer than reading the rows do not."""
+    that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
+    was measured as an engine in a process, not as a server."""
 
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
+    "clickhouse": ComputingDialect(
+        CLICKHOUSE_SYNTAX, clickhouse_form, clickhouse_can_compute, by_default=False
+    ),
     "mariadb": ComputingDialect(
         MARIADB_SYNTAX, mariadb_form, mariadb_can_compute, by_default=False
     ),

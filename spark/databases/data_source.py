@@ -27,7 +27,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     columns_of,
     inspect_database,
     read_rows,
-    select_from,
+    select_values,
 )
 from datahub_hyperjoin.spark.native.frames import TableFrame
 
@@ -82,8 +82,9 @@ class _Reader(DataSourceReader):
         limit = json.loads(options["limit"])
         with Databases() as databases:
             engine = databases.engine(relation)
+            values = select_values(relation, names, inspect_database(engine))
             for range_ in partition.ranges if isinstance(partition, KeyRanges) else ():
-                statement = within_key_range(select_from(relation, names), options["key"], range_)
+                statement = within_key_range(values, options["key"], range_)
                 for batch in read_rows(engine, statement.limit(limit), names):
                     texts = [texts_of(column) for column in batch.columns]
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)

@@ -11,6 +11,12 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.spark.databases.clickhouse_connections import (
+    CLICKHOUSE_OVER_HTTP,
+    as_database_error,
+    complete_clickhouse,
+    prepare_clickhouse,
+)
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 if TYPE_CHECKING:
@@ -100,6 +106,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
         url = make_url(database.url.get_secret_value())
         if database.password:
             url = url.set(password=database.password.get_secret_value())
+        url = complete_clickhouse(url)
         engine = create_engine(url, pool_size=connections, max_overflow=0, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, TypeError) as error:
         raise UnreachableDatabaseError.because(connection, redact(str(error))) from None
@@ -108,18 +115,27 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
 
     @event.listens_for(engine, "connect")
     def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
-        system = system_of(engine)
-        cursor = raw.cursor()
-        if system in _SESSION_SETTINGS:
-            for statement in _SESSION_SETTINGS[system](database.timeout):
-                cursor.execute(statement)
-        cursor.close()
-        # A rollback would undo settings that were made in its transaction.
-        raw.commit()
-        if engine.driver in _FOR_ODD_VALUES:
-            _FOR_ODD_VALUES[engine.driver](raw)
+        _configure(raw, engine, database.timeout)
 
+    if engine.dialect.name == "clickhouse":
+        event.listen(engine, "handle_error", as_database_error, retval=True)
     return engine
+
+
+def _configure(connection: "DBAPIConnection", engine: "Engine", timeout: float) -> None:
+    system = system_of(engine)
+    if (system, engine.driver) == CLICKHOUSE_OVER_HTTP:
+        prepare_clickhouse(connection, engine, timeout)
+        return
+    cursor = connection.cursor()
+    if system in _SESSION_SETTINGS:
+        for statement in _SESSION_SETTINGS[system](timeout):
+            cursor.execute(statement)
+    cursor.close()
+    # A rollback would undo settings that were made in its transaction.
+    connection.commit()
+    if engine.driver in _FOR_ODD_VALUES:
+        _FOR_ODD_VALUES[engine.driver](connection)
 
 
 def _keep_early_dates(connection: "DBAPIConnection") -> None:

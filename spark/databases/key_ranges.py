@@ -1,5 +1,6 @@
 """Split database tables into ranges of the primary key."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -9,8 +10,14 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import Integer
 
 from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text
-from datahub_hyperjoin.spark.databases.relations import name_of, select_from
+from datahub_hyperjoin.spark.databases.relations import (
+    ReflectedColumn,
+    name_of,
+    reflect_columns,
+    select_from,
+)
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 KeyRange = tuple[int | None, int | None]
@@ -97,6 +104,8 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     """
     name = relation.name, relation.schema or None
     try:
+        if inspector.dialect.name == "clickhouse":
+            return _sorting_integer(reflect_columns(relation, inspector))
         key = inspector.get_pk_constraint(*name)["constrained_columns"]
         types = {column_["name"]: column_["type"] for column_ in inspector.get_columns(*name)}
     except SQLAlchemyError as error:
@@ -104,6 +113,15 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     if len(key) != 1 or not isinstance(types[key[0]], Integer):
         return ""
     return name_of(key[0], inspector)
+
+
+def _sorting_integer(columns: Sequence[ReflectedColumn]) -> str:
+    """Return the only column by which ClickHouse sorts a table, if it is an integer; else empty."""
+    match [each for each in columns if each.is_sorted]:
+        # Rows with a null would be in no range.
+        case [(name, ClickHouseType(is_integer=True, name=type_), _)] if "Nullable" not in type_:
+            return name
+    return ""
 
 
 def split_key(
@@ -152,7 +170,9 @@ def _equal_counts(
     boundary: int | None = first
     while boundary is not None:
         keys = within_key_range(select_from(relation, [key]), key, (boundary, None))
-        boundary = _query_number(engine, keys.order_by(number).offset(step).limit(1))
+        found = _query_number(engine, keys.order_by(number).offset(step).limit(1))
+        # A key of ClickHouse may have the same number in more rows than a range should have.
+        boundary = found + 1 if found is not None and found == boundary else found
         if boundary is not None:
             boundaries.add(boundary)
     return boundaries

@@ -11,11 +11,19 @@ from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
+_SCHEMA_IS_DATABASE = {"mysql", "mariadb", "clickhouse"}
+"""Database systems in which a schema is a database."""
 _SIZES = {
     # The size of an empty table is known, unlike that of a partitioned one, which has no bytes.
     "postgresql": "SELECT n.nspname, c.relname, "
     "greatest(pg_relation_size(c.oid), CAST(c.relkind <> 'p' AS int)) FROM pg_class c "
     "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm')",
+    # It compresses rows to fewer bytes than others need, and than it sends: 8 for each at least.
+    "clickhouse": "SELECT t.database, t.name, if(t.total_rows IS NULL, 0, "
+    "greatest(ifNull(p.bytes, 0), 8 * t.total_rows, 1)) FROM system.tables AS t "
+    "LEFT JOIN (SELECT database, table, sum(data_uncompressed_bytes) AS bytes "
+    "FROM system.parts WHERE active GROUP BY database, table) AS p "
+    "ON p.database = t.database AND p.table = t.name",
     "mysql": "SELECT table_schema, table_name, data_length FROM information_schema.tables",
 }
 _SIZES["mariadb"] = _SIZES["mysql"]
@@ -45,7 +53,8 @@ def list_relations(
 
     System schemas are left out.
 
-    On a MySQL server, schemas are databases. If the URL names a database, only that one is listed.
+    On MySQL and ClickHouse servers, schemas are databases. If the URL names a database, only that
+    one is listed.
 
     Args:
         engine: The database.
@@ -78,13 +87,14 @@ def list_relations(
 
 
 def _schemas(engine: Engine, inspector: Inspector) -> list[str]:
-    if engine.dialect.name in {"mysql", "mariadb"} and engine.url.database:
-        # In MySQL a schema is a database, and the URL names the one to read.
+    if engine.dialect.name in _SCHEMA_IS_DATABASE and engine.url.database:
+        # The URL names the one to read.
         return [engine.url.database]
+    system = _SYSTEM_SCHEMAS | ({"system"} if engine.dialect.name == "clickhouse" else set())
     return [
         schema
         for schema in inspector.get_schema_names()
-        if schema.lower() not in _SYSTEM_SCHEMAS and not schema.startswith("pg_")
+        if schema.lower() not in system and not schema.startswith("pg_")
     ]
 
 

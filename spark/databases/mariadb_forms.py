@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     day_form,
     moment_form,
     text_form,
-    without_last_zeros,
+    without_needless_zeros,
 )
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 from datahub_hyperjoin.tables import DataType
@@ -118,10 +118,10 @@ def mariadb_form(type_: TypeEngine[object]) -> SqlForm | None:
             # A float has more digits than its text, which readers get. Without a length, grouping
             # would cut texts.
             value = _EXACT.format("CAST({} AS CHAR(40))")
-            folded = _EXACT.format(_trimmed(_FLOAT))
+            folded = _EXACT.format(without_needless_zeros(_FLOAT))
             return SqlForm(value, folded, _IS_FAR, types=NUMBER_TYPES, is_unique=False)
         case Numeric():
-            return SqlForm("{}", _EXACT.format(_trimmed(_TEXT)), types=NUMBER_TYPES)
+            return SqlForm("{}", _EXACT.format(without_needless_zeros(_TEXT)), types=NUMBER_TYPES)
         case _:
             found = (form for known, form in _PLAIN_FORMS.items() if isinstance(type_, known))
             return next(found, None)
@@ -129,7 +129,7 @@ def mariadb_form(type_: TypeEngine[object]) -> SqlForm | None:
 
 def _temporal_form(type_: Date | DateTime | Time) -> SqlForm:
     if isinstance(type_, Time):
-        return SqlForm("{}", _EXACT.format(_trimmed(_TEXT)), types=_TEXT_TYPE)
+        return SqlForm("{}", _EXACT.format(without_needless_zeros(_TEXT)), types=_TEXT_TYPE)
     if isinstance(type_, Date):
         form = day_form(MARIADB_SYNTAX, _TEXT)
     else:
@@ -137,13 +137,6 @@ def _temporal_form(type_: Date | DateTime | Time) -> SqlForm:
     # When clocks go back, two points in time are the same in the session's time zone.
     is_unique = not isinstance(type_, TIMESTAMP)
     return replace(form, inexact=f"{form.inexact} OR {_HAS_ZERO}", is_unique=is_unique)
-
-
-def _trimmed(number: str) -> str:
-    """Write the expression that removes zeros at the end of a fraction."""
-    return (
-        f"CASE WHEN position('.' IN {number}) THEN {without_last_zeros(number)} ELSE {number} END"
-    )
 
 
 def mariadb_can_compute(connection: Connection) -> bool:

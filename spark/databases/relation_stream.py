@@ -18,7 +18,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     columns_of,
     inspect_database,
     read_rows,
-    select_from,
+    select_values,
 )
 from datahub_hyperjoin.spark.errors import EmptyRelationError
 
@@ -59,7 +59,7 @@ def read_relation(
     inspector = inspect_database(engine)
     columns, notes = choose_columns(columns_of(relation, inspector), paths)
     names = readable_paths(columns)
-    rows = select_from(relation, names)
+    rows = select_values(relation, names, inspector)
     if max_rows >= _MOST_ROWS:
         return TableStream(columns, _read(engine, [rows], names), notes)
     may_exceed = not size or size > max_rows * SMALLEST_ROW

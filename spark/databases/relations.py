@@ -1,6 +1,7 @@
 """Inspect database tables and views with SQLAlchemy, and read their rows."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 from sqlalchemy import (
@@ -13,6 +14,7 @@ from sqlalchemy import (
     literal_column,
     select,
     table,
+    text,
 )
 from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
@@ -20,6 +22,7 @@ from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
@@ -27,6 +30,25 @@ from datahub_hyperjoin.tables import DataType
 
 _BATCH_CELLS = 1 << 17
 _NESTED_TYPES = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
+_CLICKHOUSE_COLUMNS = text("""
+    SELECT name, type, is_in_primary_key FROM system.columns
+    WHERE database = coalesce(nullIf(:schema, ''), currentDatabase()) AND table = :name
+        AND default_kind <> 'EPHEMERAL'
+    ORDER BY position
+""")
+
+
+class ReflectedColumn(NamedTuple):
+    """A column as the database describes it."""
+
+    name: str
+    """Name of the column."""
+
+    type: TypeEngine[object]
+    """Type of the column."""
+
+    is_sorted: bool = False
+    """Whether ClickHouse sorts the table by this column. Other databases tell their keys apart."""
 
 
 def inspect_database(engine: Engine) -> Inspector:
@@ -61,16 +83,52 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
         UnreadableRelationError: The table does not exist or cannot be inspected.
     """
     try:
-        with without_type_warnings():
-            columns = inspector.get_columns(relation.name, relation.schema or None)
+        columns = reflect_columns(relation, inspector)
     except NoSuchTableError:
         raise UnreadableRelationError.removed() from None
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
     return [
-        Column(name_of(column_["name"], inspector), position, _opaque_type(column_["type"]))
+        Column(column_.name, position, _opaque_type(column_.type))
         for position, column_ in enumerate(columns)
     ]
+
+
+def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:
+    """Ask the database for the columns of a table or view, once for each inspector.
+
+    Args:
+        relation: The table or view.
+        inspector: The inspector of its database.
+
+    Returns:
+        All columns that can be read, in the order of the table.
+
+    Raises:
+        NoSuchTableError: The table does not exist.
+        SQLAlchemyError: The database does not describe it.
+    """
+    if inspector.dialect.name == "clickhouse":
+        return _reflect_clickhouse(relation, inspector)
+    with without_type_warnings():
+        columns = inspector.get_columns(relation.name, relation.schema or None)
+    return [ReflectedColumn(name_of(each["name"], inspector), each["type"]) for each in columns]
+
+
+def _reflect_clickhouse(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:
+    names = {"schema": relation.schema, "name": relation.name}
+    known = inspector.info_cache.get((relation.schema, relation.name))
+    if known is None:
+        with inspector.engine.connect() as connection:
+            rows = connection.execute(_CLICKHOUSE_COLUMNS, names).all()
+        known = [
+            ReflectedColumn(name, ClickHouseType(type_), bool(is_in_key))
+            for name, type_, is_in_key in rows
+        ]
+        inspector.info_cache[relation.schema, relation.name] = known
+    if not known:
+        raise NoSuchTableError(relation.name)
+    return known
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
@@ -89,10 +147,43 @@ def name_of(reported: str, inspector: Inspector) -> str:
 
 
 def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
+    if isinstance(type_, ClickHouseType):
+        return type_.opaque
     if isinstance(type_, (_Binary, LargeBinary)):
         return DataType.BINARY
     nested = isinstance(type_, (ARRAY, JSON)) or type(type_).__name__.upper() in _NESTED_TYPES
     return DataType.NESTED if nested else None
+
+
+def select_values(
+    relation: Relation, names: Sequence[str], inspector: Inspector
+) -> Select[tuple[object, ...]]:
+    """Build a `SELECT` statement for the values of some columns, in a form that drivers read.
+
+    Args:
+        relation: The table or view.
+        names: Names of the columns; without any, a constant is selected for each row.
+        inspector: The inspector of its database.
+
+    Returns:
+        The statement.
+
+    Raises:
+        UnreadableRelationError: The table does not exist or cannot be inspected.
+    """
+    statement = select_from(relation, names)
+    if inspector.dialect.name != "clickhouse" or not names:
+        return statement
+    try:
+        types = {each.name: each.type for each in reflect_columns(relation, inspector)}
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(database_error_text(error)) from None
+    read: Iterator[ColumnElement[object]] = (
+        literal_column((type_.read or "{}").format('"' + name.replace('"', '""') + '"'))
+        for name in names
+        if isinstance(type_ := types[name], ClickHouseType)
+    )
+    return statement.with_only_columns(*read)
 
 
 def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:

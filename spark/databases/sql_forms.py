@@ -142,6 +142,18 @@ def without_last_zeros(text: str) -> str:
     return f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text}))"
 
 
+def without_needless_zeros(number: str) -> str:
+    """Write the SQL expression that removes zeros at the end of a fraction, if there is one.
+
+    Args:
+        number: Expression of a text.
+    """
+    return (
+        f"CASE WHEN position('.' IN {number}) > 0 THEN {without_last_zeros(number)} "
+        f"ELSE {number} END"
+    )
+
+
 def _rewrite(folded: str, syntax: SqlSyntax) -> str:
     """Write the SQL expression that converts a case-folded text to its normal form."""
     rewritten = folded

@@ -125,7 +125,7 @@ def count_values(
     for start in range(0, len(columns), step):
         chosen = columns[start : start + step]
         statement = _Statement(connection.engine, relation, sketch).text(chosen, sample, key)
-        rows = connection.exec_driver_sql(statement).all()
+        rows = sorted(connection.exec_driver_sql(statement).all(), key=lambda row: row.at)
         counts |= {column.path: read_counts(row) for column, row in zip(chosen, rows, strict=True)}
     return counts
 
@@ -154,7 +154,7 @@ class _Statement:
             table = "s"
             source = f"WITH s {self._syntax.materialized} ({self._sampled(names, sample, key)}) "
         rows = (self._summary(at, column, table) for at, column in enumerate(columns))
-        return f"{source}{' UNION ALL '.join(rows)} ORDER BY 1"
+        return f"{source}{' UNION ALL '.join(rows)}"
 
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
         """Write the query that selects a sample of the table's rows.
@@ -199,7 +199,7 @@ class _Statement:
         normalise are distinct in each spelling.
         """
         grouped = self._grouped(column, source)
-        hash_, length = self._syntax.exact.format("left(md5(f), 16)"), "char_length(t)"
+        hash_, length = self._syntax.exact.format(self._syntax.hashed.format("f")), "char_length(t)"
         kind = f"CASE WHEN x THEN {_INEXACT} WHEN f <> '' AND NOT w THEN {_VALUE} ELSE {_NULL} END"
         # Without the normal form, fewer bytes are sorted.
         facts = f"SELECT w, {kind} AS kind, {self._type_case(column.form)} AS type, {hash_} AS h"

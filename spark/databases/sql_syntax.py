@@ -23,6 +23,9 @@ class SqlSyntax:
     replaced: str
     """The text `{0}`, in which the regular expression `{1}` is replaced with `{2}` everywhere."""
 
+    hashed: str = "left(md5({0}), 16)"
+    """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
+
     byte_length: str = "octet_length({0})"
     """Length of the text `{0}` in bytes of UTF-8."""
 
@@ -51,6 +54,6 @@ class SqlSyntax:
     """Clause that keeps the planner from computing the expressions of a subquery as often as they
     are used, where it would."""
 
-    preparations: tuple[str, ...]
+    preparations: tuple[str, ...] = ()
     """Statements before the first that counts. Afterwards, all statements of the transaction see
     the same rows, if the database can do this."""

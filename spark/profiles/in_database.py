@@ -50,7 +50,7 @@ from datahub_hyperjoin.spark.databases.relation_stream import SMALLEST_ROW
 from datahub_hyperjoin.spark.databases.relations import (
     columns_of,
     inspect_database,
-    name_of,
+    reflect_columns,
 )
 from datahub_hyperjoin.spark.databases.sql_profiles import (
     CountableColumn,
@@ -117,8 +117,7 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
     columns, notes = choose_columns(columns_of(relation, inspector), None)
     key, sample = _choose_rows(table, relation, inspector, engine, config)
     # Known to the inspector, which takes a connection of its own even so; the pool has only one.
-    described = inspector.get_columns(relation.name, relation.schema or None)
-    types = {name_of(each["name"], inspector): each["type"] for each in described}
+    types = {each.name: each.type for each in reflect_columns(relation, inspector)}
     counts: Mapping[str, SqlCounts] = {}
     with engine.connect() as connection:
         dialect = computing_dialect(connection)

@@ -29,7 +29,7 @@ from datahub_hyperjoin.spark.databases.engines import (
     open_engine,
     without_type_warnings,
 )
-from datahub_hyperjoin.spark.databases.relations import name_of
+from datahub_hyperjoin.spark.databases.relations import reflect_columns
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
@@ -137,9 +137,9 @@ def _describe(
         for table in sorted({column.table for column in wanted}):
             relation = relations[table]
             source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
-            for reflected in inspector.get_columns(relation.name, relation.schema or None):
-                id_ = ColumnId(table, name_of(reflected["name"], inspector))
-                form = dialect.form_of(reflected["type"])
+            for reflected in reflect_columns(relation, inspector):
+                id_ = ColumnId(table, reflected.name)
+                form = dialect.form_of(reflected.type)
                 if form and id_ in wanted:
                     quoted = quote(id_.path)
                     described[id_] = _SqlColumn(id_, source, quoted, form, dialect.syntax)

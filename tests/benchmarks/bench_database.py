@@ -4,10 +4,11 @@ Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_database`.
 
 It fills a temporary schema of a server with tables of `--rows` rows, from the fewest to the most in
 equal ratios: keys, references, words, dates, times, prices, floats and texts. `--server` chooses
-PostgreSQL or MariaDB; `HYPERJOIN_POSTGRES` and `HYPERJOIN_MARIADB` are their URLs, if not those of
-this machine. A proxy counts the bytes that the server sends. CPU seconds of the client are those of
-all its processes, without the proxy; those of the server are known only if it runs on this machine,
-and include other work.
+PostgreSQL, MariaDB or ClickHouse; `HYPERJOIN_POSTGRES`, `HYPERJOIN_MARIADB` and
+`HYPERJOIN_CLICKHOUSE` are their URLs, if not those of this machine. Without the last, it starts
+ClickHouse's engine as a Python package, `chdb-core`. A proxy counts the bytes that the server
+sends. CPU seconds of the client are those of all its processes, without the proxy and the engine;
+those of the server are known only if it runs on this machine, and include other work.
 """
 
 import argparse
@@ -72,8 +73,20 @@ _TABLES = {
             concat('Customer ', md5({seed} + seq)) AS name
         FROM seq_1_to_{rows}
     """,
+    "clickhouse": """
+        CREATE TABLE {name} ENGINE = MergeTree PRIMARY KEY id AS SELECT
+            toInt32(number + 1) AS id,
+            id * 7919 % {references} + 1 AS customer_id,
+            if(id % 5 = 4, NULL, ['open', 'paid', 'sent', 'closed'][id % 5 + 1]) AS status,
+            toDate('2015-01-01') + id * 31 % 4000 AS ordered,
+            toDateTime('2015-01-01 00:00:00') + id * 7919 % 100000000 AS changed,
+            toDecimal64(id * 104729 % 1000000 / 100, 2) AS price,
+            sin(id) AS weight,
+            concat('Customer ', lower(hex(MD5(toString({seed} + id))))) AS name
+        FROM numbers({rows})
+    """,
 }
-_PORTS = {"postgresql": 5432, "mariadb": 3306}
+_PORTS = {"postgresql": 5432, "mariadb": 3306, "clickhouse": 8123}
 
 
 @dataclass(frozen=True)
@@ -161,7 +174,9 @@ def _fill(server: Server, tables: int, fewest: int, most: int) -> None:
         statement = _TABLES[server.kind].format(
             name=f"t{at}", rows=rows, references=rows // 4 + 1, seed=at
         )
-        server.run(statement, f"ALTER TABLE t{at} ADD PRIMARY KEY (id)")
+        server.run(statement)
+        if server.kind != "clickhouse":
+            server.run(f"ALTER TABLE t{at} ADD PRIMARY KEY (id)")
         # MariaDB learns the sizes of new tables only later.
         server.run(*([f"ANALYZE TABLE t{at}"] if server.kind == "mariadb" else []))
 
@@ -175,13 +190,17 @@ def _scan(server: Server, url: str, compute: Compute) -> list[Table]:
 
 def _process(server: Server) -> psutil.Process | None:
     """Return the server's main process, or None if it runs on another machine."""
-    names = {"postgresql": "postgres", "mariadb": "mariadbd"}
-    found = psutil.process_iter(["name", "ppid"])
-    named = [each for each in found if each.info["name"] == names[server.kind]]
-    pids = {each.pid for each in named}
-    roots = [each for each in named if each.info["ppid"] not in pids]
-    is_local = make_url(server.url).host in {"127.0.0.1", "localhost", None}
-    return roots[0] if is_local and len(roots) == 1 else None
+    url = make_url(server.url)
+    if url.host not in {"127.0.0.1", "localhost", None}:
+        return None
+    port = url.port or _PORTS[server.kind]
+    listening = (
+        each.pid
+        for each in psutil.net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid
+    )
+    # Processes that PostgreSQL starts for connections listen, too.
+    return min(map(psutil.Process, listening), key=lambda each: each.create_time(), default=None)
 
 
 def _server_seconds(process: psutil.Process | None) -> float:
@@ -191,16 +210,24 @@ def _server_seconds(process: psutil.Process | None) -> float:
     return float(sum(process.cpu_times()[:4]))
 
 
+def _own_seconds(process: psutil.Process | None) -> float:
+    """Return the server's CPU seconds if this process has started the server; else 0."""
+    is_own = process in psutil.Process().children()
+    return _server_seconds(process) if is_own else 0.0
+
+
 def _measure(server: Server, compute: Compute) -> _Measures:
     """Profile all tables without Spark, and measure the cost."""
     process = _process(server)
     with _proxy(server) as (proxy, url):
         tables = _scan(server, url, compute)
-        before = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(process))
+        own = proxy.cpu + _own_seconds(process)
+        before = (proxy.sent, cpu_seconds() - own, _server_seconds(process))
         started = perf_counter()
         profiles = read_profiles(tables, lambda: None, ProfileConfig(), HyperJoinReport())
         seconds = perf_counter() - started
-        after = (proxy.sent, cpu_seconds() - proxy.cpu, _server_seconds(process))
+        own = proxy.cpu + _own_seconds(process)
+        after = (proxy.sent, cpu_seconds() - own, _server_seconds(process))
     sent, client, used = (end - start for start, end in zip(before, after, strict=True))
     return _Measures(int(sent), seconds, client, used, profiles)
 

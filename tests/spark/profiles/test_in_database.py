@@ -108,7 +108,7 @@ def test_odd_texts_are_counted_once_in_whichever_spelling(
 @pytest.mark.parametrize(("server", "type_"), each_of(READ), indirect=["server"])
 def test_only_columns_that_sql_cannot_count_are_read(server: Server, type_: str) -> None:
     table = fill(server, "odd", type_, READ[server.kind][type_])
-    server.run("ALTER TABLE odd ADD n integer DEFAULT 7")
+    server.run("ALTER TABLE odd ADD COLUMN n integer DEFAULT 7")
     assert unread(table, SMALL) == ["v"]
     assert profiled(table, SMALL) == by_reading(table, SMALL)
 
@@ -177,7 +177,11 @@ def test_the_columns_of_a_table_are_listed_once(server: Server) -> None:
         engine = databases.engine(table.location)
         listen(engine, "before_cursor_execute", lambda *sent: asked.append(sent[2]))
         assert count_in_database(table, databases, CONFIG)
-    described = {"postgresql": "pg_attribute.attname AS name", "mariadb": "SHOW CREATE TABLE"}
+    described = {
+        "postgresql": "pg_attribute.attname AS name",
+        "mariadb": "SHOW CREATE TABLE",
+        "clickhouse": "FROM system.columns",
+    }
     assert sum(described[server.kind] in statement for statement in asked) == 1
 
 

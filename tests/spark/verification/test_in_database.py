@@ -47,6 +47,23 @@ TYPED = {
         "varchar(30) character set latin1": ("'Oslo'", "'oslo '", "'sad'", "'SAD'"),
         "enum('Oslo', 'sad')": ("'Oslo'", "'sad'", "'sad'"),
     },
+    "clickhouse": {
+        "UInt8": ("0", "12", "12", "7"),
+        "Nullable(Int128)": ("9223372036854775808", "12", "-5", "0", "NULL"),
+        "LowCardinality(Int64)": ("12", "-5", "12"),
+        "Nullable(Decimal(30, 8))": ("12.0", "12.00", "0.0000001", "7", "NULL", "1e20"),
+        "Nullable(Float64)": ("0.5", "-0.0", "0", "12", "1e-7", "0.1", "NULL"),
+        "Float32": ("0.1", "12", "7.25"),
+        "Bool": ("true", "false", "true"),
+        "Nullable(Date)": ("'2024-01-31'", "NULL", "'2024-02-29'"),
+        "DateTime('Asia/Tokyo')": ("'2024-01-31 09:00:00'", "'2024-01-31 18:30:00'"),
+        "DateTime64(9)": ("'2024-01-31'", "'2024-01-31 09:30:00'", "'2024-01-31 09:30:00.25'"),
+        "Time64(2)": ("'09:30:00'", "'-26:00:00.5'"),
+        "Nullable(UUID)": ("'6ba7b810-9dad-11d1-80b4-00c04fd430c8'", "NULL"),
+        "FixedString(9)": ("'Oslo'", "'12'", "''", "'12'"),
+        "LowCardinality(Nullable(String))": ("'Oslo'", "'oslo '", "'sad'", "NULL"),
+        "Enum8('Oslo' = 1, 'sad' = 2)": ("'Oslo'", "'sad'", "'sad'"),
+    },
 }
 LONG = tuple("x" * 1200 + str(number % 50) for number in range(400))
 """Texts that differ only after the bytes by which MariaDB sorts texts."""
@@ -71,6 +88,12 @@ READ = (
     ("mariadb", "float", ["1e-38", "2"]),
     ("mariadb", "int(3) zerofill", ["7", "12"]),
     ("mariadb", "inet6", ["'::1'"]),
+    ("clickhouse", "String", ["'zürich'", "'zurich'", "'ZURICH'"]),
+    ("clickhouse", "LowCardinality(String)", ["'1'", "'NA'", "'2'"]),
+    ("clickhouse", "String", ["'\\xff'", "'\\xfe'"]),
+    ("clickhouse", "Float64", ["0.5", "nan"]),
+    ("clickhouse", "Float32", ["1e-38", "2"]),
+    ("clickhouse", "IntervalDay", ["toIntervalDay(7)"]),
 )
 
 

@@ -1,0 +1,104 @@
+"""Prepare connections to ClickHouse, whose SQLAlchemy dialect leaves much of this to its caller."""
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
+    from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
+    from sqlalchemy.exc import DBAPIError
+
+CLICKHOUSE_OVER_HTTP = ("clickhouse", "http")
+"""SQLAlchemy's names of the dialect and of its driver that these functions prepare."""
+_PATIENCE = 30.0
+"""Seconds to wait for an answer beyond the time limit of a statement, which the server observes."""
+_SETTINGS = {
+    "readonly": 2,
+    # A column is meant by its name, not an expression that gets this name in the same SELECT.
+    "prefer_column_name_to_alias": 1,
+    "enable_positional_arguments": 1,
+}
+
+
+class _HttpTransport(Protocol):
+    """What the dialect's driver for HTTP has for each connection."""
+
+    ch_settings: dict[str, object]
+    timeout: float | None
+
+
+def complete_clickhouse(url: "URL") -> "URL":
+    """Complete the URL of a ClickHouse database, so that its driver streams rows.
+
+    Args:
+        url: The URL of any database.
+
+    Returns:
+        The URL with a user, without whom the driver would name the user `None`. Those of other
+        databases and drivers stay as they are.
+
+    Raises:
+        NoSuchModuleError: The dialect of the URL is not installed.
+    """
+    if (url.get_backend_name(), url.get_driver_name()) != CLICKHOUSE_OVER_HTTP:
+        return url
+    completed = url.set(username=url.username or "default", password=url.password or "")
+    # Else the driver would keep all rows in memory.
+    return completed.update_query_dict({"stream": "yes"})
+
+
+def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout: float) -> None:
+    """Make a connection read-only, with a time limit and without errors among rows.
+
+    Settings are parameters of each request. A user with the setting `readonly = 1` may not change
+    any, and reads without them.
+
+    Args:
+        connection: A connection of the dialect's driver for HTTP.
+        engine: The engine to which it belongs.
+        timeout: Time limit of a statement, in seconds.
+
+    Raises:
+        Error: The database does not answer; the driver's class, which SQLAlchemy recognises.
+    """
+    raw = cast("Any", connection)
+    transport: _HttpTransport = raw.transport
+    # Installed with the extra `clickhouse` only.
+    from clickhouse_sqlalchemy.exceptions import DatabaseException  # noqa: PLC0415
+
+    # Else the server would write an error into rows that it has begun to send.
+    transport.ch_settings["wait_end_of_query"] = 1
+    transport.timeout = transport.timeout or timeout + _PATIENCE
+    try:
+        with closing(raw.cursor()) as cursor:
+            cursor.execute("SELECT value FROM system.settings WHERE name = 'readonly'")
+            [(readonly,)] = cursor.fetchall()
+    except (DatabaseException, OSError) as error:
+        raise engine.dialect.loaded_dbapi.Error(_reason(error)) from None
+    if readonly != "1":
+        transport.ch_settings.update(_SETTINGS, max_execution_time=max(1, round(timeout)))
+        if readonly != "0":
+            del transport.ch_settings["readonly"]
+
+
+def as_database_error(context: "ExceptionContext") -> "DBAPIError | None":
+    """Convert an error of ClickHouse's driver, which knows no classes of database errors.
+
+    Args:
+        context: The error, as SQLAlchemy caught it.
+
+    Returns:
+        The error as SQLAlchemy's class for errors of databases; None if it is one already.
+    """
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 (lakes of files need no database)
+
+    error = context.original_exception
+    if context.sqlalchemy_exception is not None or not isinstance(error, Exception):
+        return None
+    return DBAPIError(None, None, RuntimeError(_reason(error)))
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of the server or the network, without the wrappings of the driver."""
+    [inner] = error.args[:1] or [error]
+    return str(getattr(error, "orig", None) or getattr(inner, "reason", None) or error)
