@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 from uuid import uuid4
 
@@ -135,9 +136,11 @@ def _clickhouse() -> str:
         if find_spec(package) is None:
             pytest.skip(f"ClickHouse needs the package {package}")
     engine = Path(__file__).with_name("clickhouse_engine.py")
+    folder = mkdtemp(prefix="clickhouse-")
+    atexit.register(rmtree, folder, ignore_errors=True)
     # It ends with its standard input, and so with these tests.
     server = subprocess.Popen(
-        [sys.executable, engine, mkdtemp(prefix="clickhouse-")],
+        [sys.executable, engine, folder],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
