@@ -40,13 +40,17 @@ def list_best_joins(
     more = len(joins) - len(rows)
     noun = "join" if len(joins) == 1 else "joins"
     lines = [
-        f"{len(joins)} {noun} found, best first:" if joins else "No joins found.",
+        f"{len(joins)} {noun} found, best first:" if joins else _say_none(named),
         tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
         f"... and {more} more." if more else "",
         *_list_crosswalks(crosswalks, joins),
         *_list_named(named),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _say_none(named: Sequence[Join]) -> str:
+    return "No join was verified on data." if named else "No joins found."
 
 
 def _row(join: Join) -> tuple[str, ...]:

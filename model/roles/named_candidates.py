@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -11,11 +10,12 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.lake_names import LakeNames
 from datahub_hyperjoin.model.roles.length_clues import fit_in_lengths, measure_length_chance
-from datahub_hyperjoin.model.roles.name_clues import column_stems, names_parent, table_prefixes
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, NameSimilarity
+from datahub_hyperjoin.model.roles.name_clues import names_parent
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.stems import Words
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
@@ -24,8 +24,7 @@ _MIN_UNIQUENESS = 0.95
 _ALIKE = 30
 """Maximum number of keys with similar names that are considered for each column."""
 _NAMESAKES = 50
-"""Maximum number of tables or columns with the same name that are considered. If more tables have
-the name, only nearby tables are considered; if more columns have it, none are."""
+"""Maximum number of columns with the same name that are considered; if more have it, none are."""
 _SHORTEST = 2
 """Minimum number of letters of a table's name at the end of a column's name."""
 _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
@@ -53,81 +52,29 @@ class NamedCandidates:
     """1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
     that row."""
 
+    key_name_at_end: Float[np.ndarray, " pair"]
+    """1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`."""
+
+    own_table_at_end: Float[np.ndarray, " pair"]
+    """1 if the column's name ends with the name of its own table, as `merged_story_id` does in
+    `stories`, and the key is in this table."""
+
+    actor: Float[np.ndarray, " pair"]
+    """How surely the column is named after people by what they do, as `created_by` and `author_id`
+    are, if the key is in the table of the people."""
+
     length_chance: Float[np.ndarray, " pair"]
     """Share of all keys whose value lengths fit the column at least as well as this pair's key."""
 
     half_marked: Float[np.ndarray, " pair"]
     """1 if either the column's name or the key's, but not both, has a word such as `id`."""
 
+    unlike_others: Float[np.ndarray, " pair"]
+    """1 if the key's name has a word such as `id`, and the column's has none, though others of its
+    table have one."""
+
     is_marked: Bool[np.ndarray, " column"]
     """Columns whose names have a word such as `id`."""
-
-
-class _Names:
-    """The names of a lake's tables and columns.
-
-    For each table, this includes the spellings that columns repeat.
-    """
-
-    def __init__(self, lake: Lake) -> None:
-        self.lake = lake
-        tables = [stems(title) for title in lake.titles]
-        prefixes = table_prefixes(tables)
-        self.columns = column_stems(lake)
-        self.meanings = [_letters(meaningful_words(words)) for words in self.columns]
-        self.tables = [_letters(words) for words in tables]
-        self._prefixes = prefixes
-        self.spellings = [
-            {"".join(words), "".join(self.without_prefix(words))} - {""} for words in self.tables
-        ]
-        self._places = [table.parent if table else "" for table in lake.tables]
-        self._named: dict[str, list[int]] = defaultdict(list)
-        for table, spellings in enumerate(self.spellings):
-            for spelling in spellings:
-                self._named[spelling].append(table)
-
-    def without_prefix(self, words: Words) -> Words:
-        return words[1:] if words[1:] and words[0] in self._prefixes else words
-
-    @cached_property
-    def is_marked(self) -> Bool[np.ndarray, " column"]:
-        marked = (not IDENTIFIER_WORDS.isdisjoint(words) for words in self.columns)
-        return np.fromiter(marked, dtype=bool, count=len(self.columns))
-
-    def tables_named(self, spelling: str, near: int) -> Iterator[int]:
-        """Yield the tables that have a given name, except the table `near`.
-
-        If many tables have it, only those in the same folder or schema count.
-        """
-        tables = self._named.get(spelling, [])
-        for table in tables:
-            nearby = len(tables) <= _NAMESAKES or self._places[table] == self._places[near]
-            if nearby and table != near:
-                yield table
-
-    def is_own(self, column: int) -> bool:
-        """Return whether a column is called `id`, or is named after its own table."""
-        words, table = self.meanings[column], int(self.lake.table_of[column])
-        if not words:
-            return bool(self.is_marked[column])
-        return not {"".join(words), "".join(self.without_prefix(words))}.isdisjoint(
-            self.spellings[table]
-        )
-
-    def is_foreign(self, column: int) -> bool:
-        """Return whether a column is named after another table, but not after its own."""
-        words, table = self.meanings[column], int(self.lake.table_of[column])
-        spellings = {"".join(words), "".join(self.without_prefix(words))} - {""}
-        others = (other for spelling in spellings for other in self.tables_named(spelling, table))
-        return not self.is_own(column) and any(True for _ in others)
-
-
-def _letters(words: Words) -> Words:
-    """Remove the numbers from the words of a name.
-
-    They only tell copies of a table apart.
-    """
-    return tuple(word for word in words if not word.isdigit())
 
 
 def may_refer_by_type(profile: ColumnProfile) -> bool:
@@ -139,25 +86,27 @@ def may_refer_by_type(profile: ColumnProfile) -> bool:
     return profile.type in _TYPES
 
 
-def _guess_keys(names: _Names, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
+def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
     """Guess from names and positions which columns are keys.
 
     `may` marks the columns to consider: those whose type allows them to take part in a reference.
     A key has the name of its table. If no column has it, the first column is the key, unless it is
-    called like another table.
+    called like another table. Where names of a table's columns have words such as `id`, a later
+    column that has the table's name without such a word describes the row, as `states.state` does.
     """
     lake, count = names.lake, len(names.lake)
     own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
     own &= may
+    first = np.array([profile.position == 0 for profile in lake.profiles], dtype=bool)
+    own &= names.is_marked | first | ~names.has_marked[lake.table_of]
     has_own = np.zeros(len(lake.titles), dtype=bool)
     has_own[lake.table_of[own]] = True
-    first = np.array([profile.position == 0 for profile in lake.profiles], dtype=bool) & may
-    alone = np.flatnonzero(first & ~has_own[lake.table_of])
+    alone = np.flatnonzero(first & may & ~has_own[lake.table_of])
     own[[column for column in alone if not names.is_foreign(int(column))]] = True
     return own
 
 
-def _by_table_name(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+def _by_table_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
     """Pair each column with the keys of the tables that its name mentions.
 
     The column's name ends with the other table's name, or the other table's name is that of the
@@ -178,7 +127,40 @@ def _by_table_name(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shar
     return shares
 
 
-def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _Shares:
+def _by_own_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair each column whose name ends with that of its own table with the table's keys.
+
+    A role precedes the table's name, as in `reply_to_comment_id` of `comments`.
+    """
+    shares: _Shares = {}
+    for column in np.flatnonzero(names.is_marked).tolist():
+        words, own = names.meanings[column], int(names.lake.table_of[column])
+        endings = ("".join(words[start:]) for start in range(1, len(words)))
+        if not names.spellings[own].isdisjoint(endings):
+            shares |= {(column, key): 1.0 for key in keys_of.get(own, ()) if key != column}
+    return shares
+
+
+def _by_actors(
+    names: LakeNames, keys_of: Mapping[int, Sequence[int]], named: Iterable[tuple[int, int]]
+) -> _Shares:
+    """Pair each column named after people by what they do with the keys of the people's tables.
+
+    `named` are the pairs whose columns are named after a table, which need no such guess.
+    """
+    keys = [key for table in names.people for key in keys_of.get(table, ())]
+    settled = {column for column, _ in named}
+    acting = ((column, names.names_actor(column)) for column in range(len(names.lake)))
+    return {
+        (column, key): share
+        for column, share in acting
+        if share and column not in settled
+        for key in keys
+        if key != column
+    }
+
+
+def _by_name(names: LakeNames, columns: Iterable[int], others: Iterable[int]) -> _Shares:
     """Pair columns that have the same name and belong to different tables.
 
     A name with very many columns is skipped.
@@ -196,7 +178,7 @@ def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _S
     }
 
 
-def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+def _by_parents(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
     """Pair each column that names a parent row, such as `manager_id`, with its possible keys.
 
     These are the keys of the column's own table, whose rows may have parents in the same table, and
@@ -215,7 +197,7 @@ def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
     return {pair: share for pair, share in (shares | own).items() if pair[0] != pair[1]}
 
 
-def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
+def _by_similarity(names: LakeNames, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
     """Pair each column with the keys that have the most similar names.
 
     The name of a key includes the name of its table.
@@ -247,7 +229,8 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     Returns:
         The candidates. Pairs that people rejected are left out.
     """
-    names = _Names(lake)
+    names = LakeNames(lake)
+    marked = names.is_marked
     may = np.array([may_refer_by_type(profile) for profile in lake.profiles], dtype=bool)
     guessed = _guess_keys(names, may)
     is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
@@ -256,10 +239,14 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     for key in np.flatnonzero(is_key).tolist():
         keys_of[int(lake.table_of[key])].append(key)
     endings, parents = _by_table_name(names, keys_of), _by_parents(names, keys_of)
+    own_endings = _by_own_name(names, keys_of)
+    actors = _by_actors(names, keys_of, [*endings, *own_endings])
     connected = priors.connected
     pairs = {
         *endings,
         *parents,
+        *own_endings,
+        *actors,
         *_by_name(names, range(len(lake)), np.flatnonzero(is_key).tolist()),
         *_by_similarity(names, np.flatnonzero(is_key)),
         *zip(connected.left.tolist(), connected.right.tolist(), strict=True),
@@ -279,10 +266,16 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
         ),
         uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
         table_at_end=np.array([endings.get(pair, 0.0) for pair in clues]),
+        key_name_at_end=np.array([names.ends_with_key_name(*pair) for pair in clues], dtype=float),
+        own_table_at_end=np.array([own_endings.get(pair, 0.0) for pair in clues]),
+        actor=np.array([actors.get(pair, 0.0) for pair in clues]),
         parent=np.array([parents.get(pair, 0.0) for pair in clues]),
         length_chance=measure_length_chance(lake, is_key, left, right),
-        half_marked=(names.is_marked[left] != names.is_marked[right]).astype(np.float64),
-        is_marked=names.is_marked,
+        half_marked=(marked[left] != marked[right]).astype(np.float64),
+        unlike_others=(
+            names.has_marked[lake.table_of[left]] & ~marked[left] & marked[right]
+        ).astype(np.float64),
+        is_marked=marked,
     )
 
 

@@ -16,6 +16,8 @@ _ENDINGS = (
 )
 """Endings of nouns, with their replacements. Both `-uses` and `-use` become `-u`, because a plural
 in `-uses` may come from a noun in `-us`, such as `status`, or in `-use`, such as `warehouse`."""
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+"""Nouns with irregular plurals."""
 _MIN_PLURAL = 4
 """Minimum number of letters of a word in the plural."""
 _KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
@@ -27,7 +29,7 @@ Words = tuple[str, ...]
 def noun_stem(word: str) -> str:
     """Reduce an English noun to a stem that singular and plural share.
 
-    Only the ending of the word decides.
+    Except for a few irregular nouns, only the ending of the word decides.
 
     Args:
         word: A noun in the singular or plural, in lower case.
@@ -37,6 +39,8 @@ def noun_stem(word: str) -> str:
     >>> noun_stem("warehouses") == noun_stem("warehouse"), noun_stem("statuses")
     (True, 'statu')
     """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     if len(word) > _MIN_PLURAL:
         for ending, rest in _ENDINGS:
             if word.endswith(ending):

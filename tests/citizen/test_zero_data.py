@@ -72,6 +72,8 @@ def test_a_recipe_with_a_server_only_suggests_by_names(
     output = run(server, catalog="datahub", emit=LAYERS)
     assert joins(server) == EXPECTED
     assert tags(server) == {"suggested-unverified", "reference"}
+    assert "No join was verified on data." in output
+    assert "No joins found" not in output
     assert "3 joins are suggested by names, and not verified on data:" in output
     assert server.urns("query") == []
     column = ColumnId(TableId("postgres", "shop.public.orders"), "customer_id")

@@ -8,6 +8,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.named_candidates import find_named_candidates
 from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import DataType, TableId
@@ -24,7 +25,7 @@ SHOP = {
     "tags": "id label",
     "shipments": "id order_id home_address_id",
     "addresses": "id street town",
-    "employees": "id name manager_id",  # which may be the manager of anything
+    "employees": "id name manager_id",
     "offices": "id town",
 }
 
@@ -59,6 +60,7 @@ def test_a_schema_without_rows_tells_its_references() -> None:
         "product_tags.tag_id": "tags.id",
         "shipments.order_id": "orders.id",
         "shipments.home_address_id": "addresses.id",
+        "employees.manager_id": "employees.id",
     }
 
 
@@ -76,6 +78,91 @@ def test_prefixes_plurals_and_styles_do_not_matter() -> None:
     assert find(described(names)) == {
         f"FactSales.{each}Key": f"Dim{each}s.{each}Key" for each in ("Customer", "Store", "Day")
     }
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        pytest.param(
+            {"T_CUSTOMER": "CUST_NO NAME", "T_ORDER": "ORD_NO ORD_CUST_NO", "T_NOTE": "TEXT"},
+            {"T_ORDER.ORD_CUST_NO": "T_CUSTOMER.CUST_NO"},
+            id="an abbreviation of the table",
+        ),
+        pytest.param(
+            {"ciudades": "id_ciudad nombre", "clientes": "id_cliente nombre id_ciudad"},
+            {"clientes.id_ciudad": "ciudades.id_ciudad"},
+            id="a plural of another language",
+        ),
+        pytest.param(
+            {
+                "crew_member": "crew_id name",
+                "flight": "flight_id",
+                "flight_crew": "flight_id crew_id",
+            },
+            {
+                "flight_crew.crew_id": "crew_member.crew_id",
+                "flight_crew.flight_id": "flight.flight_id",
+            },
+            id="a part of the table's name, and not in a table of links",
+        ),
+        pytest.param(
+            {
+                "dim_store": "store_sk town",
+                "dim_date": "date_sk year",
+                "dim_item": "item_sk label",
+                "fact_sales": "ship_date_sk store_sk item_sk",
+            },
+            {
+                "fact_sales.ship_date_sk": "dim_date.date_sk",
+                "fact_sales.store_sk": "dim_store.store_sk",
+                "fact_sales.item_sk": "dim_item.item_sk",
+            },
+            id="the lake's own word for keys",
+        ),
+        pytest.param(
+            {"AppUser": "id email", "Visit": "id userId startedAt"},
+            {"Visit.userId": "AppUser.id"},
+            id="the last word of a table's name",
+        ),
+        pytest.param(
+            {"people": "person_id name", "children": "child_id person_id"},
+            {"children.person_id": "people.person_id"},
+            id="an irregular plural",
+        ),
+        pytest.param(
+            {"comments": "id reply_to_comment_id body", "tags": "id label"},
+            {"comments.reply_to_comment_id": "comments.id"},
+            id="a role within the table",
+        ),
+        pytest.param(
+            {"users": "id email", "payments": "id amount created_by", "tags": "id label"},
+            {"payments.created_by": "users.id"},
+            id="the people who act",
+        ),
+    ],
+)
+def test_references_are_found_in_the_names_of(headers: Headers, expected: dict[str, str]) -> None:
+    assert find(described(headers)) == expected
+
+
+@pytest.mark.parametrize(("header", "unlike"), [("shop_id state", {1.0}), ("shop state", {0.0})])
+def test_a_name_without_a_mark_is_doubtful_beside_names_that_have_one(
+    header: str, unlike: set[float]
+) -> None:
+    lake = described({"states": "id name", "shops": "id label", "orders": header})
+    named = find_named_candidates(lake, CatalogPriors.from_facts(lake, NO_FACTS))
+    state = [str(id_) for id_ in lake.ids].index("orders.state")
+    of_state = named.candidates.referring == state
+    assert {*named.unlike_others[of_state].tolist()} == unlike
+
+
+def test_an_author_ranks_people_first_but_is_no_sure_reference() -> None:
+    lake = described({"users": "id email", "reviews": "id author_id stars", "tags": "id label"})
+    references = find_named_references(lake, CatalogPriors.from_facts(lake, NO_FACTS))
+    names = [str(id_) for id_ in lake.ids]
+    key, likely = references.best[names.index("reviews.author_id")]
+    assert names[key] == "users.id"
+    assert likely < 0.5
 
 
 def test_declared_types_that_no_key_has_are_left_out() -> None:
