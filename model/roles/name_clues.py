@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.measure_names import names_count, names_measure
+from datahub_hyperjoin.model.roles.property_names import names_count, names_label, names_measure
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, trigrams
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
@@ -74,6 +74,10 @@ class NameClues:
     """1 if the referring column is named as a count, a measure or a position, such as `room_count`,
     `quantity` or `sort_order`. Less if it may be named after the key's table instead, as in
     `purchase_order`; but `room_count` is no room."""
+
+    labels: Clue
+    """1 if the referring column is named as a label, such as `name` or `description`. Less if it
+    may be named after the key's table, as in `country_name`."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:
@@ -214,6 +218,7 @@ class NameComparison:
         self._spellings = _Spellings(lake, tables, columns)
         self._names_parent = names_parent(columns).astype(np.float64)
         self._names_count = np.array([names_count(words) for words in columns], dtype=bool)
+        self._names_label = np.array([names_label(words) for words in columns], dtype=bool)
         self._names_measure = np.array([names_measure(words) for words in columns], dtype=bool)
 
     def of(
@@ -243,6 +248,7 @@ class NameComparison:
                 1.0,
                 self._names_measure[referring] * (1 - table_in_column),
             ),
+            labels=self._names_label[referring] * (1 - table_in_column),
         )
 
 

@@ -307,6 +307,7 @@ class _Scorer:
             + weights.other_word * names.other_word
             + weights.unmarked * find_measures(lake, candidates, names, distinct)
             + weights.measures * lake.is_whole[column] * names.measures
+            + weights.labels * lake.is_text[column] * names.labels * lone
             + weights.leading_column * (keys.leads[column] & ~extends)
             + weights.own_key * (keys.leads & keys.own_name)[column]
             + weights.uniqueness * self.uniqueness[column]

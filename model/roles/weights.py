@@ -36,6 +36,10 @@ class ReferenceWeights:
     position, such as `room_count` or `sort_order`. It refers to nothing, but its small numbers
     occur in every key of consecutive numbers."""
 
+    labels: float = -8.0
+    """Weight if the referring column holds text and is named as a label, such as `name`, and the
+    key's table has another key before. Different things may have the same name."""
+
     leading_column: float = -2.5
     """Weight if the referring column is unique and comes first in its table. The weight is not
     added if that table extends the key's table: the two columns then have the same name, and the

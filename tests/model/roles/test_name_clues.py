@@ -308,3 +308,9 @@ def test_a_measure_may_be_named_after_a_table() -> None:
     assert clue("measures", ("lines", "sort_order"), ("cities", "id")) == 1
     assert clue("measures", ("lines", "sort_order"), ("orders", "id")) == pytest.approx(0)
     assert clue("measures", ("lines", "order_id"), ("cities", "id")) == 0
+
+
+def test_a_label_may_be_named_after_a_table() -> None:
+    assert clue("labels", ("doctors", "first_name"), ("nurses", "first_name")) == 1
+    assert clue("labels", ("orders", "city_name"), ("cities", "name")) == pytest.approx(0)
+    assert clue("labels", ("doctors", "name_id"), ("nurses", "name")) == 0

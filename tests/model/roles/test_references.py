@@ -65,6 +65,19 @@ def test_positions_and_measures_refer_to_no_key() -> None:
     assert likely("product_order") > likely("delivery_order")
 
 
+def test_labels_refer_to_no_labels_beside_a_key() -> None:
+    kinds, hats = ["red", "blue", "old", "new", "wet"], ["cap", "hat", "hood"]
+    words = [f"{kind} {hat}" for kind in kinds for hat in hats]
+
+    def likely(name: str, *, has_id: bool) -> float:
+        ids = {"id": numbers(1, 16)} if has_id else {}
+        tables: Tables = {"hats": {**ids, name: words}, "sales": {name: draw(words, 200)}}
+        return probability({**tables, **things(9)}, (f"sales.{name}", f"hats.{name}"))
+
+    assert likely("label", has_id=True) < 0.1
+    assert min(likely("label", has_id=False), likely("code", has_id=True)) > 0.8
+
+
 def test_several_columns_refer_to_one_key_in_different_roles() -> None:
     orders = {
         "id": numbers(1, 201),

@@ -1,6 +1,7 @@
-"""Recognise the names of measures and of positions in an order.
+"""Recognise the names of measures, of positions in an order, and of labels.
 
-Such columns refer to no key, but their small numbers occur in every key of consecutive numbers.
+Such columns refer to no key. But the small numbers of measures and positions occur in every key of
+consecutive numbers, and two things of different kinds may well have the same name or color.
 """
 
 from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS
@@ -15,6 +16,15 @@ _MEASURES = frozenset(
             *("age", "average", "avg", "pct", "percent", "percentage", "qty", "quantity", "rate"),
             *("index", "level", "line", "lineno", "order", "ordinal", "position", "priority"),
             *("rank", "score", "seq", "seqno", "sequence", "sort", "version", "weight"),
+        ],
+    )
+)
+_LABELS = frozenset(
+    map(
+        noun_stem,
+        [
+            *("caption", "color", "colour", "comment", "description", "date", "label", "name"),
+            *("note", "remark", "summary", "text", "title"),
         ],
     )
 )
@@ -48,3 +58,18 @@ def names_measure(words: Words) -> bool:
     if not words or not IDENTIFIER_WORDS.isdisjoint(words):
         return False
     return words[-1] in _MEASURES or words[-1].endswith(_GLUED)
+
+
+def names_label(words: Words) -> bool:
+    """Return whether a column has the name of a label, such as `name`, `first_name` or `color`.
+
+    The last word decides, and a word such as `id` marks an identifier.
+
+    Args:
+        words: The stems of the name.
+
+    >>> from datahub_hyperjoin.model.signals.stems import stems
+    >>> [names_label(stems(name)) for name in ("NAME", "productDescription", "name_id", "code")]
+    [True, True, False, False]
+    """
+    return bool(words) and IDENTIFIER_WORDS.isdisjoint(words) and words[-1] in _LABELS
