@@ -11,7 +11,7 @@ the second pass discounts references that leave the group.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -26,31 +26,18 @@ from datahub_hyperjoin.model.roles.candidates import (
     find_reference_candidates,
 )
 from datahub_hyperjoin.model.roles.common_keys import find_common_keys
-from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
-from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
-from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
-from datahub_hyperjoin.model.roles.table_groups import ALIKE, TablePairs, group_tables
-from datahub_hyperjoin.model.roles.value_clues import (
-    compare_sizes,
-    find_measures,
-    find_parts,
-    words_in_common,
-)
+from datahub_hyperjoin.model.roles.pair_scores import score_references, split_pairs
+from datahub_hyperjoin.model.roles.table_groups import group_tables
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
-_MANY_VALUES = 8
-"""Minimum number of distinct values of a column for full trust in its matches; fewer values may
-all match by chance."""
 _NEGLIGIBLE = 1e-3
 """References with a lower probability are ignored."""
 _SURE = 0.5
 """Minimum probability at which one key counts as referring to another key."""
-_PAIRS = 1 << 19
-"""Number of pairs whose clues are collected at once, which takes some 100 MB."""
 _MAX_SCORE = 30.0
 """Greatest score, which keeps exponentials finite."""
 
@@ -115,7 +102,7 @@ class References:
         first: dict[int, tuple[int, float]] = {}
         likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
         order = likely[np.argsort(-self.probability[likely], kind="stable")]
-        for some in _slices(len(order)):
+        for some in split_pairs(len(order)):
             values = (self.referring, self.referenced, self.probability)
             listed = (each[order[some]].tolist() for each in values)
             for column, key, probability in zip(*listed, strict=True):
@@ -202,128 +189,35 @@ def weigh_candidates(
         further: Log-odds of each pair by clues that are not among the weights.
     """
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
-    scores, tables = _score(lake, priors, candidates, weights)
+    scores, tables, labels = score_references(lake, priors, candidates, weights)
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
     scores += further
     groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     groups_of = groups[lake.table_of]
-    for some in _slices(len(scores)):
+    for some in split_pairs(len(scores)):
         other = groups_of[candidates.referring[some]] != groups_of[candidates.referenced[some]]
         scores[some] += np.where(other, weights.other_group, 0.0)
+    # Only now, since tables that share labels may well belong to one group.
+    scores[labels.at] += weights.labels * labels.share
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
-    for some in _slices(len(scores)):
+    for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share
     probability = _normalise(candidates.referring, scores)
     common = find_common_keys(lake, candidates, scores, probability, tables.elsewhere)
     del probability
-    for some in _slices(len(scores)):
+    for some in split_pairs(len(scores)):
         scores[some] += weights.common_key * common[some]
     del common
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
 
 
-def _slices(pairs: int) -> Iterator[slice]:
-    return (slice(start, start + _PAIRS) for start in range(0, pairs, _PAIRS))
-
-
-def _score(
-    lake: Lake, priors: CatalogPriors, candidates: ReferenceCandidates, weights: ReferenceWeights
-) -> tuple[Float[np.ndarray, " pair"], TablePairs]:
-    """Add up the clues of each pair, for a part of the pairs at a time."""
-    scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)
-    alike, likeness = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    scorer = _Scorer.of(lake, priors, candidates.is_key, weights)
-    comparison = TableComparison(lake)
-    for some in _slices(count):
-        part = candidates.part(some)
-        tables = comparison.of(lake.table_of[part.referring], lake.table_of[part.referenced])
-        scores[some], elsewhere[some] = scorer.score(part, tables), tables.elsewhere > 0
-        similar = np.flatnonzero(tables.vocabulary > ALIKE)
-        alike.append(some.start + similar)
-        likeness.append(tables.vocabulary[similar])
-    return scores, TablePairs(elsewhere, np.concatenate(alike), np.concatenate(likeness))
-
-
 def _without_names(lake: Lake) -> Lake:
     """Return a copy of the lake in which all names are empty."""
     nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
-
-
-@dataclass(frozen=True)
-class _Scorer:
-    """An object that scores possible references by a weighted sum of clues."""
-
-    lake: Lake
-    uniqueness: Float[np.ndarray, " column"]
-    weights: ReferenceWeights
-    names: NameComparison
-    keys: KeyClues
-    distinct: Float[np.ndarray, " column"]
-    """Number of distinct values of each column."""
-
-    trust: Float[np.ndarray, " column"]
-    """Weight of each column's containments. It is low for a column with few distinct values,
-    because many keys contain these values by chance."""
-
-    @classmethod
-    def of(
-        cls,
-        lake: Lake,
-        priors: CatalogPriors,
-        is_key: Bool[np.ndarray, " column"],
-        weights: ReferenceWeights,
-    ) -> "_Scorer":
-        columns = column_stems(lake)
-        names = NameComparison(lake, columns)
-        keys = find_key_clues(lake, columns, priors.uniqueness, is_key)
-        distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
-        trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
-        return cls(lake, priors.uniqueness, weights, names, keys, distinct, trust)
-
-    def score(
-        self, candidates: ReferenceCandidates, tables: TableClues
-    ) -> Float[np.ndarray, " pair"]:
-        lake, weights, keys, distinct = self.lake, self.weights, self.keys, self.distinct
-        column, key = candidates.referring, candidates.referenced
-        names, trust = self.names.of(column, key), self.trust[column]
-        within = lake.table_of[column] == lake.table_of[key]
-        extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
-        lone = keys.has_rival[key] & ~keys.own_name[key]
-        return (
-            weights.prior
-            + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
-            - weights.rarity * np.log(candidates.chance) * trust * candidates.containment
-            + weights.words * words_in_common(lake, candidates, distinct)
-            + weights.column_in_key * names.column_explained
-            + weights.key_in_column * names.key_in_column
-            + weights.table_in_column * names.table_explained
-            + weights.names_table * names.names_table
-            + weights.continues_table * names.continues_table
-            + weights.same_name * names.same_name
-            + weights.other_word * names.other_word
-            + weights.unmarked * find_measures(lake, candidates, names, distinct)
-            + weights.measures * lake.is_whole[column] * names.measures
-            + weights.labels * lake.is_text[column] * names.labels * lone
-            + weights.leading_column * (keys.leads[column] & ~extends)
-            + weights.own_key * (keys.leads & keys.own_name)[column]
-            + weights.uniqueness * self.uniqueness[column]
-            + weights.density * lake.density[column]
-            + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
-            + weights.leading_key * keys.leads[key]
-            + weights.other_key * (lone & (names.names_table == 0))
-            + weights.other_table * (keys.names_other[column] & ~names.agree)
-            + weights.style * tables.style
-            + weights.own_table * within
-            + weights.parent_in_table * within * names.names_parent
-            + weights.elsewhere * tables.elsewhere
-            + weights.same_number * tables.same_number
-            + weights.same_prefix * tables.same_prefix
-            + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
-        )
 
 
 def _normalise(
@@ -337,6 +231,6 @@ def _normalise(
     odds = np.clip(scores, -_MAX_SCORE, _MAX_SCORE)
     np.exp(odds, out=odds)
     total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
-    for some in _slices(len(odds)):
+    for some in split_pairs(len(odds)):
         odds[some] /= total[column[some]]
     return odds

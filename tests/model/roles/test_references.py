@@ -12,7 +12,7 @@ from referring import find, name, probability, references_of
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles import candidates, references
+from datahub_hyperjoin.model.roles import candidates, pair_scores
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.tables import DataType
 from handmade import Tables, draw, facts_of, lake_of, numbers, things
@@ -302,7 +302,7 @@ def test_references_are_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     orders = {"ID": numbers(1, 201), "CUSTOMER_ID": draw(numbers(1001, 1061), 200)}
     lake = lake_of({**CUSTOMERS, **USERS, "ORDERS": orders, **things(9)})
     whole = name(lake, references_of(lake))
-    monkeypatch.setattr(references, "_PAIRS", 3)
+    monkeypatch.setattr(pair_scores, "_PAIRS", 3)
     monkeypatch.setattr(candidates, "_PAIRS", 3)
     assert name(lake, references_of(lake)) == whole
     assert len(whole) > 9
