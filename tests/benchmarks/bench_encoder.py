@@ -32,6 +32,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.signals.names import tokens
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 WEIGHTS = (1.0, 3.0)
 """Factors by which the cosine is multiplied before it is added to the log-odds."""
@@ -119,7 +120,8 @@ def _join_candidates(
     """Extend the candidates of each query column by the columns with the most similar texts."""
     table_of, joined = lake.table_of, own
     for of in vectors.values():
-        near = ColumnIndex(of, table_of).search(of[queries], table_of[queries], _NEAREST)
+        index = ColumnIndex(StoredVectors.of(of), table_of)
+        near = index.search(of[queries], table_of[queries], _NEAREST)
         is_known = (near[:, :, None] == joined[:, None, :]).any(axis=2)
         joined = np.hstack([joined, np.where(is_known, NO_CANDIDATE, near)])
     return joined
