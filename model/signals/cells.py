@@ -16,6 +16,7 @@ from jaxtyping import Float32, Int, Int16, Num, UInt16
 from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
+from datahub_hyperjoin.model.signals.partition import number_distinct
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.model.signals.trigrams import count_trigrams
@@ -155,13 +156,11 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        numbers = {
-            sample: number for number, sample in enumerate(dict.fromkeys(map(tuple, samples)))
-        }
-        stored = np.array([numbers[tuple(sample)] for sample in samples], dtype=np.int32)
-        blocks = [*_count(list(numbers))]
-        rarity = _rarity(blocks, np.bincount(stored, minlength=len(numbers)))
-        codes = np.empty((len(numbers), _PROJECTION["n_components"]), dtype=np.int16)
+        distinct, number = number_distinct(map(tuple, samples))
+        stored = number.astype(np.int32)
+        blocks = [*_count(distinct)]
+        rarity = _rarity(blocks, np.bincount(stored, minlength=len(distinct)))
+        codes = np.empty((len(distinct), _PROJECTION["n_components"]), dtype=np.int16)
         filled = 0
         # The sparse products of all samples at once would take three times the memory of the
         # vectors.
@@ -194,10 +193,7 @@ class CellSimilarity:
             @ self._of(right[start : start + step]).swapaxes(1, 2)
             for start in range(0, max(len(left), 1), step)
         ]
-        left_scale, right_scale = (
-            self._inverse_lengths[self.vectors.stored[each]] for each in (left, right)
-        )
-        scale = left_scale[:, :, None] * right_scale[:, None, :]
+        scale = self._scale(left)[:, :, None] * self._scale(right)[:, None, :]
         return np.clip(np.concatenate(cosines) * scale, 0.0, 1.0)
 
     def _of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape width"]:

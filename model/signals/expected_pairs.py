@@ -12,6 +12,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import most_partners
+from datahub_hyperjoin.model.signals.partition import number_distinct
 from datahub_hyperjoin.model.signals.shared_values import MAX_POSTINGS
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
@@ -56,18 +57,12 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
         return ExpectedPairs(0, 0)
     draw = np.random.default_rng(0)
     chosen = np.sort(draw.choice(columns, min(drawn, columns), replace=False))
-    sketch_of = _number_sketches(lake)
+    _, sketch_of = number_distinct(profile.sketch for profile in lake.profiles)
     partners, sketches = _count_partners(lake, chosen, sketch_of)
     compared = sketches / np.bincount(sketch_of)[sketch_of[chosen]]
     kept = np.minimum(partners, _KEPT * most_partners(columns))
     scale = columns / len(chosen)
     return ExpectedPairs(round(scale * compared.sum()), round(scale * kept.sum()))
-
-
-def _number_sketches(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Return a number for the sketch of each column; equal sketches have the same number."""
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(profile.sketch, len(numbers)) for profile in lake.profiles])
 
 
 def _count_partners(

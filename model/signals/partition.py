@@ -1,10 +1,14 @@
 """Divide the columns of a lake into groups, and list the columns of many groups at once."""
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Int
+
+_Item = TypeVar("_Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,24 @@ class Partition:
     def count(self, mask: Bool[np.ndarray, " column"]) -> Int[np.ndarray, " group"]:
         """Count the columns of each group that a mask selects."""
         return np.bincount(self.group_of[mask], minlength=len(self.sizes))
+
+
+def number_distinct(items: Iterable[_Item]) -> tuple[list[_Item], Int[np.ndarray, " item"]]:
+    """Number the distinct items in the order in which they first occur.
+
+    Args:
+        items: The items, such as the sketches of columns.
+
+    Returns:
+        The distinct items, and for each item the position of its equal among them.
+
+    >>> distinct, numbers = number_distinct(["b", "a", "b"])
+    >>> distinct, numbers.tolist()
+    (['b', 'a'], [0, 1, 0])
+    """
+    numbers: dict[_Item, int] = {}
+    of_item = np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
+    return [*numbers], of_item
 
 
 def concatenate_ranges(

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Int, Int32, UInt64
 from scipy import sparse
 
-from datahub_hyperjoin.model.signals.partition import Partition
+from datahub_hyperjoin.model.signals.partition import Partition, number_distinct
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
@@ -66,13 +66,11 @@ class Postings:
             complete: Whether each sketch holds all values of its column. Equal sketches of which
                 only some are complete are two groups, because they estimate other containments.
         """
-        kinds = [*zip(sketches, complete.tolist(), strict=True)]
-        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
-        group_of = np.array([numbers[kind] for kind in kinds], dtype=np.int64)
-        distinct = [*{sketch: number for (sketch, _), number in numbers.items()}.values()]
-        is_copy = np.ones(len(numbers), dtype=bool)
+        kinds, group_of = number_distinct(zip(sketches, complete.tolist(), strict=True))
+        distinct = [*{sketch: number for number, (sketch, _) in enumerate(kinds)}.values()]
+        is_copy = np.ones(len(kinds), dtype=bool)
         is_copy[distinct] = False
-        hashes, bounds = concatenate_sketches([sketch for sketch, _ in numbers])
+        hashes, bounds = concatenate_sketches([sketch for sketch, _ in kinds])
         value = _number_values(hashes, bounds, is_copy)
         del hashes
         alone = _count_in_groups(value == _ALONE, bounds).astype(np.int32)
@@ -84,11 +82,11 @@ class Postings:
         # With starts of 64 bits, SciPy would widen the numbers of values, too.
         if len(value) <= np.iinfo(np.int32).max:
             starts = starts.astype(np.int32)
-        shape = (len(numbers), max(int(value.max(initial=-1)) + 1, 1))
+        shape = (len(kinds), max(int(value.max(initial=-1)) + 1, 1))
         holds = sparse.csr_array((np.ones(len(value), dtype=np.int32), value, starts), shape)
         del value
         held_by = holds.T.tocsr()
-        groups = Partition.of(group_of, len(numbers))
+        groups = Partition.of(group_of, len(kinds))
         return cls(groups, holds, held_by, alone, is_cut[group_of])
 
     def count_shared(self) -> Iterator[GroupCounts]:

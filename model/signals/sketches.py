@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.partition import number_distinct
 
 _HASH_BYTES = 8
 _UNLIMITED = np.iinfo(np.uint64).max
@@ -43,9 +44,8 @@ class SketchArrays:
             sketches: The sketch of each column: of its normal forms, or of its values in another
                 form.
         """
-        numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
-        number = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
-        hashes, bounds = concatenate_sketches([*numbers])
+        distinct, number = number_distinct(sketches)
+        hashes, bounds = concatenate_sketches(distinct)
         start, stop = bounds[number], bounds[number + 1]
         # A sketch of another form has fewer hashes than values if the form merges some, so only the
         # column's sketch of normal forms tells whether the sketches hold all values.
