@@ -31,6 +31,9 @@ _SAME_START = 4
 `Auftraege`."""
 _SHARE_OF_START = 0.6
 """Minimum share of the shorter form that this start takes up."""
+_LONGEST_SHARE = 0.8
+"""Maximum length of an abbreviation as a share of the word's; `contact` does not abbreviate
+`contract`."""
 _MIN_MARKED = 3
 """A word, such as `sk`, marks identifiers if the names of at least this many tables, followed or
 preceded by this word, are the names of their first columns."""
@@ -245,9 +248,10 @@ def _is_form(name: str, word: str) -> bool:
 
 
 def _abbreviates(name: str, word: str) -> bool:
-    """Return whether all letters of a name occur in a word, in the same order."""
+    """Return whether a name is much shorter, and a word has its letters in the same order."""
     letters = iter(word)
-    return len(name) >= _SHORTEST and all(letter in letters for letter in name)
+    is_short = _SHORTEST <= len(name) <= _LONGEST_SHARE * len(word)
+    return is_short and all(letter in letters for letter in name)
 
 
 def spell_out_markers(lake: Lake) -> Lake:
