@@ -1,10 +1,12 @@
 """Serve ClickHouse's HTTP interface from `chdb`, its engine as a Python package.
 
 `python tests/clickhouse_engine.py FOLDER` keeps its data in the folder, prints its port, and ends
-when its standard input does. Each request has settings of its own, as on a server.
+when its standard input does. Each request has settings of its own, as on a server, and its answer
+is compressed if the client accepts this and no setting forbids it, as by servers from 25.10 on.
 """
 
 import sys
+import zlib
 from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
@@ -14,6 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 _ONE_AT_A_TIME = Lock()
 _NOT_SETTINGS = {"database", "default_format", "query_id", "query", "wait_end_of_query"}
+_GZIP, _LEVEL = 16 + zlib.MAX_WBITS, 3
+"""The format of compressed answers, and a server's own level of compression."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -35,6 +39,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, status: int, answer: bytes) -> None:
         self.send_response(status)
+        is_accepted = "gzip" in self.headers["Accept-Encoding"]
+        if is_accepted and "enable_http_compression=0" not in urlsplit(self.path).query:
+            answer = zlib.compress(answer, _LEVEL, _GZIP)
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)

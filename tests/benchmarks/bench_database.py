@@ -7,15 +7,16 @@ equal ratios: keys, references, words, dates, times, prices, floats and texts. `
 PostgreSQL, MariaDB or ClickHouse; `HYPERJOIN_POSTGRES`, `HYPERJOIN_MARIADB` and
 `HYPERJOIN_CLICKHOUSE` are their URLs, if not those of this machine. Without the last, it starts
 ClickHouse's engine as a Python package, `chdb-core`. A proxy counts the bytes that the server
-sends. CPU seconds of the client are those of all its processes, without the proxy and the engine;
-those of the server are known only if it runs on this machine, and include other work.
+sends; ClickHouse compresses all of them, unless `--plain` asks it not to. CPU seconds of the client
+are those of all its processes, without the proxy and the engine; those of the server are known only
+if it runs on this machine, and include other work.
 """
 
 import argparse
 import collections
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -86,6 +87,8 @@ _TABLES = {
         FROM numbers({rows})
     """,
 }
+# ClickHouse's driver writes it after the host, where its settings follow.
+_PLAIN = {"endpoint": "?enable_http_compression=0"}
 _PORTS = {"postgresql": 5432, "mariadb": 3306, "clickhouse": 8123}
 
 
@@ -216,10 +219,11 @@ def _own_seconds(process: psutil.Process | None) -> float:
     return _server_seconds(process) if is_own else 0.0
 
 
-def _measure(server: Server, compute: Compute) -> _Measures:
-    """Profile all tables without Spark, and measure the cost."""
+def _measure(server: Server, compute: Compute, query: Mapping[str, str]) -> _Measures:
+    """Profile all tables without Spark, and measure the cost; add `query` to the server's URL."""
     process = _process(server)
-    with _proxy(server) as (proxy, url):
+    with _proxy(server) as (proxy, through):
+        url = make_url(through).update_query_dict(query).render_as_string(hide_password=False)
         tables = _scan(server, url, compute)
         own = proxy.cpu + _own_seconds(process)
         before = (proxy.sent, cpu_seconds() - own, _server_seconds(process))
@@ -277,7 +281,9 @@ def main() -> None:
     parser.add_argument("--server", choices=_TABLES, default="postgresql")
     parser.add_argument("--tables", type=int, default=300, help="number of tables")
     parser.add_argument("--rows", type=int, nargs=2, default=(1_000, 200_000), help="rows of each")
+    parser.add_argument("--plain", action="store_true", help="let ClickHouse compress nothing")
     options = parser.parse_args()
+    query = _PLAIN if options.plain else {}
     print(
         f"For {_FILES} CSV files, profiling with MD5 takes {_cost_of_md5():.2f} times the CPU time "
         f"of SipHash, in the median of {_TURNS} turns\n"
@@ -285,8 +291,8 @@ def main() -> None:
     with TemporaryDirectory() as folder, serving(options.server, Path(folder)) as server:
         _fill(server, options.tables, *options.rows)
         # The other way round, the first would also pay for starting processes.
-        counted = _measure(server, Compute.DATABASE)
-        read = _measure(server, Compute.SPARK)
+        counted = _measure(server, Compute.DATABASE, query)
+        read = _measure(server, Compute.SPARK, query)
     rows = [
         (
             way,

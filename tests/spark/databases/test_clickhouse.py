@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
+from requests import Response
 from servers import Server, serving
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -247,6 +249,17 @@ def test_a_statement_ends_at_its_time_limit(server: Server) -> None:
     )
     fault = profiled(server.table("slow", server.database(timeout=1))).fault
     assert "cannot be read: Code: 159. DB::Exception: Timeout exceeded" in fault
+
+
+def test_answers_are_compressed(server: Server) -> None:
+    engine = open_engine("connections[0]", server.database())
+    answers: list[Response] = []
+    with engine.connect() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.transport.http.hooks["response"] = lambda answer, **_: answers.append(answer)
+        assert connection.execute(text("SELECT 'compressed?'")).scalar() == "compressed?"
+    engine.dispose()
+    assert [answer.headers["Content-Encoding"] for answer in answers] == ["gzip"]
 
 
 def test_a_user_who_may_change_no_settings_reads_but_does_not_compute(server: Server) -> None:
