@@ -5,8 +5,8 @@ when its standard input does. Each request has settings of its own, as on a serv
 is compressed if the client accepts this and no setting forbids it, as by servers from 25.10 on.
 """
 
+import gzip
 import sys
-import zlib
 from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 _ONE_AT_A_TIME = Lock()
 _NOT_SETTINGS = {"database", "default_format", "query_id", "query", "wait_end_of_query"}
-_GZIP, _LEVEL = 16 + zlib.MAX_WBITS, 3
-"""The format of compressed answers, and a server's own level of compression."""
+_LEVEL = 3
+"""The level at which servers compress by default."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -41,7 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         is_accepted = "gzip" in self.headers["Accept-Encoding"]
         if is_accepted and "enable_http_compression=0" not in urlsplit(self.path).query:
-            answer = zlib.compress(answer, _LEVEL, _GZIP)
+            answer = gzip.compress(answer, _LEVEL)
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()

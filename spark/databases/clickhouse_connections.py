@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
-    from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.engine.interfaces import DBAPIConnection
 
 CLICKHOUSE_OVER_HTTP = ("clickhouse", "http")
 """SQLAlchemy's names of the dialect and of its driver that these functions prepare."""
+_DIALECT = ("clickhouse_to_read", "http")
+"""The names of the dialect that describes ClickHouse better, for SQLAlchemy's list of dialects."""
+_MODULE = "datahub_hyperjoin.spark.databases.clickhouse_dialect"
 _PATIENCE = 30.0
 """Seconds to wait for an answer beyond the time limit of a statement, which the server observes."""
 _SETTINGS = {
@@ -34,15 +36,23 @@ def complete_clickhouse(url: "URL") -> "URL":
         url: The URL of any database.
 
     Returns:
-        The URL with a user, without whom the driver would name the user `None`. Those of other
-        databases and drivers stay as they are.
+        The URL with our dialect, and with a user, without whom the driver would name the user
+        `None`. Those of other databases and drivers stay as they are.
 
     Raises:
         NoSuchModuleError: The dialect of the URL is not installed.
     """
+    from sqlalchemy.dialects import registry  # noqa: PLC0415 (lakes of files need no database)
+
     if (url.get_backend_name(), url.get_driver_name()) != CLICKHOUSE_OVER_HTTP:
         return url
-    completed = url.set(username=url.username or "default", password=url.password or "")
+    # Apart from the driver's own, which others in this process may use.
+    registry.register(".".join(_DIALECT), _MODULE, "ClickHouseReader")
+    completed = url.set(
+        drivername="+".join(_DIALECT),
+        username=url.username or "default",
+        password=url.password or "",
+    )
     # Else the driver would keep all rows in memory.
     return completed.update_query_dict({"stream": "yes"})
 
@@ -74,31 +84,21 @@ def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout:
             cursor.execute("SELECT value FROM system.settings WHERE name = 'readonly'")
             [(readonly,)] = cursor.fetchall()
     except (DatabaseException, OSError) as error:
-        raise engine.dialect.loaded_dbapi.Error(_reason(error)) from None
+        raise engine.dialect.loaded_dbapi.Error(failure_text(error)) from None
     if readonly != "1":
         transport.ch_settings.update(_SETTINGS, max_execution_time=max(1, round(timeout)))
         if readonly != "0":
             del transport.ch_settings["readonly"]
 
 
-def as_database_error(context: "ExceptionContext") -> "DBAPIError | None":
-    """Convert an error of ClickHouse's driver, which knows no classes of database errors.
+def failure_text(error: Exception) -> str:
+    """Return the message of a server or the network, without the wrappings of the driver.
 
     Args:
-        context: The error, as SQLAlchemy caught it.
+        error: An error of ClickHouse's driver.
 
     Returns:
-        The error as SQLAlchemy's class for errors of databases; None if it is one already.
+        The message.
     """
-    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 (lakes of files need no database)
-
-    error = context.original_exception
-    if context.sqlalchemy_exception is not None or not isinstance(error, Exception):
-        return None
-    return DBAPIError(None, None, RuntimeError(_reason(error)))
-
-
-def _reason(error: Exception) -> str:
-    """Return the message of the server or the network, without the wrappings of the driver."""
     [inner] = error.args[:1] or [error]
     return str(getattr(error, "orig", None) or getattr(inner, "reason", None) or error)

@@ -13,7 +13,6 @@ from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.spark.databases.clickhouse_connections import (
     CLICKHOUSE_OVER_HTTP,
-    as_database_error,
     complete_clickhouse,
     prepare_clickhouse,
 )
@@ -117,8 +116,6 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
     def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
         _configure(raw, engine, database.timeout)
 
-    if engine.dialect.name == "clickhouse":
-        event.listen(engine, "handle_error", as_database_error, retval=True)
     return engine
 
 

@@ -1,23 +1,17 @@
 """Split database tables into ranges of the primary key."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
-from sqlalchemy.types import Integer
+from sqlalchemy.types import Integer, TypeEngine
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text
-from datahub_hyperjoin.spark.databases.relations import (
-    ReflectedColumn,
-    name_of,
-    reflect_columns,
-    select_from,
-)
+from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 KeyRange = tuple[int | None, int | None]
@@ -104,24 +98,19 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     """
     name = relation.name, relation.schema or None
     try:
-        if inspector.dialect.name == "clickhouse":
-            return _sorting_integer(reflect_columns(relation, inspector))
         key = inspector.get_pk_constraint(*name)["constrained_columns"]
         types = {column_["name"]: column_["type"] for column_ in inspector.get_columns(*name)}
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
-    if len(key) != 1 or not isinstance(types[key[0]], Integer):
+    if len(key) != 1 or not _is_integer(types[key[0]]):
         return ""
     return name_of(key[0], inspector)
 
 
-def _sorting_integer(columns: Sequence[ReflectedColumn]) -> str:
-    """Return the only column by which ClickHouse sorts a table, if it is an integer; else empty."""
-    match [each for each in columns if each.is_sorted]:
-        # Rows with a null would be in no range.
-        case [(name, ClickHouseType(is_integer=True, name=type_), _)] if "Nullable" not in type_:
-            return name
-    return ""
+def _is_integer(type_: TypeEngine[object]) -> bool:
+    if isinstance(type_, ClickHouseType):
+        return type_.is_integer
+    return isinstance(type_, Integer)
 
 
 def split_key(

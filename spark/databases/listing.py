@@ -90,11 +90,10 @@ def _schemas(engine: Engine, inspector: Inspector) -> list[str]:
     if engine.dialect.name in _SCHEMA_IS_DATABASE and engine.url.database:
         # The URL names the one to read.
         return [engine.url.database]
-    system = _SYSTEM_SCHEMAS | ({"system"} if engine.dialect.name == "clickhouse" else set())
     return [
         schema
         for schema in inspector.get_schema_names()
-        if schema.lower() not in system and not schema.startswith("pg_")
+        if schema.lower() not in _SYSTEM_SCHEMAS and not schema.startswith("pg_")
     ]
 
 

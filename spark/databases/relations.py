@@ -14,7 +14,6 @@ from sqlalchemy import (
     literal_column,
     select,
     table,
-    text,
 )
 from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
@@ -30,12 +29,6 @@ from datahub_hyperjoin.tables import DataType
 
 _BATCH_CELLS = 1 << 17
 _NESTED_TYPES = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
-_CLICKHOUSE_COLUMNS = text("""
-    SELECT name, type, is_in_primary_key FROM system.columns
-    WHERE database = coalesce(nullIf(:schema, ''), currentDatabase()) AND table = :name
-        AND default_kind <> 'EPHEMERAL'
-    ORDER BY position
-""")
 
 
 class ReflectedColumn(NamedTuple):
@@ -46,9 +39,6 @@ class ReflectedColumn(NamedTuple):
 
     type: TypeEngine[object]
     """Type of the column."""
-
-    is_sorted: bool = False
-    """Whether ClickHouse sorts the table by this column. Other databases tell their keys apart."""
 
 
 def inspect_database(engine: Engine) -> Inspector:
@@ -108,27 +98,9 @@ def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedC
         NoSuchTableError: The table does not exist.
         SQLAlchemyError: The database does not describe it.
     """
-    if inspector.dialect.name == "clickhouse":
-        return _reflect_clickhouse(relation, inspector)
     with without_type_warnings():
         columns = inspector.get_columns(relation.name, relation.schema or None)
     return [ReflectedColumn(name_of(each["name"], inspector), each["type"]) for each in columns]
-
-
-def _reflect_clickhouse(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:
-    names = {"schema": relation.schema, "name": relation.name}
-    known = inspector.info_cache.get((relation.schema, relation.name))
-    if known is None:
-        with inspector.engine.connect() as connection:
-            rows = connection.execute(_CLICKHOUSE_COLUMNS, names).all()
-        known = [
-            ReflectedColumn(name, ClickHouseType(type_), bool(is_in_key))
-            for name, type_, is_in_key in rows
-        ]
-        inspector.info_cache[relation.schema, relation.name] = known
-    if not known:
-        raise NoSuchTableError(relation.name)
-    return known
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
@@ -179,9 +151,10 @@ def select_values(
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
     read: Iterator[ColumnElement[object]] = (
-        literal_column((type_.read or "{}").format('"' + name.replace('"', '""') + '"'))
+        literal_column(type_.read.format('"' + name.replace('"', '""') + '"'))
+        if isinstance(type_ := types[name], ClickHouseType) and type_.read
+        else column(quoted_name(name, quote=True))
         for name in names
-        if isinstance(type_ := types[name], ClickHouseType)
     )
     return statement.with_only_columns(*read)
 
