@@ -24,15 +24,9 @@ from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
-from datahub_hyperjoin.spark.files.header import (
-    find_delimiter,
-    first_rows,
-    name_first_column,
-    note_names,
-    read_header,
-    title_lines,
-)
+from datahub_hyperjoin.spark.files.header import name_first_column, note_names
 from datahub_hyperjoin.spark.files.stored import DataPath
+from datahub_hyperjoin.spark.files.text_head import find_delimiter, read_header, split_titles
 
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
@@ -169,11 +163,12 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
     """
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
-    if titles := title_lines(head, dialect):
+    titles, examined = split_titles(head, dialect)
+    if titles:
         notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
         stream.skip(titles)
-        head = stream.head()
-    header, rows = read_header(head, dialect), first_rows(head, dialect)[1:]
+    # Without a row, the first one cannot be parsed, which `read_header` reports.
+    header, *rows = examined or [read_header(head[len(titles) :], dialect)]
     names = name_first_column(header, rows)
     notes += note_names(names, header, rows)
     columns = [Column(name, position) for position, name in enumerate(names)]

@@ -1,21 +1,14 @@
-"""Find the delimiter of delimited text, and find and parse the header.
+"""Find the header among the first rows of a text or sheet, and name its columns.
 
 R and pandas write the names of rows as a first column without a name, or, with R's `write.table`,
 without a field in the header at all. Such a column gets a name, because it is often the key.
 """
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Sequence
 from decimal import Decimal
-from itertools import islice, pairwise
-from typing import Any
-
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
-from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from itertools import pairwise
 
 ROW_NAME = "row_name"
 """Name of the first column if the header gives it none."""
@@ -26,10 +19,6 @@ ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME
 ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
 """The note about a table that has no header."""
 
-_DELIMITERS = ",;\t|"
-"""Characters that are looked for as delimiters."""
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_ROWS_EXAMINED = 200
 _MOST_OF_ROWS = 0.9
 _MOST_OF_NAMES = 0.8
 _FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
@@ -43,37 +32,6 @@ _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
 _FIRST_NUMBERS = (0, 1)
 """Numbers with which a column of row numbers may begin."""
-
-
-def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Parse the header and the rows of delimited text.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect.
-
-    Returns:
-        The fields of each line that is not blank.
-    """
-    lines = (line.group() for line in _LINE.finditer(head))
-    return (row for row in csv.reader(lines, **_options(dialect)) if row)
-
-
-def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
-    """Parse the header and the first rows, up to the first error.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect.
-
-    Returns:
-        The fields of each; without the last row of several, which the end of the block may cut.
-    """
-    rows = []
-    with suppress(csv.Error):
-        for row in islice(parse_rows(head, dialect), _ROWS_EXAMINED + 1):
-            rows.append(row)  # noqa: PERF402 (rows before an error count)
-    return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
@@ -98,7 +56,7 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
         >>> find_header([["name", "country", "people"], *body]), find_header([["Cities"], *body])
         (0, 0)
     """
-    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    filled = [*map(filled_fields, rows)]
     widest = max(filled, default=0)
     start = next((at for at, count in enumerate(filled) if 2 * count > widest), 0)
     body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
@@ -114,30 +72,13 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
 
 
-def title_lines(head: str, dialect: Dialect) -> str:
-    r"""Return the title lines above the header of delimited text.
+def filled_fields(row: Sequence[str]) -> int:
+    """Count the fields of a row that are not blank.
 
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect, with its delimiter.
-
-    Returns:
-        The lines, with the blank lines below them; empty if there are none.
-
-    >>> text = "Cities; 2024\n\nname,land,people\nOslo,Norway,7\nBergen,Norway,3\n"
-    >>> title_lines(text, Dialect(delimiter=","))
-    'Cities; 2024\n\n'
+    >>> filled_fields(["Oslo", " ", ""])
+    1
     """
-    lines = [line.group() for line in islice(_LINE.finditer(head), _ROWS_EXAMINED)]
-    reader = csv.reader(lines, **_options(dialect))
-    rows, starts = list[list[str]](), list[int]()
-    with suppress(csv.Error):
-        while (start := reader.line_num) < len(lines):
-            rows.append(next(reader))
-            starts.append(start)
-    # The end of the block may cut the last row.
-    header = find_header(rows if head.endswith(("\n", "\r")) else rows[:-1])
-    return "".join(lines[: starts[header]]) if header else ""
+    return sum(map(bool, map(str.strip, row)))
 
 
 def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -164,6 +105,9 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
         >>> name_first_column(["car", "mpg"], [["Mazda RX4", "21", ""], ["Fiat 128", "32", ""]])
         ['car', 'mpg', '']
     """
+    # The usual case, in which the names are those of the header.
+    if names and names[0].strip() and max(map(len, rows), default=0) <= len(names):
+        return [*names]
     names = [*names, *_blank_ends(names, rows)]
     longer = sum(len(row) == len(names) + 1 for row in rows)
     # One row that is longer than the header is a fault of the row.
@@ -209,6 +153,9 @@ def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     Such a header has a number above each column of numbers. Years may name columns, and so may
     numbers at equal distances, such as the days of a month.
     """
+    # Nearly all headers end here, without a look at the values.
+    if not any(map(_is_number, header)):
+        return False
     columns = [*zip(header, *(row for row in rows if len(row) == len(header)), strict=True)]
     of_numbers = [name.strip() for name, *values in columns if _are_numbers(values)]
     if len(columns) < _FEWEST_CELLS or not of_numbers or not all(map(_is_number, of_numbers)):
@@ -218,16 +165,6 @@ def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     steps = {after - before for before, after in pairwise(whole)}
     is_series = len(whole) == len(of_numbers) and len(steps) == 1
     return not is_series and not any(map(_YEAR.fullmatch, of_numbers))
-
-
-def _options(dialect: Dialect) -> dict[str, Any]:
-    """Return the options for Python's CSV parser."""
-    return {
-        "delimiter": dialect.delimiter or _DELIMITERS[0],
-        "quotechar": dialect.quote or None,
-        "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
-        "escapechar": dialect.escape or None,
-    }
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
@@ -268,59 +205,3 @@ def _count_up(values: Sequence[str]) -> bool:
         return False
     numbers = [*map(int, values)]
     return numbers[0] in _FIRST_NUMBERS and numbers == sorted({*numbers})
-
-
-def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Find the character that separates fields, such as a comma or a tab.
-
-    The delimiter is the candidate with the highest score: the number of fields in the header, times
-    the share of rows that have the same number.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The rest of the file's dialect.
-
-    Returns:
-        The delimiter. If there is only one column, it is the first candidate that the dialect does
-        not use otherwise.
-
-    Examples:
-        >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
-        ';'
-        >>> find_delimiter("name\napple, red\n")
-        ','
-    """
-    candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
-    dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
-    # A character that leaves the header in one piece separates nothing.
-    splitting = [char for char, tried in dialects.items() if len(read_header(head, tried)) > 1]
-    if len(splitting) > 1:
-        return max(splitting, key=lambda char: _score(head, dialects[char]))
-    below = [char for char, tried in dialects.items() if not splitting and title_lines(head, tried)]
-    return [*splitting, *below, *candidates][0]
-
-
-def read_header(head: str, dialect: Dialect) -> list[str]:
-    """Return the names in the first row of a delimited text.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect.
-
-    Raises:
-        EmptyTableError: The file is empty.
-        UnreadableTableError: The row cannot be parsed.
-    """
-    try:
-        header = next(parse_rows(head, dialect), None)
-    except csv.Error as error:
-        raise UnreadableTableError.because(str(error)) from error
-    if header is None:
-        raise EmptyTableError.without_content()
-    return header
-
-
-def _score(head: str, dialect: Dialect) -> float:
-    header, *others = first_rows(head, dialect)
-    matching = sum(len(row) == len(header) for row in others)
-    return len(header) * (matching + 1) / (len(others) + 1)

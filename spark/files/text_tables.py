@@ -6,8 +6,8 @@ from dataclasses import replace
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
-from datahub_hyperjoin.spark.files.header import find_delimiter, first_rows, title_lines
 from datahub_hyperjoin.spark.files.stored import DataPath
+from datahub_hyperjoin.spark.files.text_head import find_delimiter, split_titles
 
 _BYTES_READ = 1 << 14
 _FEWEST_NAMES, _LONGEST_NAME = 2, 60
@@ -48,7 +48,7 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
         dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
     except TableError:
         return False
-    rows = first_rows(head[len(title_lines(head, dialect)) :], dialect)
+    _, rows = split_titles(head, dialect)
     if len(rows) < _FEWEST_ROWS:
         return False
     header, *others = rows

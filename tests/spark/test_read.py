@@ -17,7 +17,8 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.files.header import ROWS_NAMED, find_delimiter
+from datahub_hyperjoin.spark.files.header import ROWS_NAMED
+from datahub_hyperjoin.spark.files.text_head import find_delimiter
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
 
