@@ -115,8 +115,9 @@ def _as_utf8(column: pa.Array, changed: dict[str, int]) -> pa.Array:
 
 
 def _without_tails(column: pa.Array, changed: dict[str, int]) -> pa.Array:
+    characters = column.buffers()[2]
     # So few bytes cannot hold a value of as many characters.
-    if column.nbytes <= _LONGEST:
+    if characters is None or characters.size <= _LONGEST:
         return column
     long = pc.sum(pc.greater(pc.utf8_length(column), _LONGEST)).as_py()
     if not long:

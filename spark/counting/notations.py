@@ -212,7 +212,7 @@ def _spread(values: pa.Array) -> pa.Array:
     A column may be sorted, so that its first values are not typical.
     """
     step = max(-(-len(values) // _FIRST_VALUES), 1)
-    return values.take(pa.array(range(0, len(values), step)))
+    return values.take(pa.array(np.arange(0, len(values), step)))
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:

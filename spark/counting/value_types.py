@@ -4,8 +4,8 @@ The types that a file declares do not matter: a whole number is one whether it i
 as `12` or as `12.0`. Every value has a type, a column has the set of its values' types, and the
 set determines the type of the column. The set of a column is the union of the sets of its parts.
 
-A single byte shows for most values that they are whole numbers or can only be text. Only the
-remaining values are matched against regular expressions, and none of a column that is already known
+A few bytes show for most values that they are numbers or can only be text. Only the remaining
+values are matched against regular expressions, and none of a column that is already known
 to be text.
 """
 
@@ -15,7 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Bytes, Indices, StringBytes, index_within, reduce_each
+from datahub_hyperjoin.arrow_bytes import (
+    Bytes,
+    Indices,
+    Mask,
+    StringBytes,
+    index_within,
+    reduce_each,
+)
 from datahub_hyperjoin.spark.counting.sketch import filtered_bounds
 from datahub_hyperjoin.tables import DataType
 
@@ -48,7 +55,7 @@ _OTHER = len(_TYPES)
 _TEXT = frozenset({DataType.TEXT})
 _FIRST_VALUES = 16
 """Number of values per column that are matched first: these often show that a column is text."""
-_ZERO, _HYPHEN = b"0-"
+_ZERO, _HYPHEN, _DOT_BYTE = b"0-."
 _DIGIT, _DOT, _TYPED, _TEXT_ONLY = 1, 2, 4, 8
 _CLASS = {**dict.fromkeys(b"0123456789", _DIGIT), **dict.fromkeys(b" +-:aefilnrstu", _TYPED)}
 _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in range(256))
@@ -79,7 +86,9 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
     has_type = np.zeros((len(bounds) - 1, len(_TYPES) + 1), np.bool_)
     has_type[:, _INTEGERS] = reduce_each(np.logical_or, is_integer, bounds, np.bool_)
     has_type[:, _OTHER] = reduce_each(np.logical_or, is_text, bounds, np.bool_)
-    undecided = ~(is_integer | np.repeat(has_type[:, _OTHER], np.diff(bounds)))
+    is_decimal = _are_decimals(strings, classes)
+    has_type[:, _DECIMALS] = reduce_each(np.logical_or, is_decimal, bounds, np.bool_)
+    undecided = ~(is_integer | is_decimal | np.repeat(has_type[:, _OTHER], np.diff(bounds)))
     rows, rows_bounds = np.flatnonzero(undecided), filtered_bounds(undecided, bounds)
     columns = np.repeat(np.arange(len(rows_bounds) - 1), np.diff(rows_bounds))
     is_first = index_within(rows_bounds) < _FIRST_VALUES
@@ -113,6 +122,20 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
     if types == {DataType.DATE, DataType.TIMESTAMP}:
         return DataType.TIMESTAMP
     return DataType.TEXT
+
+
+def _are_decimals(strings: StringBytes, classes: Bytes) -> Mask:
+    """Mark the values of digits and one dot, such as `12.5`, that the pattern of decimals matches.
+
+    They are the usual decimals, and bytes decide this faster than a regular expression.
+    """
+    rows = np.flatnonzero(classes == (_DIGIT | _DOT))
+    first, second = strings.at(0, rows), strings.at(1, rows)
+    rows = rows[(first != _ZERO) | (second == _DOT_BYTE)]
+    marks = np.zeros(len(classes), np.bool_)
+    if len(rows):
+        marks[rows] = strings.count(strings.data == _DOT_BYTE)[rows] == 1
+    return marks
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
