@@ -3,7 +3,8 @@
 Each size is a lake of CSV files with 7 columns (keys, foreign keys, numbers, days and texts) and
 from a few hundred to some thousand rows. The machine's limit is the time that pyarrow needs to
 parse all files and to count the distinct values of each column exactly, on all cores, in the same
-run. Compare machines by the share of this limit that profiling reaches.
+run. Compare machines by the share of this limit that profiling reaches. DuckDB counts the same in
+some tables, for comparison.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import duckdb
 import numpy as np
 import psutil
 import pyarrow as pa
@@ -45,6 +47,8 @@ DOMAINS = 40
 
 REPEATS = 9
 """Number of profiles; the first few are slower, until Java has compiled the code."""
+RIVAL_TABLES, RIVAL_REPEATS = 250, 3
+"""Number of tables that DuckDB counts, and how often: it takes many times as long as the limit."""
 MIB = 1 << 20
 PAIRS = 400
 """Number of pairs of columns whose estimated containment is compared with the exact one."""
@@ -67,6 +71,12 @@ class Run:
 
     warm: float
     """Median seconds of a profile, not counting the session's first one."""
+
+    shares: tuple[float, float]
+    """The least and the greatest share of the limit that a profile reached in one turn."""
+
+    rival: float
+    """How often the seconds of the limit DuckDB takes, for the first `RIVAL_TABLES` tables."""
 
     kept: float
     """Seconds of reading the same profiles from the store."""
@@ -119,6 +129,27 @@ def _limit(tables: Sequence[Table]) -> float:
     return seconds[0]
 
 
+def _rival(tables: Sequence[Table]) -> float:
+    """Return the seconds that DuckDB needs to parse the tables and count their values.
+
+    As for the limit, each core reads one table at a time.
+    """
+
+    def count(table: Table) -> None:
+        assert isinstance(table.location, File)
+        with connection.cursor() as cursor:
+            query = "SELECT COUNT(DISTINCT COLUMNS(*)) FROM read_csv(?)"
+            cursor.execute(query, [table.location.uri]).fetchall()
+
+    with (
+        duckdb.connect(config={"threads": 1}) as connection,
+        timed() as seconds,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        list(pool.map(count, tables))
+    return seconds[0]
+
+
 @contextmanager
 def timed() -> Iterator[list[float]]:
     """Measure the seconds of a `with` block.
@@ -153,6 +184,9 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
         warm += again
         assert repeated == profiles
         del repeated  # frees its memory now, not within the next measurement
+    few = lake[:RIVAL_TABLES]
+    rival = median(_rival(few) / _limit(few) for _ in range(RIVAL_REPEATS))
+    shares = [limit / seconds for limit, seconds in zip(limits, warm, strict=True)]
     Store(config).keep_profiles(profiles)
     with timed() as kept:
         held = Store(config).profiles(lake)
@@ -165,6 +199,8 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
         limit=median(limits),
         cold=cold[0],
         warm=median(warm),
+        shares=(min(shares), max(shares)),
+        rival=rival,
         kept=kept[0],
         driver=peak_memory(),
         java=java,
@@ -196,6 +232,8 @@ def _row(run: Run) -> list[str]:
         f"{run.cold:.1f}",
         f"{run.warm:.1f}",
         f"{run.limit / run.warm:.0%}",
+        " to ".join(f"{share:.0%}" for share in run.shares),
+        f"{run.rival:.1f}",
         f"{run.mebibytes / run.warm:,.0f}",
         f"{run.columns / run.warm:,.0f}",
         f"{run.kept / run.warm:.0%}",
@@ -211,6 +249,8 @@ HEADERS = (
     "first, s",
     "profile, s",
     "of limit",
+    "in a turn",
+    "DuckDB / limit",
     "MiB/s",
     "columns/s",
     "unchanged",
