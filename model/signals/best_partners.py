@@ -22,6 +22,9 @@ from datahub_hyperjoin.model.signals.partition import Partition, concatenate_ran
 from datahub_hyperjoin.model.signals.shared_values import Postings, split_by_size
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
+_INTERVALS = 64
+"""Number of intervals in which the strengths of pairs are counted."""
+
 
 @dataclass(frozen=True)
 class BestPartners:
@@ -186,9 +189,11 @@ def _list_strongest(
     crowded: Bool[np.ndarray, " pair"] = (np.bincount(row, sizes) > most)[row]
     strength = np.ones(len(row))
     strength[crowded] = _strength(arrays, block, crowded)
+    possible = _find_possible(row, strength, sizes, limit)
+    row, sizes, strength = row[possible], sizes[possible], strength[possible]
     # One number for each pair sorts by left group, then by falling strength.
-    order = np.argsort(row + (1 - strength) / 2, kind="stable")
-    row, sizes, strength = row[order], sizes[order], strength[order]
+    ranked = np.argsort(row + (1 - strength) / 2, kind="stable")
+    order, row, sizes, strength = possible[ranked], row[ranked], sizes[ranked], strength[ranked]
     # Equally strong partners of a group are on one level, from which the first columns are taken.
     is_first = np.ones(len(row), dtype=bool)
     is_first[1:] = (np.diff(row) > 0) | (np.diff(strength) < 0)
@@ -207,6 +212,29 @@ def _list_strongest(
         )
         pair, partner = pair[ranked], partner[ranked]
         yield _serve(block, part, pair, partner, limit)
+
+
+def _find_possible(
+    row: Int[np.ndarray, " pair"],
+    strength: Float[np.ndarray, " pair"],
+    sizes: Int[np.ndarray, " pair"],
+    limit: Int[np.ndarray, " row"],
+) -> Int[np.ndarray, " possible"]:
+    """Return the positions of the pairs that can be listed, so that most need not be sorted.
+
+    The strengths of a long row are counted in intervals. A pair is left out if the pairs in the
+    intervals above its own fill the list already.
+    """
+    kept = np.ones(len(row), dtype=bool)
+    long = np.flatnonzero((np.bincount(row) > limit)[row])
+    number = np.cumsum(np.diff(row[long], prepend=-1) > 0) - 1
+    interval = (strength[long] * (_INTERVALS - 1)).astype(np.int64)
+    shape = (int(number.max(initial=-1)) + 1, _INTERVALS)
+    at = number * _INTERVALS + interval
+    filled = np.bincount(at, sizes[long], minlength=shape[0] * _INTERVALS).reshape(shape)
+    above = np.cumsum(filled[:, ::-1], axis=1)[:, ::-1] - filled
+    kept[long] = above[number, interval] < limit[row[long]]
+    return np.flatnonzero(kept)
 
 
 def _strength(

@@ -27,6 +27,8 @@ _HASHES_AT_ONCE = 1 << 22
 """Approximate number of hashes that are sorted at once, which takes some 200 MB."""
 _MOST_PARTS = 256
 """Maximum number of parts in which hashes are sorted, which one byte of a hash tells apart."""
+_SIGN = np.uint64(1 << 63)
+"""The bit that is the sign of a signed number."""
 _ALONE, _FREQUENT = -1, -2
 """In place of a value's number: only one group holds the value, or too many sketches do."""
 
@@ -213,5 +215,10 @@ def count_common_hashes(
         right: Column indices, as many.
     """
     columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-    holds = build_incidence([sketches[column] for column in columns.tolist()])
+    hashes, bounds = concatenate_sketches([sketches[column] for column in columns.tolist()])
+    # The hashes of each sketch are in ascending order, so rows can be multiplied as they are, which
+    # spares sorting and numbering all hashes. SciPy wants signed numbers, in the same order.
+    signed = (hashes ^ _SIGN).view(np.int64)
+    ones = np.ones(len(hashes), dtype=np.int8)
+    holds = sparse.csr_array((ones, signed, bounds), (len(columns), np.iinfo(np.int64).max))
     return row_products(holds, holds, *np.split(ends, 2)).astype(np.int64)

@@ -7,6 +7,7 @@ without bias (bottom-k estimator; Cohen and Kaplan, 2007).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
@@ -55,7 +56,11 @@ class SketchArrays:
         ]
         return cls(hashes, start, stop, np.array(complete, dtype=np.uint64))
 
-    @property
+    @cached_property
+    def _sizes(self) -> Int[np.ndarray, " column"]:
+        return self.stop - self.start
+
+    @cached_property
     def is_complete(self) -> Bool[np.ndarray, " column"]:
         """Whether each column's sketch holds the hashes of all its values."""
         return self.complete_up_to == _UNLIMITED
@@ -76,9 +81,14 @@ class SketchArrays:
         Returns:
             Shares in [0, 1].
         """
+        comparable = self._sizes[left]
+        partial = np.flatnonzero(~(self.is_complete[left] & self.is_complete[right]))
+        left, right = left[partial], right[partial]
         # Beyond the smaller of the two limits a hash may be missing from one of the sketches.
         threshold = np.minimum(self.complete_up_to[left], self.complete_up_to[right])
-        comparable = _count_at_most(self.hashes, self.start[left], self.stop[left], threshold)
+        comparable[partial] = _count_at_most(
+            self.hashes, self.start[left], self.stop[left], threshold
+        )
         return np.minimum(shared / np.maximum(comparable, 1), 1.0)
 
 
