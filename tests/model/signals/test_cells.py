@@ -60,6 +60,15 @@ def test_cosines_are_about_those_of_the_formula() -> None:
     np.testing.assert_allclose(found, brute_force(COLUMNS), atol=0.12)
 
 
+def test_vectors_of_many_columns_are_half_as_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = CellSimilarity(COLUMNS)
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.cells._MANY", len(COLUMNS) - 1)
+    many = CellSimilarity(COLUMNS)
+    assert (few.vectors.width, many.vectors.width) == (1024, 512)
+    found = many.between(PLACES, PLACES)[0]
+    np.testing.assert_allclose(found, brute_force(COLUMNS), atol=0.17)
+
+
 def test_the_error_of_the_projection_is_small() -> None:
     random = np.random.default_rng(0)
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
