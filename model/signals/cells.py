@@ -56,7 +56,7 @@ def _projection(width: int) -> sparse.csr_array:
     data = arrays["signs"] * arrays["size"]
     whole = sparse.csr_array((data, arrays["indices"], arrays["indptr"]), shape=shape)
     # The components are drawn independently, so some of them are a projection, too.
-    return whole if width == shape[1] else whole[:, :width].tocsr()
+    return whole if width == shape[1] else whole[:, :width]
 
 
 def _draw_projection() -> dict[str, np.ndarray]:

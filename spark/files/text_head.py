@@ -98,18 +98,16 @@ def split_titles(head: str, dialect: Dialect) -> tuple[str, list[list[str]]]:
 
 
 def _parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the fields of each line that is not blank."""
-    lines = (line.group() for line in _LINE.finditer(head))
-    return (row for row in csv.reader(lines, **_options(dialect)) if row)
+    """Return an iterator over the fields of each line that is not blank."""
+    # This splits lines as `_LINE` does, and many lines in less time.
+    return filter(None, csv.reader(io.StringIO(head, newline=""), **_options(dialect)))
 
 
 def _examine(head: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
     """Parse the first rows that are not blank; also return whether no error ended them."""
     rows: list[list[str]] = []
-    # This splits lines as `_LINE` does, and many lines in less time.
-    lines = io.StringIO(head, newline="")
     with suppress(csv.Error):
-        for row in islice(filter(None, csv.reader(lines, **_options(dialect))), _ROWS_EXAMINED + 1):
+        for row in islice(_parse_rows(head, dialect), _ROWS_EXAMINED + 1):
             rows.append(row)  # noqa: PERF402 (rows before an error count)
         return rows, True
     return rows, False
