@@ -41,7 +41,8 @@ def find_near_pairs(
         chosen: Columns whose partners are wanted.
 
     Yields:
-        Chosen columns, and their partners. One column of each pair is unique.
+        Chosen columns, and their partners. One column of each pair is unique. Two chosen columns
+        are paired once.
     """
     is_unique = np.array([_is_unique(profile) for profile in lake.profiles], dtype=bool)
     labels = _label_columns(lake, is_unique)
@@ -52,8 +53,9 @@ def find_near_pairs(
         block = columns[start : start + _BLOCK]
         alike = (labels[block] @ unique_of_label + unique[block] @ of_label).tocoo()
         left, right = block[alike.row], alike.col.astype(np.int64)
-        apart = lake.table_of[left] != lake.table_of[right]
-        yield left[apart], right[apart]
+        wanted = lake.table_of[left] != lake.table_of[right]
+        wanted &= (left < right) | ~chosen[right]
+        yield left[wanted], right[wanted]
 
 
 def _is_unique(profile: ColumnProfile) -> bool:

@@ -47,14 +47,13 @@ class Postings:
     groups: Partition
 
     holds: sparse.csr_array
-    """A matrix of groups and values: 1 where the sketch of the group holds the value. It has only
-    the values of two or more groups."""
+    """A matrix of groups and values: 1 where the sketch of the group holds the value. The values
+    that no other group holds share one column for each group. SciPy multiplies floats faster than
+    integers, and those of single precision are exact for all counts."""
 
     held_by: sparse.csr_array
-    """The transpose of `holds`, stored because SciPy would otherwise rebuild it for each block."""
-
-    alone: Int32[np.ndarray, " group"]
-    """Number of values that no other group holds."""
+    """The transpose of `holds`, but with the number of values where one column stands for several.
+    """
 
     is_partial: Bool[np.ndarray, " column"]
     """Whether some of a column's values are ignored, because too many sketches hold them."""
@@ -75,21 +74,14 @@ class Postings:
         hashes, bounds = concatenate_sketches([sketch for sketch, _ in kinds])
         value = _number_values(hashes, bounds, is_copy)
         del hashes
-        alone = _count_in_groups(value == _ALONE, bounds).astype(np.int32)
+        alone = _count_in_groups(value == _ALONE, bounds)
         is_cut = _count_in_groups(value == _FREQUENT, bounds) > 0
-        kept = value >= 0
-        starts = np.concatenate([[0], np.cumsum(_count_in_groups(kept, bounds))])
-        value = value[kept]
-        del kept
-        # With starts of 64 bits, SciPy would widen the numbers of values, too.
-        if len(value) <= np.iinfo(np.int32).max:
-            starts = starts.astype(np.int32)
-        shape = (len(kinds), max(int(value.max(initial=-1)) + 1, 1))
-        holds = sparse.csr_array((np.ones(len(value), dtype=np.int32), value, starts), shape)
+        holds = _build_matrix(value, bounds, alone)
         del value
         held_by = holds.T.tocsr()
+        held_by.data[held_by.indptr[-1] - np.count_nonzero(alone) :] = alone[alone > 0]
         groups = Partition.of(group_of, len(kinds))
-        return cls(groups, holds, held_by, alone, is_cut[group_of])
+        return cls(groups, holds, held_by, is_cut[group_of])
 
     def count_shared(self) -> Iterator[GroupCounts]:
         """Yield, in blocks, all pairs of groups that share hashes, and how many they share.
@@ -98,17 +90,35 @@ class Postings:
             All pairs of the left groups of a block, sorted by left, then right group. A group is
             also paired with itself.
         """
-        count = len(self.alone)
-        most = np.minimum(self.holds @ np.diff(self.held_by.indptr) + (self.alone > 0), count)
-        for block in split_by_size(most, BLOCK_PAIRS):
-            own = np.arange(block.start, block.stop), np.flatnonzero(self.alone[block])
-            own_counts = (self.alone[block][own[1]], (own[1], own[0][own[1]]))
-            counts = self.holds[block] @ self.held_by + sparse.csr_array(
-                own_counts, (len(own[0]), count)
-            )
-            counts.sort_indices()
+        most = np.minimum(self.holds @ np.diff(self.held_by.indptr), self.holds.shape[0])
+        for block in split_by_size(most.astype(np.int64), BLOCK_PAIRS):
+            # To convert the matrix twice sorts its rows in linear time.
+            counts = (self.holds[block] @ self.held_by).tocsc().tocsr()
             left = np.repeat(np.arange(block.start, block.stop), np.diff(counts.indptr))
             yield left, counts.indices.astype(np.int64), counts.data.astype(np.int64)
+
+
+def _build_matrix(
+    value: Int32[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    alone: Int[np.ndarray, " group"],
+) -> sparse.csr_array:
+    """Build the matrix of groups and values, with a last column for each group that is `alone`."""
+    has_own = alone > 0
+    kept = value >= 0
+    sizes = _count_in_groups(kept, bounds) + has_own
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    shared = int(value.max(initial=-1)) + 1
+    columns = np.empty(starts[-1], dtype=np.int32)
+    is_own = np.zeros(len(columns), dtype=bool)
+    is_own[starts[1:][has_own] - 1] = True
+    columns[is_own] = shared + np.arange(np.count_nonzero(has_own))
+    columns[~is_own] = value[kept]
+    # With starts of 64 bits, SciPy would widen the numbers of values, too.
+    if len(columns) <= np.iinfo(np.int32).max:
+        starts = starts.astype(np.int32)
+    shape = (len(alone), max(shared + np.count_nonzero(has_own), 1))
+    return sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, starts), shape)
 
 
 def _number_values(
