@@ -83,7 +83,7 @@ def refuse_foreign_page(name: str, page: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
     """Let a `with` block write a new file, then replace the old file with it in one step.
 
     Only its owner can read the new file.
@@ -92,6 +92,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Args:
         path: The file. Missing folders are created.
+        is_synced: Whether to wait until the new file is on disk, so that it also survives a power
+            failure.
 
     Yields:
         The path to write to.
@@ -102,8 +104,9 @@ def replacing(path: Path) -> Iterator[Path]:
         unfinished = Path(folder, path.name)
         yield unfinished
         unfinished.chmod(0o600)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+        if is_synced:
+            with unfinished.open("rb+") as file:
+                os.fsync(file.fileno())
         unfinished.replace(path)
 
 
@@ -166,11 +169,13 @@ def checksum(path: Path) -> str:
 
 
 @contextmanager
-def replacing_with_checksum(path: Path) -> Iterator[Path]:
+def replacing_with_checksum(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
     """Let a `with` block write a new file, then add a checksum and replace the old file.
 
     Args:
         path: The file.
+        is_synced: Whether to wait until the new file is on disk. If not, a power failure may damage
+            it, which the checksum shows.
 
     Yields:
         The path to write to.
@@ -180,7 +185,7 @@ def replacing_with_checksum(path: Path) -> Iterator[Path]:
     """
     if path.exists() and path.stat().st_size and not _has_checksum(path):
         raise NoChecksumError.at(str(path))
-    with replacing(path) as unfinished:
+    with replacing(path, is_synced=is_synced) as unfinished:
         yield unfinished
         digest = bytes.fromhex(checksum(unfinished))
         with unfinished.open("ab") as file:

@@ -183,7 +183,8 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
         if not file.parent.is_dir():
             return  # on another machine than the driver
         with (
-            replacing_with_checksum(file) as unfinished,
+            # To wait for the disk takes as long as to read a small table, and there are thousands.
+            replacing_with_checksum(file, is_synced=False) as unfinished,
             pa.ipc.new_stream(str(unfinished), batch.schema) as stream,
         ):
             stream.write_batch(batch)
