@@ -43,6 +43,7 @@ def _balance(members: Sequence[int], weights: Sequence[int], *, most: int) -> li
     lightest: list[tuple[int, int, list[int]]]
     lightest = [(0, group, []) for group in range(min(len(members), most))]
     for index in sorted(members, key=lambda index: -weights[index]):
-        weight, group, packed = heapq.heappop(lightest)
-        heapq.heappush(lightest, (weight + weights[index], group, [*packed, index]))
+        weight, group, packed = lightest[0]
+        packed.append(index)
+        heapq.heapreplace(lightest, (weight + weights[index], group, packed))
     return [packed for _, _, packed in lightest]

@@ -5,17 +5,16 @@ Spark takes seconds to start. For a few small tables, that is longer than readin
 
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import resource_tracker
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from loky import cpu_count, get_reusable_executor
 
-Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""A function for Spark's `mapInArrow`. The column `id` of its input holds the tasks' numbers."""
+_Item = TypeVar("_Item")
 
 _IDLE_SECONDS = 10
 """Time after which an idle process ends. Until then, another run can use it."""
@@ -23,15 +22,21 @@ _PROCESS_BYTES = 1 << 24
 """Number of bytes that a process reads in about the time that another process takes to start."""
 
 
-def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int) -> pa.Table:
+def run_in_processes(
+    tasks: Sequence[Sequence[_Item]],
+    work: Callable[[Sequence[_Item]], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+    *,
+    size: int,
+) -> pa.Table:
     """Run tasks in one process per core, or in fewer processes if the tables are small.
 
     A task that crashes its process does not stop this program.
 
     Args:
-        worker: Runs the tasks whose numbers it receives.
-        tasks: Number of tasks.
-        schema: The columns of the results.
+        tasks: The items of each task, such as the tables that it reads.
+        work: Returns the rows for the items of a task.
+        schema: The columns of the rows.
         size: Bytes of all tables.
 
     Returns:
@@ -41,12 +46,12 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int
         BrokenProcessPool: A task crashed its process, so that some results are missing.
     """
 
-    def run(task: int) -> list[pa.RecordBatch]:
-        return [*worker(iter([pa.RecordBatch.from_pydict({"id": [task]})]))]
+    def run(items: Sequence[_Item]) -> list[pa.RecordBatch]:
+        return [*work(items)]
 
-    processes = min(cpu_count(), tasks, 1 + size // _PROCESS_BYTES)
+    processes = min(cpu_count(), len(tasks), 1 + size // _PROCESS_BYTES)
     with _pool(processes) as pool:
-        found = pool.map(run, range(tasks))
+        found = pool.map(run, tasks)
     results = [batch for batches in found for batch in batches]
     return pa.Table.from_batches(results, schema)
 

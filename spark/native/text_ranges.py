@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.file_formats import Dialect
@@ -27,7 +26,7 @@ from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
 from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of
 from datahub_hyperjoin.spark.files.table_parts import FileRange
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow, map_tasks
 from datahub_hyperjoin.spark.read import known_dialect, path_of
 from datahub_hyperjoin.tables import Table
 
@@ -119,16 +118,16 @@ def _scan_quotes(
     """Count the quotes in each range of all files, and return the results by table index."""
     parts = [(index, file, part) for index, file in files.items() for part in file.ranges]
 
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in (each for batch in batches for each in batch.column("id").to_pylist()):
+    def work(numbers: list[int]) -> Iterator[pa.RecordBatch]:
+        for number in numbers:
             _, file, part = parts[number]
             yield _scan_range(number, file, part)
 
     if not parts:
         return {}
-    tasks = session.range(0, len(parts), numPartitions=len(parts))
+    tasks = [[number] for number in range(len(parts))]
     try:
-        rows = collect_arrow(tasks.mapInArrow(worker, from_arrow_schema(_COUNT_ROW))).to_pylist()
+        rows = collect_arrow(map_tasks(session, tasks, work, _COUNT_ROW)).to_pylist()
     except SPARK_ERRORS as error:
         logger.debug("Quotes were not counted: %s", error)
         return {}

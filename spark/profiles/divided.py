@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import EmptyTableError, LostWorkerError
 from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
 from datahub_hyperjoin.spark.memory import limited_memory
+from datahub_hyperjoin.spark.native.jobs import map_tasks
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.partial import (
@@ -111,14 +111,14 @@ def profile_divided(
     def job(indices: Sequence[int]) -> dict[int, list[bytes]]:
         chosen = [each for each in to_count if each.table in indices]
 
-        def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for number in (each for batch in batches for each in batch.column("id").to_pylist()):
-                with limited_memory():
+        def work(numbers: list[int]) -> Iterator[pa.RecordBatch]:
+            with limited_memory():
+                for number in numbers:
                     yield _count(chosen[number], config)
 
-        tasks = session.range(0, len(chosen), numPartitions=len(chosen))
-        counted = tasks.mapInArrow(worker, from_arrow_schema(PART_ROW))
-        return collect_counts(counted, tables, config)
+        # Each part has a number, since parts of one table share what must not be copied for each.
+        tasks = [[number] for number in range(len(chosen))]
+        return collect_counts(map_tasks(session, tasks, work, PART_ROW), tables, config)
 
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
     counted, lost = run_in_halves(job, range(len(tables)), salvage=dict[int, list[bytes]])

@@ -1,9 +1,9 @@
 """Profile many tables in one Spark job, with many tables in each task."""
 
 import logging
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,22 +67,23 @@ def profile_local_batch(
     with result_folder(tables) as folder:
 
         def job(indices: Sequence[int]) -> dict[int, TableProfile]:
-            groups = [
-                [indices[at] for at in group] for group in pack([tables[at] for at in indices])
+            tasks = [
+                [(indices[at], located[indices[at]]) for at in group]
+                for group in pack([tables[at] for at in indices])
             ]
-            logger.info("Profiling %s tables in %s tasks", len(indices), len(groups))
-            worker = _worker(located, groups, config, folder)
+            logger.info("Profiling %s tables in %s tasks", len(indices), len(tasks))
+            work = partial(_profile_task, config=config, folder=folder)
             if session is None:
                 size = sum(tables[index].size for index in indices)
-                results = run_in_processes(worker, len(groups), RESULT_ROW, size=size)
+                results = run_in_processes(tasks, work, RESULT_ROW, size=size)
             else:
                 # PySpark takes a tenth of a second to import; small lakes need none.
-                from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+                from datahub_hyperjoin.spark.native.jobs import (  # noqa: PLC0415
+                    collect_arrow,
+                    map_tasks,
+                )
 
-                from datahub_hyperjoin.spark.native.jobs import collect_arrow  # noqa: PLC0415
-
-                tasks = session.range(0, len(groups), numPartitions=len(groups))
-                results = collect_arrow(tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)))
+                results = collect_arrow(map_tasks(session, tasks, work, RESULT_ROW))
             return receive_profiles(results, tables)
 
         profiles, lost = run_in_halves(
@@ -207,18 +208,12 @@ def _profile_batch(
     return [faulty or next(profiles) for _, faulty in members]
 
 
-def _worker(
-    tables: list[Table], groups: list[list[int]], config: ProfileConfig, folder: Path
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    # Pickled by group, so that a task unpickles its own tables only and not those of the lake.
-    pickled = [pickle.dumps([tables[index] for index in group]) for group in groups]
-
-    def profile_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        exempt_imports()
-        for group in chain.from_iterable(batch.column("id").to_pylist() for batch in batches):
-            members, indices = pickle.loads(pickled[group]), iter(groups[group])  # noqa: S301 - ours
-            with limited_memory(), Databases() as databases:
-                for profiles in profile_each(members, config, databases):
-                    yield send_profiles([*islice(indices, len(profiles))], profiles, folder)
-
-    return profile_groups
+def _profile_task(
+    members: Sequence[tuple[int, Table]], config: ProfileConfig, folder: Path
+) -> Iterator[pa.RecordBatch]:
+    """Profile the tables of a task, each with its number in the job."""
+    exempt_imports()
+    numbers = (number for number, _ in members)
+    with limited_memory(), Databases() as databases:
+        for profiles in profile_each((table for _, table in members), config, databases):
+            yield send_profiles([*islice(numbers, len(profiles))], profiles, folder)

@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, map_tasks
 from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
@@ -58,16 +58,13 @@ def read_crosswalks(
 def _read_local_batch(session: SparkSession, requests: list[RequestedCrosswalks]) -> DataFrame:
     groups = pack([request.table for request in requests])
 
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                with Databases() as databases:
-                    for index in groups[group]:
-                        yield from entries_of_table(requests[index], databases)
+    def work(members: list[RequestedCrosswalks]) -> Iterator[pa.RecordBatch]:
+        with Databases() as databases:
+            for request in members:
+                yield from entries_of_table(request, databases)
 
-    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(ENTRY_ROW)
-    )
+    tasks = [[requests[index] for index in group] for group in groups]
+    return map_tasks(session, tasks, work, ENTRY_ROW)
 
 
 def _read_shipped_files(session: SparkSession, requests: list[RequestedCrosswalks]) -> DataFrame:

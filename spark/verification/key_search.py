@@ -185,24 +185,18 @@ def _by_table(rows: pa.Table | pa.RecordBatch) -> _Keys:
 def _search_local_batch(
     session: "SparkSession", jobs: Sequence[_Searched], indices: Sequence[int]
 ) -> "DataFrame":
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (as above)
+    from datahub_hyperjoin.spark.native.jobs import map_tasks  # noqa: PLC0415 (as above)
 
-    # The worker receives the tables that it searches, and no others of the lake.
-    groups = [
+    def work(members: list[tuple[int, _Searched]]) -> Iterator[pa.RecordBatch]:
+        with Databases() as databases:
+            for index, job in members:
+                yield _search_table(job, index, databases)
+
+    tasks = [
         [(indices[at], jobs[indices[at]]) for at in group]
         for group in pack([jobs[index].table for index in indices])
     ]
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                with Databases() as databases:
-                    for index, job in groups[group]:
-                        yield _search_table(job, index, databases)
-
-    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(_KEY_ROW)
-    )
+    return map_tasks(session, tasks, work, _KEY_ROW)
 
 
 def _search_shipped_files(
