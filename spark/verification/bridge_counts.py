@@ -78,9 +78,12 @@ def unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     """
     for batch in batches:
         for row in batch.to_pylist():
-            hashes, rows = (np.frombuffer(row[name], "<i8") for name in ("hashes", "counts"))
-            columns = [np.full(len(rows), row["column"], np.int32), hashes, rows]
-            yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=VALUE_ROW)
+            numbers = np.frombuffer(row["columns"], "<i4")
+            sizes, hashes, rows = (
+                np.frombuffer(row[name], "<i8") for name in ("sizes", "hashes", "counts")
+            )
+            columns = map(pa.array, (np.repeat(numbers, sizes), hashes, rows))
+            yield pa.RecordBatch.from_arrays([*columns], schema=VALUE_ROW)
 
 
 def count_bridges(

@@ -4,13 +4,14 @@ Equal values of all columns are in the same hash partition, so each partition is
 """
 
 import sys
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from datahub_hyperjoin.normal_form import Synonyms
@@ -39,10 +40,22 @@ from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.value_forms import Notation
 
 PARTITION_ROW = pa.schema(
-    {"partition": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
+    {
+        "partition": pa.int32(),
+        "columns": pa.binary(),
+        "sizes": pa.binary(),
+        "hashes": pa.binary(),
+        "counts": pa.binary(),
+    }
 )
-"""Distinct values of a column, or of a part of it, in one hash partition. A partition without
-values has no row, except the first if the column has no values at all."""
+"""Distinct values of one or more columns, or of parts of them, in one hash partition: the numbers
+of the columns as `<i4`, the number of values of each as `<i8`, and the hashes and the row counts of
+the values, column after column, as `<u8` and `<i8`. A column without any value is in one row, to
+show that it was read."""
+
+_VALUES_AT_ONCE = 1 << 20
+"""Approximate number of values that share the rows of their partitions: one row for each column
+and partition would be millions of rows in a lake of many small tables."""
 
 _ALL = sys.maxsize
 
@@ -119,10 +132,11 @@ def partition_table(
         is_whole: Whether all rows of the table are read, which then determine the columns' types.
 
     Yields:
-        For each column, a batch with one row per partition. An unreadable table yields nothing.
+        Rows of `PARTITION_ROW`. An unreadable table yields nothing.
     """
-    for number, values in read_values(request, synonyms, databases, is_whole=is_whole):
-        yield _partition(number, values, count=count)
+    yield from partition_values(
+        read_values(request, synonyms, databases, is_whole=is_whole), count=count
+    )
 
 
 def read_values(
@@ -174,11 +188,10 @@ def partition_part(
         count: Number of hash partitions.
 
     Yields:
-        For each column, a batch with one row per partition.
+        Rows of `PARTITION_ROW`.
     """
     values = _count(batches, paths, request).resolve(request.texts, is_whole=False)
-    for number, of_column in _number_values(values, request, synonyms):
-        yield _partition(number, of_column, count=count)
+    yield from partition_values(_number_values(values, request, synonyms), count=count)
 
 
 @dataclass(slots=True)
@@ -256,19 +269,61 @@ def _number_values(
             yield number, found
 
 
-def _partition(number: int, values: DistinctValues, *, count: int) -> pa.RecordBatch:
-    """Divide the hashes of the column with a number into `count` ranges of equal width."""
+def partition_values(
+    columns: Iterable[tuple[int, DistinctValues]], *, count: int
+) -> Iterator[pa.RecordBatch]:
+    """Distribute the distinct values of columns to `count` partitions by hash.
+
+    Args:
+        columns: The number and the values of each column.
+        count: Number of hash partitions, each of which has a range of hashes of equal width.
+
+    Yields:
+        Rows of `PARTITION_ROW`.
+    """
+    waiting: list[tuple[int, DistinctValues]] = []
+    filled = 0
+    for column in columns:
+        waiting.append(column)
+        filled += len(column[1])
+        if filled >= _VALUES_AT_ONCE:
+            yield _partition(waiting, count=count)
+            waiting, filled = [], 0
+    if waiting:
+        yield _partition(waiting, count=count)
+
+
+def _partition(columns: Sequence[tuple[int, DistinctValues]], *, count: int) -> pa.RecordBatch:
+    numbers = np.array([number for number, _ in columns], "<i4")
+    sizes = np.array([len(values) for _, values in columns])
+    hashes = np.concatenate([values.hashes for _, values in columns])
+    counts = np.concatenate([values.counts for _, values in columns])
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
-    cuts = np.searchsorted(values.hashes, edges)
-    hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
-    # One row shows that the column was read, even if it has no values.
-    filled = [at for at, part in enumerate(hashes) if len(part)] or [0]
+    partition = np.searchsorted(edges, hashes, side="right")
+    # The sort is stable, so that the values of a partition stay in the order of their columns.
+    order = np.argsort(partition, kind="stable")
+    parts = _runs(partition[order])
+    # Columns without values have a row of their own.
+    empty = numbers[sizes == 0]
+    rows = [(0, empty, np.zeros(len(empty), np.int64), order[:0])] if len(empty) else []
+    of_value = np.repeat(numbers, sizes)
+    for start, end in parts:
+        at = order[start:end]
+        own = _runs(of_value[at])
+        rows.append((int(partition[at[0]]), of_value[at[own[:, 0]]], own[:, 1] - own[:, 0], at))
     return pa.RecordBatch.from_pydict(
         {
-            "partition": filled,
-            "column": [number] * len(filled),
-            "hashes": [hashes[at].astype("<u8").tobytes() for at in filled],
-            "counts": [counts[at].astype("<i8").tobytes() for at in filled],
+            "partition": [number for number, *_ in rows],
+            "columns": [of.tobytes() for _, of, _, _ in rows],
+            "sizes": [size.astype("<i8").tobytes() for _, _, size, _ in rows],
+            "hashes": [hashes[at].astype("<u8").tobytes() for *_, at in rows],
+            "counts": [counts[at].astype("<i8").tobytes() for *_, at in rows],
         },
         schema=PARTITION_ROW,
     )
+
+
+def _runs(items: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Return the start and the end of each run of equal items."""
+    bounds = np.flatnonzero(np.diff(items, prepend=items[:1] - 1, append=items[-1:] + 1))
+    return np.stack([bounds[:-1], bounds[1:]], axis=1)

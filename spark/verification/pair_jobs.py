@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
@@ -33,7 +35,7 @@ def count_requests(
     Returns:
         Counts by pair of numbers, without columns that cannot be read and pairs that share nothing.
     """
-    pairs = sorted(set(to_count))
+    pairs = np.array([*set(to_count)])
     try:
         return _count_pairs(partition(requests), pairs)
     except SPARK_ERRORS:
@@ -71,7 +73,7 @@ def can_count(values: DataFrame) -> bool:
 
 
 def _count_pairs(
-    values: DataFrame, to_count: list[tuple[int, int]]
+    values: DataFrame, to_count: npt.NDArray[np.int64]
 ) -> dict[tuple[int, int], PairCounts]:
     def worker(rows: pa.Table) -> pa.Table:
         return count_pairs_of_partition(rows, to_count)

@@ -21,7 +21,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
-from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
+from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, map_tasks
 from datahub_hyperjoin.spark.native.remote import read_binary_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
@@ -33,6 +33,8 @@ from datahub_hyperjoin.spark.verification.hash_partition import (
     RequestedColumns,
     partition_part,
     partition_table,
+    partition_values,
+    read_values,
 )
 
 _PARTITION_BYTES = 1 << 25
@@ -100,22 +102,17 @@ def partition_local_batch(
         count: Number of hash partitions.
 
     Returns:
-        One row of `PARTITION_ROW` per column and partition. An unreadable table has none.
+        Rows of `PARTITION_ROW`. An unreadable table has none.
     """
     groups = pack([request.table for request in requests])
 
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                with limited_memory(), Databases() as databases:
-                    for index in groups[group]:
-                        yield from partition_table(
-                            requests[index], synonyms, databases, count=count
-                        )
+    def work(members: list[RequestedColumns]) -> Iterator[pa.RecordBatch]:
+        with limited_memory(), Databases() as databases:
+            values = (read_values(request, synonyms, databases) for request in members)
+            yield from partition_values(chain.from_iterable(values), count=count)
 
-    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(PARTITION_ROW)
-    )
+    tasks = [[requests[index] for index in group] for group in groups]
+    return map_tasks(session, tasks, work, PARTITION_ROW)
 
 
 def partition_distributed(
@@ -134,7 +131,7 @@ def partition_distributed(
         count: Number of hash partitions.
 
     Returns:
-        One row of `PARTITION_ROW` per part of the table, column and partition.
+        Rows of `PARTITION_ROW`.
 
     Raises:
         PySparkException: Spark cannot determine the table's columns.
@@ -166,7 +163,7 @@ def partition_shipped_files(
         count: Number of hash partitions.
 
     Returns:
-        One row of `PARTITION_ROW` per file, column and partition. An unreadable file has none.
+        Rows of `PARTITION_ROW`. An unreadable file has none.
     """
     files = plan_shipment(session, [request.table for request in requests]).files
 
@@ -198,18 +195,18 @@ def partition_parts(
         count: Number of hash partitions.
 
     Returns:
-        One row of `PARTITION_ROW` per part with rows, column and partition. An error in one part
-        fails the job: the rows of the others are not the whole table.
+        Rows of `PARTITION_ROW`. An error in one part fails the job: the rows of the others are not
+        the whole table.
     """
 
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in (each for batch in batches for each in batch.column("id").to_pylist()):
-            with limited_memory():
+    def work(numbers: list[int]) -> Iterator[pa.RecordBatch]:
+        with limited_memory():
+            for number in numbers:
                 yield from _partition_one(parts[number], synonyms, count=count)
 
-    return session.range(0, len(parts), numPartitions=len(parts)).mapInArrow(
-        worker, from_arrow_schema(PARTITION_ROW)
-    )
+    # Each part has a number, since parts of one table share what must not be copied for each.
+    tasks = [[number] for number in range(len(parts))]
+    return map_tasks(session, tasks, work, PARTITION_ROW)
 
 
 def _partition_one(

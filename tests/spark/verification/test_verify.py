@@ -154,7 +154,7 @@ def test_counts_of_hash_partitions_add_up_to_those_of_the_table(make_table: Make
     )
     parts = [
         count_pairs_of_partition(
-            rows.filter(pc.equal(rows["partition"], index)), [(0, 1), (0, 0), (1, 7)]
+            rows.filter(pc.equal(rows["partition"], index)), np.array([(0, 1), (0, 0), (1, 7)])
         )
         for index in range(7)
     ]
