@@ -302,12 +302,11 @@ def _partition(columns: Sequence[tuple[int, DistinctValues]], *, count: int) -> 
     partition = np.searchsorted(edges, hashes, side="right")
     # The sort is stable, so that the values of a partition stay in the order of their columns.
     order = np.argsort(partition, kind="stable")
-    parts = _runs(partition[order])
     # Columns without values have a row of their own.
     empty = numbers[sizes == 0]
     rows = [(0, empty, np.zeros(len(empty), np.int64), order[:0])] if len(empty) else []
     of_value = np.repeat(numbers, sizes)
-    for start, end in parts:
+    for start, end in _runs(partition[order]):
         at = order[start:end]
         own = _runs(of_value[at])
         rows.append((int(partition[at[0]]), of_value[at[own[:, 0]]], own[:, 1] - own[:, 0], at))
