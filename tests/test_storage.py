@@ -119,6 +119,18 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("data", b"old")]
 
 
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_only_files_that_must_survive_a_power_failure_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_synced: bool
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with replacing_with_checksum(tmp_path / "values", is_synced=is_synced) as unfinished:
+        unfinished.write_bytes(b"values")
+    assert bytes(read_checked(tmp_path / "values")) == b"values"
+    assert len(synced) == is_synced
+
+
 def test_every_changed_byte_of_a_file_with_a_checksum_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "data"
     with replacing_with_checksum(file) as unfinished:
