@@ -23,7 +23,12 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     merge_aggregates,
 )
 from datahub_hyperjoin.spark.counting.notations import in_notation
-from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
+from datahub_hyperjoin.spark.counting.sketch import (
+    NO_VALUES,
+    DistinctValues,
+    merge_values,
+    to_bytes,
+)
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
@@ -131,12 +136,11 @@ def partition_table(
         count: Number of hash partitions.
         is_whole: Whether all rows of the table are read, which then determine the columns' types.
 
-    Yields:
-        Rows of `PARTITION_ROW`. An unreadable table yields nothing.
+    Returns:
+        An iterator over rows of `PARTITION_ROW`. An unreadable table has none.
     """
-    yield from partition_values(
-        read_values(request, synonyms, databases, is_whole=is_whole), count=count
-    )
+    values = read_values(request, synonyms, databases, is_whole=is_whole)
+    return partition_values(values, count=count)
 
 
 def read_values(
@@ -314,9 +318,9 @@ def _partition(columns: Sequence[tuple[int, DistinctValues]], *, count: int) -> 
         {
             "partition": [number for number, *_ in rows],
             "columns": [of.tobytes() for _, of, _, _ in rows],
-            "sizes": [size.astype("<i8").tobytes() for _, _, size, _ in rows],
-            "hashes": [hashes[at].astype("<u8").tobytes() for *_, at in rows],
-            "counts": [counts[at].astype("<i8").tobytes() for *_, at in rows],
+            "sizes": [size.astype("<i8", copy=False).tobytes() for _, _, size, _ in rows],
+            "hashes": [to_bytes(hashes[at]) for *_, at in rows],
+            "counts": [counts[at].astype("<i8", copy=False).tobytes() for *_, at in rows],
         },
         schema=PARTITION_ROW,
     )
