@@ -4,7 +4,7 @@ These types are immutable and depend on no engine, because they pass from Spark'
 driver, from the driver to the model, and from the model to DataHub.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -213,9 +213,9 @@ class ColumnProfile:
     sketch: bytes
     """The k smallest 64-bit hashes of the normal forms, ascending, as little-endian uint64."""
 
-    sample: tuple[str, ...]
+    sample: Sequence[str]
     """The distinct values with the smallest hashes, as written. The samples of columns that share
-    values therefore tend to overlap."""
+    values therefore tend to overlap. Stored and transferred profiles hold `PackedTexts`."""
 
     counts: tuple[int, ...]
     """Number of rows that hold each value of the sample."""

@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.signals.partition import number_distinct
 from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.model.signals.trigrams import count_trigrams
+from datahub_hyperjoin.packed_texts import PackedTexts
 
 _TRIGRAMS = 2**16
 """Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
@@ -162,7 +163,7 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        distinct, number = number_distinct(map(tuple, samples))
+        distinct, number = number_distinct(map(PackedTexts.of, samples))
         stored = number.astype(np.int32)
         blocks = [*_count(distinct)]
         rarity = _rarity(blocks, np.bincount(stored, minlength=len(distinct)))

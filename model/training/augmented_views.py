@@ -11,6 +11,7 @@ the graph, which offers no such answer at inference.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 import torch
@@ -206,8 +207,7 @@ def _rewrite_cells(
     """
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
-    sample = data.lake.profiles[column].sample
-    values = [sample[row] for row in np.flatnonzero(side)]
+    values = [*compress(data.lake.profiles[column].sample, side.tolist())]
     # The number of draws depends on the values. A generator of its own keeps later draws the same
     # whatever the values are.
     own = np.random.default_rng(random.integers(2**63))

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import bounds_of
+from datahub_hyperjoin.arrow_bytes import StringBytes, bounds_of
+from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -99,7 +100,9 @@ def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[Co
 
     Arrow's `to_pylist` would build a dict for each row.
     """
-    fields = zip(tables, *map(_to_list, rows.flatten()), strict=True)
+    converters = [_FROM_ARROW.get(field.name, _to_list) for field in _COLUMN]
+    columns = zip(converters, rows.flatten(), strict=True)
+    fields = zip(tables, *(convert(array) for convert, array in columns), strict=True)
     return [
         ColumnProfile(
             id=ColumnId(table, path),
@@ -165,11 +168,25 @@ def _to_list(array: pa.Array) -> list[Any]:
         fields = zip(*map(_to_list, array.flatten()), strict=True)
         return [dict(zip(names, values, strict=True)) for values in fields]
     if pa.types.is_string(array.type):
-        # Columns that share values have the same ones in their samples: one object serves all.
+        # Columns have the same names, types and patterns: one object serves all.
         distinct = array.dictionary_encode(null_encoding="encode")
         texts = distinct.dictionary.to_pylist()
         return [texts[number] for number in distinct.indices.to_pylist()]
     return array.to_pylist()
+
+
+def _to_packed(lists: pa.ListArray) -> list[PackedTexts]:
+    """Convert lists of strings without creating the strings, which would take most of the time."""
+    strings = StringBytes.of(lists.flatten())
+    utf8, ends = strings.data.tobytes(), strings.bounds
+    return [
+        PackedTexts(utf8[ends[begin] : ends[end]], ends[begin + 1 : end + 1] - ends[begin])
+        for begin, end in pairwise(_bounds(lists))
+    ]
+
+
+_FROM_ARROW: Mapping[str, Callable[[pa.Array], list[Any]]] = {"sample": _to_packed}
+"""Functions that convert the stored fields which a profile does not hold as Python's own types."""
 
 
 def _bounds(lists: pa.ListArray) -> list[int]:

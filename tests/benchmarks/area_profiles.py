@@ -12,6 +12,7 @@ from pyarrow import compute
 
 from benchmarks.area_lake import generate_areas
 from datahub_hyperjoin.locations import DeltaFolder
+from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -61,7 +62,7 @@ def _profile(column: ColumnId, position: int, cells: pa.Array) -> ColumnProfile:
         nulls=0,
         distinct=len(distinct),
         sketch=hashes[order][:_HASHES].astype("<u8").tobytes(),
-        sample=tuple(texts.take(pa.array(order[:_CELLS])).to_pylist()),
+        sample=PackedTexts.of(texts.take(pa.array(order[:_CELLS])).to_pylist()),
         counts=(),
         lengths=Lengths(
             shortest=int(lengths.min()), mean=float(lengths.mean()), longest=int(lengths.max())

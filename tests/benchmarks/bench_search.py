@@ -46,7 +46,7 @@ def read_lake(folders: Sequence[str]) -> Lake:
         return Lake.from_tables(read_profiles(tables, lambda: None, ProfileConfig(), progress))
 
 
-def samples(lake: Lake, copies: int) -> list[tuple[str, ...]]:
+def samples(lake: Lake, copies: int) -> list[Sequence[str]]:
     """Return the sampled cells of each column; of several copies, a random half of them each."""
     if copies == 1:
         return [profile.sample for profile in lake.profiles]

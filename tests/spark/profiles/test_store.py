@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, Relation
+from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -54,13 +55,19 @@ def profiled(table: Table) -> TableProfile:
     return profile_table(table, ProfileConfig(), Databases())
 
 
-def test_columns_that_share_values_share_the_texts(config: ProfileConfig, cities: Table) -> None:
+def test_columns_of_the_same_name_share_it(config: ProfileConfig, cities: Table) -> None:
     other = replace(cities, id=replace(cities.id, name="others"), state="other")
     Store(config).keep_profiles([profiled(cities), profiled(other)])
     one, two = Store(config).profiles([cities, other]).values()
-    texts = [{id(text) for text in each.columns[1].sample} for each in (one, two)]
-    assert texts[0] == texts[1]
-    assert len(texts[0]) == 3
+    names = [[id(column.id.path) for column in each.columns] for each in (one, two)]
+    assert names[0] == names[1]
+
+
+def test_stored_samples_are_packed(config: ProfileConfig, cities: Table) -> None:
+    Store(config).keep_profiles([profiled(cities)])
+    [found] = Store(config).profiles([cities]).values()
+    assert isinstance(found.columns[1].sample, PackedTexts)
+    assert {*found.columns[1].sample} == {"Oslo", "Rome", "Bari"}
 
 
 def test_a_profile_is_kept_unchanged(config: ProfileConfig, cities: Table) -> None:
