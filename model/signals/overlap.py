@@ -146,11 +146,12 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         total[best.columns], is_cut[best.columns] = best.total, best.is_cut
         parts += best.parts
     expected = mean_containment(lake.is_text, total)
-    is_partial = postings.is_partial
+    is_partial, is_alone = postings.is_partial, postings.is_alone
     del postings
     is_incomplete = is_cut | is_partial
     if is_incomplete.any():
-        add_pairs(parts, _measure_near(arrays, lake, sketches, is_incomplete), len(lake))
+        near = _measure_near(arrays, lake, sketches, is_incomplete, is_alone)
+        add_pairs(parts, near, len(lake))
     if is_partial.any():
         columns = np.flatnonzero(is_partial)
         expected[columns] = sample_expected_containment(lake, sketches, arrays, columns)
@@ -190,10 +191,16 @@ def _measure_near(
     lake: Lake,
     sketches: Sequence[bytes],
     chosen: Bool[np.ndarray, " column"],
+    is_alone: Bool[np.ndarray, " column"],
 ) -> MeasuredPairs:
-    """For the chosen columns, measure the pairs that names or folders suggest, in both orders."""
+    """For the chosen columns, measure the pairs that names or folders suggest, in both orders.
+
+    `is_alone` marks columns that share no value with any other.
+    """
     parts = []
-    for first, second in find_near_pairs(lake, chosen):
+    for near in find_near_pairs(lake, chosen):
+        possible = ~is_alone[near[1]]
+        first, second = (ends[possible] for ends in near)
         common = count_common_hashes(sketches, first, second)
         some = common > 0
         shared, ends = common[some], (first[some], second[some])

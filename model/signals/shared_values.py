@@ -58,6 +58,9 @@ class Postings:
     is_partial: Bool[np.ndarray, " column"]
     """Whether some of a column's values are ignored, because too many sketches hold them."""
 
+    is_alone: Bool[np.ndarray, " column"]
+    """Whether no other column holds any of a column's values."""
+
     @classmethod
     def of(cls, sketches: Sequence[bytes], complete: Bool[np.ndarray, " column"]) -> "Postings":
         """Collect the columns and the hashes of each group.
@@ -81,7 +84,8 @@ class Postings:
         held_by = holds.T.tocsr()
         held_by.data[held_by.indptr[-1] - np.count_nonzero(alone) :] = alone[alone > 0]
         groups = Partition.of(group_of, len(kinds))
-        return cls(groups, holds, held_by, is_cut[group_of])
+        is_alone = (groups.sizes == 1) & (alone == np.diff(bounds))
+        return cls(groups, holds, held_by, is_cut[group_of], is_alone[group_of])
 
     def count_shared(self) -> Iterator[GroupCounts]:
         """Yield, in blocks, all pairs of groups that share hashes, and how many they share.

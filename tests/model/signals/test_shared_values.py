@@ -108,6 +108,14 @@ def test_columns_with_an_ignored_value_are_known(monkeypatch: pytest.MonkeyPatch
     assert postings_of(sketches).is_partial.tolist() == [True, True, True, True, False]
 
 
+@pytest.mark.parametrize("most", [1, 1024])
+def test_columns_that_share_nothing_are_known(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
+    values = [[1, 2], [2, 3], [4], [5, 6], [5, 6], []]
+    sketches = [np.array(each, dtype="<u8").tobytes() for each in values]
+    assert np.flatnonzero(postings_of(sketches).is_alone).tolist() == [2, 5]
+
+
 def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:
     """Measure the overlaps of six equal columns and of one that holds half of their words."""
     words = [f"w{number}" for number in range(20)]
