@@ -1,8 +1,7 @@
 """Estimate a run's memory and processor time from the numbers of columns, hashes and pairs.
 
 `make bench-costs` measures runs and prints these estimates beside them; `docs/costs.md` has the
-result. The weights of memory are fitted to that command's lakes, and those of time also to larger
-lakes of `make bench-lake`.
+result. The weights are fitted to that command's lakes, and to larger lakes of `make bench-lake`.
 """
 
 from dataclasses import dataclass
@@ -11,14 +10,17 @@ from datahub_hyperjoin.budget.counts import LakeCounts
 
 _MEBIBYTE = 1 << 20
 
-_LIBRARIES = 90 * _MEBIBYTE
+_LIBRARIES = 80 * _MEBIBYTE
 """Bytes of the libraries and networks that every ranking loads."""
 _OF_HASH = 30
 """Bytes of a hash while columns are compared; `benchmarks.bench_overlap --long` measures 28."""
-_OF_PAIR = 65
+_OF_PAIR = 45
 """Bytes of a pair of columns that share values."""
-_OF_KEY = 40_000
+_OF_KEY = 32_000
 """Bytes of a key column with all its candidates and their features."""
+_MOST_WIDE_KEYS = 24_000
+"""Number of keys above which a key needs half of `_OF_KEY`: so many keys are usual in a lake of
+32,768 columns, and the vectors of larger lakes are half as wide."""
 _NETWORK = 250 * _MEBIBYTE
 """Bytes that HIN needs in training, even without columns."""
 _OF_COLUMN_IN_NETWORK = 80_000
@@ -63,11 +65,13 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
     Examples:
         >>> costs = estimate_costs(LakeCounts(columns=10_000, keys=7_000, kept=13_000_000))
         >>> costs.memory >> 20
-        1162
+        851
     """
     # Hashes are freed before the pairs are ranked.
     comparing = _OF_HASH * counts.hashes
-    ranking = _LIBRARIES + _OF_PAIR * counts.kept + _OF_KEY * counts.keys
+    # An estimate that falls when a lake grows would be hard to explain.
+    wide_keys = max(min(counts.keys, _MOST_WIDE_KEYS), counts.keys / 2)
+    ranking = _LIBRARIES + _OF_PAIR * counts.kept + round(_OF_KEY * wide_keys)
     if counts.network:
         ranking += _NETWORK + _OF_COLUMN_IN_NETWORK * counts.columns
     seconds = (
