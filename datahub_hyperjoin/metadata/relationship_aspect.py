@@ -19,6 +19,7 @@ from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED, UNVERIFIED, band_of
 from datahub_hyperjoin.metadata.urns import (
     AUTHOR,
+    KEPT_URNS,
     column_id,
     column_urn,
     dataset_urn,
@@ -117,7 +118,7 @@ def columns_urn(columns: Sequence[Pair]) -> str:
     return _columns_urn(tuple(columns))
 
 
-@lru_cache(maxsize=1 << 14)  # a run needs the URN of each join several times
+@lru_cache(maxsize=KEPT_URNS)
 def _columns_urn(columns: _Pairs) -> str:
     # Field paths that contain types would sort in another order.
     pairs = in_order((_plain(left), _plain(right)) for left, right in columns)

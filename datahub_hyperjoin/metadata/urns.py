@@ -27,8 +27,10 @@ JOIN_LINKS = "joinLinks"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 DELETED_JOINS = "deletedJoins"
 
-_KEPT = 1 << 14
-"""Number of URNs kept in memory, because a run needs each URN several times."""
+KEPT_URNS = 1 << 18
+"""Number of URNs of each kind kept in memory, because a run needs each URN several times, and the
+SDK takes longer to check one than to write it. With fewer than a lake has, none would be found: a
+run comes back to a URN only after all others. They take some 300 bytes each."""
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 
 AUTHOR = CorpUserUrn("_ingestion").urn()
@@ -57,7 +59,7 @@ def _decode(part: str) -> str:
     return part
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT_URNS)
 def dataset_urn(table: TableId) -> str:
     """Return the URN of a table's dataset.
 
@@ -81,7 +83,7 @@ def table_id(urn: str) -> TableId:
     return TableId(platform, _decode(dataset.name), dataset.env)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT_URNS)
 def column_urn(column: ColumnId) -> str:
     """Return the URN of the schema field that represents a column.
 
@@ -91,7 +93,7 @@ def column_urn(column: ColumnId) -> str:
     return SchemaFieldUrn(parent=dataset_urn(column.table), field_path=column.path).urn()
 
 
-@lru_cache(maxsize=_KEPT)  # most columns are linked from many others
+@lru_cache(maxsize=KEPT_URNS)  # most columns are linked from many others
 def column_page(column: ColumnId) -> str:
     """Return the path of a column's page in DataHub: the dataset's columns, filtered by this one.
 

@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.partition import Partition, concatenate_ranges
 from datahub_hyperjoin.model.signals.shared_values import Postings, split_by_size
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
+from datahub_hyperjoin.model.signals.trust import weigh_shared
 
 _INTERVALS = 64
 """Number of intervals in which the strengths of pairs are counted."""
@@ -240,11 +241,17 @@ def _find_possible(
 def _strength(
     arrays: SketchArrays, block: _Block, chosen: Bool[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " chosen"]:
-    """For the chosen pairs of groups, return the greater of their two containments."""
+    """For the chosen pairs of groups, return how similar their values are, in [0, 1).
+
+    It is the mean of the greater containment and of the geometric mean of both, weighed by the
+    number of shared values. Hundreds of columns may hold the few values of another one, and the
+    greater containment alone would not tell them apart.
+    """
     first = block.groups.first
     ends = first[block.right[chosen]], first[block.left[chosen]]
-    reverse = arrays.containment(*ends, block.shared[chosen])
-    return np.maximum(block.containment[chosen], reverse)
+    shared, there = block.shared[chosen], block.containment[chosen]
+    back = arrays.containment(*ends, shared)
+    return weigh_shared(shared) * (np.maximum(there, back) + np.sqrt(there * back)) / 2
 
 
 def _serve(

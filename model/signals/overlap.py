@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.signals.sketches import SketchArrays
 _MOST_PAIRS = 1 << 23
 """Maximum number of column pairs to keep, divided equally among the columns. Lakes of 2,896 columns
 and fewer keep all."""
-_LEAST_PARTNERS = 256
+_LEAST_PARTNERS = 128
 """Number of partners that a column may keep in any case, however many columns the lake has."""
 
 _PAIRS_AT_ONCE = 1 << 22
@@ -134,8 +134,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
 
     Returns:
         The pairs that share at least one hash. Of a column with very many partners, these are the
-        partners with the greatest containment in either direction, and those that names or folders
-        suggest.
+        partners with the most similar values, and those that names or folders suggest.
     """
     sketches = [profile.sketch for profile in lake.profiles]
     arrays = SketchArrays.of(lake, sketches)

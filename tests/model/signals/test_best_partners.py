@@ -69,12 +69,14 @@ def compare_all(lake: Lake, max_postings: int) -> Pairs:
 
 def strongest(pairs: Pairs, column: int, most: int) -> set[tuple[int, int]]:
     """Return the strongest pairs of a column; of equally strong ones, the first."""
+
+    def weakness(pair: tuple[int, int]) -> float:
+        (shared, there), (_, back) = pairs[pair], pairs[pair[1], pair[0]]
+        similar = max(there, back) + np.sqrt(there * back)
+        return float(-(1 - np.exp(-shared / 3)) * similar / 2)
+
     own = [pair for pair in pairs if pair[0] == column]
-    return {
-        *sorted(own, key=lambda pair: (-max(pairs[pair][1], pairs[pair[1], pair[0]][1]), pair))[
-            :most
-        ]
-    }
+    return {*sorted(own, key=lambda pair: (weakness(pair), pair))[:most]}
 
 
 @pytest.mark.parametrize("block", [1, 20, 1 << 21])
@@ -112,6 +114,24 @@ def test_the_partners_are_those_of_comparing_all_columns(
     single = {pair: (shared, float(np.float32(each))) for pair, (shared, each) in expected.items()}
     kept = set().union(*(strongest(expected, column, most) for column in range(len(lake))))
     assert found == {pair: single[pair] for pair in kept}
+
+
+def test_a_copy_is_kept_before_columns_of_few_values() -> None:
+    words = [f"w{number}" for number in range(20)]
+    few = {f"few{table}": {"c": words[table : table + 4]} for table in range(9)}
+    lake = lake_of({**few, "whole": {"c": words}, "copy": {"c": [*words[1:], "other"]}})
+    sketches = [profile.sketch for profile in lake.profiles]
+    arrays = SketchArrays.of(lake, sketches)
+    blocks = find_best_partners(lake, arrays, Postings.of(sketches, arrays.is_complete), 1)
+    [partner] = {
+        right
+        for best in blocks
+        for part in best.parts
+        for left, right in zip(part.left.tolist(), part.right.tolist(), strict=True)
+        if left == 9
+    }
+    # All values of the others are among those of the whole, too.
+    assert partner == 10
 
 
 def test_a_group_of_columns_is_compared_once() -> None:
