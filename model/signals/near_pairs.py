@@ -17,9 +17,10 @@ from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
 from datahub_hyperjoin.tables import ColumnProfile
 
 _MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
-"""Maximum number of columns in a folder, and of unique columns with the same name. Larger groups,
-such as all columns named `remark`, form no pairs, because they say too little about joins. Only
-unique columns count, since many columns with one name may all refer to one key."""
+"""Maximum number of columns in a folder, and of unique columns with the same name or in tables of
+the same name. Larger groups, such as all columns named `remark`, form no pairs, because they say
+too little about joins. Only unique columns count, since many columns with one name may all refer to
+one key."""
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a column that others refer to."""
 _BLOCK = 2048
@@ -45,13 +46,12 @@ def find_near_pairs(
         are paired once.
     """
     is_unique = np.array([_is_unique(profile) for profile in lake.profiles], dtype=bool)
-    labels = _label_columns(lake, is_unique)
-    unique = sparse.csr_array(labels.multiply(is_unique[:, None]))
-    of_label, unique_of_label = labels.T.tocsr(), unique.T.tocsr()
+    sought, borne = _label_columns(lake, is_unique)
+    seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
     columns = np.flatnonzero(chosen)
     for start in range(0, len(columns), _BLOCK):
         block = columns[start : start + _BLOCK]
-        alike = (labels[block] @ unique_of_label + unique[block] @ of_label).tocoo()
+        alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
         left, right = block[alike.row], alike.col.astype(np.int64)
         wanted = lake.table_of[left] != lake.table_of[right]
         wanted &= (left < right) | ~chosen[right]
@@ -62,29 +62,46 @@ def _is_unique(profile: ColumnProfile) -> bool:
     return profile.uniqueness >= _MIN_UNIQUENESS
 
 
-def _label_columns(lake: Lake, is_unique: Bool[np.ndarray, " column"]) -> sparse.csr_array:
-    """Build a matrix of columns by labels: the columns' names and folders.
+def _label_columns(
+    lake: Lake, is_unique: Bool[np.ndarray, " column"]
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Build a matrix of columns by the labels that they seek, and one by those that they bear.
 
-    Names of too many unique columns, and folders of too many columns, are left out.
+    Labels are names of columns, names of tables, and folders. Only unique columns bear labels.
+    Names of columns and of tables are counted apart: hundreds of unique columns may be called
+    `customer_id`, but few of them are in a table of customers. Labels of too many columns are left
+    out.
     """
     titles = ["".join(stems(title)) for title in lake.titles]
     columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
-    names = [{*_names(profile, titles[table], unique=unique)} for profile, table, unique in columns]
-    folders = [{profile.id.table.parent} for profile in lake.profiles]
-    of_names, of_folders = _incidence(names), _incidence(folders)
-    few_unique = of_names[is_unique].sum(axis=0) <= _MOST_NAMESAKES
+    names = [_names(profile, titles[table], unique=unique) for profile, table, unique in columns]
+    of_names = _incidence([labels for each in zip(*names, strict=True) for labels in each])
+    sought, borne = of_names[: len(lake)], of_names[len(lake) :]
+    of_folders = _incidence([{profile.id.table.parent} for profile in lake.profiles])
+    few_unique = borne.sum(axis=0) <= _MOST_NAMESAKES
     few = of_folders.sum(axis=0) <= _MOST_NEIGHBOURS
-    return sparse.hstack([of_names[:, few_unique], of_folders[:, few]], format="csr")
+    of_folders = of_folders[:, few]
+    return (
+        sparse.hstack([sought[:, few_unique], of_folders], format="csr"),
+        sparse.hstack(
+            [borne[:, few_unique], of_folders.multiply(is_unique[:, None])], format="csr"
+        ),
+    )
 
 
-def _names(profile: ColumnProfile, title: str, *, unique: bool) -> Iterator[str]:
-    """Yield the name of a column and, if the column is unique, the title of its table.
+def _names(
+    profile: ColumnProfile, title: str, *, unique: bool
+) -> tuple[AbstractSet[str], AbstractSet[str]]:
+    """Return the names that a column seeks, and those that it bears.
 
-    Both consist of joined stems. Words such as `id` are dropped, so a column named `id` yields only
-    the title, if any.
+    They consist of joined stems. Words such as `id` are dropped, so a column named `id` has only
+    the title of its table, if any.
     """
     own = "".join(meaningful_words(stems(profile.id.path)))
-    yield from (name for name in (own, title if unique else "") if name)
+    of_column = {f"column {own}"} if own else set()
+    of_table = {f"table {title}"} if title and unique else set()
+    sought = of_column | of_table | ({f"table {own}"} if own else set())
+    return sought, of_column | of_table if unique else set()
 
 
 def _incidence(held: Sequence[AbstractSet[str]]) -> sparse.csr_array:

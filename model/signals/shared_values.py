@@ -16,7 +16,7 @@ from datahub_hyperjoin.model.signals.partition import Partition, number_distinct
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
-MAX_POSTINGS = 1024
+MAX_POSTINGS = 512
 """Maximum number of distinct sketches that hold a value. More frequent values are ignored: they
 distinguish nothing, and the cost of a value grows with the square of that number."""
 

@@ -60,6 +60,21 @@ def test_a_name_of_many_unique_columns_suggests_nothing(
     assert len(near(make_lake({"g/k": {"customer": UNIQUE}, **referring}))) == 3
 
 
+def test_many_unique_columns_of_a_name_hide_no_key_of_a_table_of_this_name(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_pairs, "_MOST_NAMESAKES", 2)
+    extensions = {f"f{at}/t{at}": {"customer_id": UNIQUE} for at in range(3)}
+    lake = make_lake({"g/customers": {"id": UNIQUE}, **extensions})
+    lake = replace(lake, titles=("customers", *extensions))
+    expected = {("g/customers.id", f"{table}.customer_id") for table in extensions}
+    assert near(lake) == near(lake, "g/customers.id") == expected
+    # Of three tables of customers, none is known to be the one meant.
+    lake = make_lake({f"g{at}/customers": {"id": UNIQUE} for at in range(3)} | extensions)
+    lake = replace(lake, titles=(*["customers"] * 3, *extensions))
+    assert near(lake) == set()
+
+
 def test_a_large_folder_suggests_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
