@@ -1,23 +1,16 @@
-"""Profile the columns of many tables together.
-
-Most tables are short, and then the number of calls costs more time than the work in each. The texts
-of columns are therefore collected until there are enough to be aggregated in one call; a long table
-fills this buffer several times.
-"""
+"""Profile the columns of many tables together."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.aggregate import (
-    ColumnAggregate,
-    aggregate_columns,
-    merge_aggregates,
-)
+from datahub_hyperjoin.spark.counting.aggregate import aggregate_columns
+from datahub_hyperjoin.spark.counting.aggregate_buffer import AggregateBuffer
 from datahub_hyperjoin.spark.counting.column_profiles import (
     CountedColumn,
     opaque_profile,
@@ -29,11 +22,6 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
-
-_BUFFER_BYTES = 1 << 20
-"""Size at which the buffer is aggregated; a larger buffer is not faster."""
-_COLUMN_BYTES = 1 << 8
-"""Bytes that each column adds to the estimated size of the buffer, besides its texts."""
 
 _Key = tuple[int, str]
 """A table's index in the batch, and a column's path."""
@@ -69,11 +57,10 @@ class ColumnBatch:
         self._config = config
         self._databases = databases
         # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
-        self._size = config.sketch_size + 1
+        size = config.sketch_size + 1
+        aggregate = partial(aggregate_columns, size=size, value_hash=config.value_hash)
         self._tables: list[_ReadTable] = []
-        self._aggregates: dict[_Key, ColumnAggregate] = {}
-        self._buffer: list[tuple[_Key, pa.Array]] = []
-        self._buffer_bytes = 0
+        self._columns = AggregateBuffer[_Key](aggregate, size)
         self.is_full = False
         """Whether further tables should be added to another batch."""
 
@@ -102,7 +89,7 @@ class ColumnBatch:
                 notes += self._read(table, counted.unread).notes
             index = len(self._tables)
             for path, aggregate in counted.aggregates.items():
-                self._aggregates[index, path] = aggregate
+                self._columns.aggregates[index, path] = aggregate
         self._tables.append(_ReadTable(table, columns, rows, tuple(dict.fromkeys(notes))))
 
     def _read(self, table: Table, paths: Collection[str] | None) -> "_ReadRows":
@@ -121,7 +108,8 @@ class ColumnBatch:
                 self._collect(batch)
         except Exception:
             # Earlier batches of the table may be in the buffer already.
-            self._remove(len(self._tables))
+            failed = len(self._tables)
+            self._columns.remove(lambda column: column[0] == failed)
             raise
         return _ReadRows(stream.columns, rows, stream.notes)
 
@@ -131,12 +119,12 @@ class ColumnBatch:
         Returns:
             One profile per table, in the order in which they were added.
         """
-        self._aggregate()
+        self._columns.flush()
         columns = [
             CountedColumn(
                 ColumnId(read.table.id, column.path),
                 column.position,
-                self._aggregates[index, column.path],
+                self._columns.aggregates[index, column.path],
             )
             for index, read in enumerate(self._tables)
             for column in read.columns
@@ -158,30 +146,11 @@ class ColumnBatch:
 
     def _collect(self, batch: pa.RecordBatch) -> None:
         index = len(self._tables)
-        self._buffer += (
-            ((index, path), column)
-            for path, column in zip(batch.schema.names, batch.columns, strict=True)
-        )
-        self._buffer_bytes += batch.get_total_buffer_size() + _COLUMN_BYTES * batch.num_columns
-        if self._buffer_bytes > _BUFFER_BYTES:
+        for path, column in zip(batch.schema.names, batch.columns, strict=True):
+            self._columns.add((index, path), count_texts(column))
+        if self._columns.is_full:
             self.is_full = True
-            self._aggregate()
-
-    def _aggregate(self) -> None:
-        texts = [count_texts(rows) for _, rows in self._buffer]
-        counted = aggregate_columns(texts, self._size, value_hash=self._config.value_hash)
-        for (key, _), aggregate in zip(self._buffer, counted, strict=True):
-            before = self._aggregates.get(key)
-            self._aggregates[key] = (
-                merge_aggregates(before, aggregate, size=self._size) if before else aggregate
-            )
-        self._buffer, self._buffer_bytes = [], 0
-
-    def _remove(self, index: int) -> None:
-        self._buffer = [(key, rows) for key, rows in self._buffer if key[0] != index]
-        self._aggregates = {
-            key: aggregate for key, aggregate in self._aggregates.items() if key[0] != index
-        }
+            self._columns.flush()
 
 
 def _with_opaque(read: _ReadTable, profiles: Iterator[ColumnProfile]) -> Iterator[ColumnProfile]:

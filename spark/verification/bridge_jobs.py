@@ -15,9 +15,9 @@ from datahub_hyperjoin.spark.verification.bridge_counts import (
 )
 from datahub_hyperjoin.spark.verification.crosswalk_jobs import read_crosswalks
 from datahub_hyperjoin.spark.verification.crosswalk_rows import RequestedCrosswalks
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
 from datahub_hyperjoin.spark.verification.pair_jobs import can_count
 from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.tables import TableId
 
 _Links = Sequence[tuple[int, int, int, int]]

@@ -34,7 +34,9 @@ from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     Sides,
     entries_of_table,
 )
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
+from datahub_hyperjoin.spark.verification.hash_partition import partition_values
+from datahub_hyperjoin.spark.verification.read_values import read_values
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -196,7 +198,7 @@ def _count_in_process(
     crosswalks: Sequence[RequestedCrosswalks],
 ) -> BridgeCounts:
     with Databases() as databases:
-        parts = [part for each in columns for part in partition_table(each, {}, databases, count=1)]
+        parts = [*partition_values(read_values(columns, {}, databases), count=1)]
         entries = [rows for each in crosswalks for rows in entries_of_table(each, databases)]
     # Each column is in one part, so none of its values occurs twice.
     return count_bridges(

@@ -10,12 +10,12 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.spark.verification.partition_counts import (
     COUNTS_ROW,
     count_pairs_of_partition,
 )
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 
 
 def count_requests(

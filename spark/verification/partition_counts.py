@@ -18,11 +18,9 @@ from datahub_hyperjoin.arrow_bytes import (
 from datahub_hyperjoin.normal_form import Hashes, Synonyms
 from datahub_hyperjoin.spark.counting.sketch import Counts
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.hash_partition import (
-    RequestedColumns,
-    read_values,
-)
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
+from datahub_hyperjoin.spark.verification.read_values import read_values
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 
 _VALUES_AT_ONCE = 1 << 20
 """Number of values that are searched for at once, which bounds memory."""
@@ -60,8 +58,7 @@ def count_in_process(
     with Databases() as databases:
         columns = {
             number: (values.hashes, values.counts)
-            for request in requests
-            for number, values in read_values(request, synonyms, databases)
+            for number, values in read_values(requests, synonyms, databases)
         }
     return {
         (left, right): count_pair(columns[left], columns[right])

@@ -28,14 +28,9 @@ from datahub_hyperjoin.spark.native.text_ranges import divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_part
-from datahub_hyperjoin.spark.verification.hash_partition import (
-    PARTITION_ROW,
-    RequestedColumns,
-    partition_part,
-    partition_table,
-    partition_values,
-    read_values,
-)
+from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
+from datahub_hyperjoin.spark.verification.read_values import read_values, values_of_rows
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 
 _PARTITION_BYTES = 1 << 25
 """Approximate size, in bytes, of the share of the tables that one hash partition holds."""
@@ -108,8 +103,7 @@ def partition_local_batch(
 
     def work(members: list[RequestedColumns]) -> Iterator[pa.RecordBatch]:
         with limited_memory(), Databases() as databases:
-            values = (read_values(request, synonyms, databases) for request in members)
-            yield from partition_values(chain.from_iterable(values), count=count)
+            yield from partition_values(read_values(members, synonyms, databases), count=count)
 
     tasks = [[requests[index] for index in group] for group in groups]
     return map_tasks(session, tasks, work, PARTITION_ROW)
@@ -142,7 +136,7 @@ def partition_distributed(
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = (batch.rename_columns(paths) for batch in batches)
-        yield from partition_part(named, paths, request, synonyms, count=count)
+        yield from partition_values(values_of_rows(named, paths, request, synonyms), count=count)
 
     return frame.mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
@@ -172,9 +166,8 @@ def partition_shipped_files(
             # Of a folder, each file is read alone, so no file has all values to keep.
             request = replace(requests[file.table_index], table=table, kept=None)
             is_whole = file.file_count == 1
-            yield from partition_table(
-                request, synonyms, Databases(), count=count, is_whole=is_whole
-            )
+            values = read_values([request], synonyms, Databases(), is_whole=is_whole)
+            yield from partition_values(values, count=count)
 
     return read_binary_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
@@ -221,7 +214,8 @@ def _partition_one(
     # A table without rows counts as unreadable, on whatever route it is read.
     for first in filled:
         paths = readable_paths(stream.columns)
-        yield from partition_part(chain([first], filled), paths, request, synonyms, count=count)
+        values = values_of_rows(chain([first], filled), paths, request, synonyms)
+        yield from partition_values(values, count=count)
 
 
 def _divide(

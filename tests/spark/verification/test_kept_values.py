@@ -14,8 +14,9 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification import kept_values
 from datahub_hyperjoin.spark.verification.composites import verify_composites
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, read_values
 from datahub_hyperjoin.spark.verification.kept_values import prune_value_files, value_files
+from datahub_hyperjoin.spark.verification.read_values import read_values
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table
@@ -145,7 +146,7 @@ def test_tables_without_a_state_or_beyond_the_limit_are_not_kept(
     monkeypatch.setattr(kept_values, "_MOST_BYTES", small.size + 1)
     assert value_files(config, tables).keys() == {small.id}
     # The values of a table may not take more space than the table.
-    assert list(read_values(request(replace(small, size=7), config), _NO_SYNONYMS, Databases()))
+    assert list(read_values([request(replace(small, size=7), config)], _NO_SYNONYMS, Databases()))
     assert files_in(config) == []
 
 
@@ -163,7 +164,7 @@ def test_tuples_are_told_apart_by_their_texts(tables: list[Table], config: Profi
     rows = [
         int(values.counts.sum())
         for each in (*both, *both)
-        for _, values in read_values(each, _NO_SYNONYMS, Databases())
+        for _, values in read_values([each], _NO_SYNONYMS, Databases())
     ]
     # `NA` is a value in a column of text only.
     assert rows == [40, 41, 40, 41]

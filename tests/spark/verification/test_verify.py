@@ -16,8 +16,10 @@ from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
+from datahub_hyperjoin.spark.verification.hash_partition import partition_values
 from datahub_hyperjoin.spark.verification.partition_counts import count_pairs_of_partition
+from datahub_hyperjoin.spark.verification.read_values import read_values
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.verify import (
     ColumnKinds,
     verify_joins,
@@ -147,11 +149,9 @@ def test_unreadable_pairs_are_left_out(
 
 def test_counts_of_hash_partitions_add_up_to_those_of_the_table(make_table: MakeTable) -> None:
     table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
-    rows = pa.Table.from_batches(
-        partition_table(
-            RequestedColumns(table, {"a": {"": 0}, "b": {"": 1}}), {}, Databases(), count=7
-        )
-    )
+    requests = [RequestedColumns(table, {"a": {"": 0}, "b": {"": 1}})]
+    values = read_values(requests, {}, Databases())
+    rows = pa.Table.from_batches(partition_values(values, count=7))
     parts = [
         count_pairs_of_partition(
             rows.filter(pc.equal(rows["partition"], index)), np.array([(0, 1), (0, 0), (1, 7)])
@@ -172,10 +172,7 @@ def test_a_removed_table_has_no_values(make_table: MakeTable, uri: str) -> None:
         make_table("cities.csv", "city\nOslo\n"),
         location=File(uri=uri, format=FileFormat.CSV),
     )
-    assert (
-        list(partition_table(RequestedColumns(table, {"city": {"": 0}}), {}, Databases(), count=4))
-        == []
-    )
+    assert not [*read_values([RequestedColumns(table, {"city": {"": 0}})], {}, Databases())]
 
 
 def test_pairs_of_other_tables_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
