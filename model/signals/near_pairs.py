@@ -75,7 +75,8 @@ def _label_columns(
     titles = ["".join(stems(title)) for title in lake.titles]
     columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
     names = [_names(profile, titles[table], unique=unique) for profile, table, unique in columns]
-    of_names = _incidence([labels for each in zip(*names, strict=True) for labels in each])
+    # One matrix for both, so that a label has the same number in both.
+    of_names = _incidence([*(sought for sought, _ in names), *(borne for _, borne in names)])
     sought, borne = of_names[: len(lake)], of_names[len(lake) :]
     of_folders = _incidence([{profile.id.table.parent} for profile in lake.profiles])
     few_unique = borne.sum(axis=0) <= _MOST_NAMESAKES
