@@ -83,7 +83,7 @@ def refuse_foreign_page(name: str, page: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Let a `with` block write a new file, then replace the old file with it in one step.
 
     Only its owner can read the new file.
@@ -92,8 +92,6 @@ def replacing(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
 
     Args:
         path: The file. Missing folders are created.
-        is_synced: Whether to wait until the new file is on disk, so that it also survives a power
-            failure.
 
     Yields:
         The path to write to.
@@ -104,9 +102,8 @@ def replacing(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
         unfinished = Path(folder, path.name)
         yield unfinished
         unfinished.chmod(0o600)
-        if is_synced:
-            with unfinished.open("rb+") as file:
-                os.fsync(file.fileno())
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
         unfinished.replace(path)
 
 
@@ -169,13 +166,11 @@ def checksum(path: Path) -> str:
 
 
 @contextmanager
-def replacing_with_checksum(path: Path, *, is_synced: bool = True) -> Iterator[Path]:
+def replacing_with_checksum(path: Path) -> Iterator[Path]:
     """Let a `with` block write a new file, then add a checksum and replace the old file.
 
     Args:
         path: The file.
-        is_synced: Whether to wait until the new file is on disk. If not, a power failure may damage
-            it, which the checksum shows.
 
     Yields:
         The path to write to.
@@ -183,13 +178,43 @@ def replacing_with_checksum(path: Path, *, is_synced: bool = True) -> Iterator[P
     Raises:
         NoChecksumError: The file has no checksum, so it may be someone else's. It stays as it is.
     """
-    if path.exists() and path.stat().st_size and not _has_checksum(path):
-        raise NoChecksumError.at(str(path))
-    with replacing(path, is_synced=is_synced) as unfinished:
+    _refuse_foreign(path)
+    with replacing(path) as unfinished:
         yield unfinished
         digest = bytes.fromhex(checksum(unfinished))
         with unfinished.open("ab") as file:
             file.write(_MARK + digest)
+
+
+def replace_with_checksum(path: Path, content: memoryview) -> None:
+    """Write a small file with a checksum, and replace the old file with it in one step.
+
+    This does not wait for the disk and makes no folder, each of which takes longer than to write
+    the file. A power failure may damage it, which the checksum shows.
+
+    Args:
+        path: The file, in a folder that exists.
+        content: The content before the checksum.
+
+    Raises:
+        NoChecksumError: The file has no checksum, so it may be someone else's. It stays as it is.
+        OSError: The file cannot be written.
+    """
+    _refuse_foreign(path)
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.write(_MARK + hashlib.sha256(content).digest())
+        Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+def _refuse_foreign(path: Path) -> None:
+    if path.exists() and path.stat().st_size and not _has_checksum(path):
+        raise NoChecksumError.at(str(path))
 
 
 def _has_checksum(path: Path) -> bool:

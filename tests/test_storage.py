@@ -14,6 +14,7 @@ from datahub_hyperjoin.storage import (
     checksum,
     locking,
     read_checked,
+    replace_with_checksum,
     replacing,
     replacing_with_checksum,
 )
@@ -119,16 +120,40 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("data", b"old")]
 
 
-@pytest.mark.parametrize("is_synced", [True, False])
 def test_only_files_that_must_survive_a_power_failure_wait_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_synced: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    with replacing_with_checksum(tmp_path / "values", is_synced=is_synced) as unfinished:
-        unfinished.write_bytes(b"values")
-    assert bytes(read_checked(tmp_path / "values")) == b"values"
-    assert len(synced) == is_synced
+    replace_with_checksum(tmp_path / "values", memoryview(b"values"))
+    assert not synced
+    with replacing_with_checksum(tmp_path / "profiles") as unfinished:
+        unfinished.write_bytes(b"profiles")
+    assert len(synced) == 1
+    assert [bytes(read_checked(tmp_path / name)) for name in ("values", "profiles")] == [
+        b"values",
+        b"profiles",
+    ]
+    assert stat.S_IMODE(tmp_path.joinpath("values").stat().st_mode) == 0o600
+
+
+def test_a_small_file_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "values"
+    replace_with_checksum(file, memoryview(b"old"))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            replace_with_checksum(file, memoryview(b"new"))
+    assert [*tmp_path.iterdir()] == [file]
+    assert bytes(read_checked(file)) == b"old"
+    replace_with_checksum(file, memoryview(b"new"))
+    assert bytes(read_checked(file)) == b"new"
 
 
 def test_every_changed_byte_of_a_file_with_a_checksum_is_noticed(tmp_path: Path) -> None:
@@ -157,6 +182,8 @@ def test_a_file_without_a_checksum_is_not_replaced(tmp_path: Path) -> None:
     message = r"data' was not written by this version of the package\. Move or delete it$"
     with pytest.raises(NoChecksumError, match=message), replacing_with_checksum(file):
         pass
+    with pytest.raises(NoChecksumError, match=message):
+        replace_with_checksum(file, memoryview(b"new"))
     assert file.read_bytes() == b"of the user"
     file.write_bytes(b"")
     with replacing_with_checksum(file) as unfinished:

@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.counting.sketch import DistinctValues
 from datahub_hyperjoin.spark.profiles.store import log_damaged
 from datahub_hyperjoin.spark.profiles.store_keys import table_key
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
-from datahub_hyperjoin.storage import read_checked, replacing_with_checksum
+from datahub_hyperjoin.storage import read_checked, replace_with_checksum
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.value_forms import Notation
 
@@ -182,12 +182,10 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
     try:
         if not file.parent.is_dir():
             return  # on another machine than the driver
-        with (
-            # To wait for the disk takes as long as to read a small table, and there are thousands.
-            replacing_with_checksum(file, is_synced=False) as unfinished,
-            pa.ipc.new_stream(str(unfinished), batch.schema) as stream,
-        ):
+        content = pa.BufferOutputStream()
+        with pa.ipc.new_stream(content, batch.schema) as stream:
             stream.write_batch(batch)
+        replace_with_checksum(file, memoryview(content.getvalue()))
     except (StoredFileError, pa.ArrowException, OSError) as error:
         logger.warning("Cannot store results for the next run in %s: %s", file, error)
 

@@ -123,17 +123,17 @@ def verify_joins(
         Evidence by pair, without pairs whose tables or columns cannot be read.
     """
     compared = [way for pair in dict.fromkeys(pairs) for way in _comparisons(pair, kinds)]
-    counted = dict.fromkeys(values for way in compared for values in way.sides)
     # Numbers instead of identifiers: every row of every partition carries one.
-    numbers = {values: number for number, values in enumerate(counted)}
+    numbers: dict[CountedValues, int] = {}
+    ends = [_number(way.sides, numbers) for way in compared]
     logger.info("Verifying %s pairs of columns", len(pairs))
     counts = _count_in_databases(tables, compared, numbers, kinds.texts)
-    sides = [way.sides for way in compared if _in_numbers(way, numbers) not in counts]
-    needed = {values: numbers[values] for values in chain.from_iterable(sides)}
+    unread = [pair for pair in ends if pair not in counts]
+    used = {*chain.from_iterable(unread)}
+    needed = {values: number for values, number in numbers.items() if number in used}
     requests = _requests(tables, needed, kinds.texts, value_files(config, tables))
     # A column counted with itself has its numbers of distinct values and of rows.
-    to_count = {(number, number) for number in needed.values()}
-    to_count |= {(numbers[left], numbers[right]) for left, right in sides}
+    to_count = {(number, number) for number in used}.union(unread)
     if requests and session is None:
         read = count_in_process(requests, to_count, synonyms=kinds.synonyms)
     elif requests and session:
@@ -149,7 +149,7 @@ def verify_joins(
         read = {}
     for table in unread_tables(requests, read):
         note_unread(table)
-    return _choose_evidence(compared, numbers, {**counts, **read})
+    return _choose_evidence(compared, ends, {**counts, **read})
 
 
 def size_to_read(
@@ -173,9 +173,12 @@ def size_to_read(
     return [request.as_kept for request in _requests(tables, needed, kinds.texts, files)]
 
 
-def _in_numbers(way: _Comparison, numbers: Mapping[CountedValues, int]) -> tuple[int, int]:
-    left, right = way.sides
-    return numbers[left], numbers[right]
+def _number(
+    sides: tuple[CountedValues, CountedValues], numbers: dict[CountedValues, int]
+) -> tuple[int, int]:
+    """Return the numbers of the values of two columns; new values get the next numbers."""
+    left, right = (numbers.setdefault(values, len(numbers)) for values in sides)
+    return left, right
 
 
 def _count_in_databases(
@@ -264,24 +267,26 @@ def unread_tables(
 
 def _choose_evidence(
     compared: Sequence[_Comparison],
-    numbers: Mapping[CountedValues, int],
+    ends: Sequence[tuple[int, int]],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
     """For each pair, choose one way to compare the values, and return the evidence from it.
 
     Values are compared as written unless another comparison matches far more. The other
     comparisons are of entities or of another form of the values. In `compared`, a pair as written
-    comes before the same pair compared in other ways. `numbers` are the numbers under which values
-    were counted, and `counts` the counts by two such numbers.
+    comes before the same pair compared in other ways. `ends` are the numbers of the values of each
+    comparison, and `counts` the counts by two such numbers.
     """
     chosen: dict[Pair, Evidence] = {}
-    for way in compared:
-        left, right = (numbers[values] for values in way.sides)
+    for way, (left, right) in zip(compared, ends, strict=True):
         if (left, left) not in counts or (right, right) not in counts:
             continue
         both = counts.get((left, right), _NO_COUNTS)
         evidence = evidence_of(counts[left, left], counts[right, right], both)
         before = chosen.get(way.pair)
         if before is None or evidence.containment > _MIN_GAIN * before.containment:
-            chosen[way.pair] = replace(evidence, compared_as=way.compared_as)
+            # Most pairs are compared as written.
+            chosen[way.pair] = (
+                replace(evidence, compared_as=way.compared_as) if way.compared_as else evidence
+            )
     return chosen
