@@ -67,10 +67,7 @@ def profile_local_batch(
     with result_folder(tables) as folder:
 
         def job(indices: Sequence[int]) -> dict[int, TableProfile]:
-            tasks = [
-                [(indices[at], located[indices[at]]) for at in group]
-                for group in pack([tables[at] for at in indices])
-            ]
+            tasks = pack([(at, located[at]) for at in indices], lambda member: member[1])
             logger.info("Profiling %s tables in %s tasks", len(indices), len(tasks))
             work = partial(_profile_task, config=config, folder=folder)
             if session is None:

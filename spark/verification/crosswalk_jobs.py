@@ -56,14 +56,12 @@ def read_crosswalks(
 
 
 def _read_local_batch(session: SparkSession, requests: list[RequestedCrosswalks]) -> DataFrame:
-    groups = pack([request.table for request in requests])
-
     def work(members: list[RequestedCrosswalks]) -> Iterator[pa.RecordBatch]:
         with Databases() as databases:
             for request in members:
                 yield from entries_of_table(request, databases)
 
-    tasks = [[requests[index] for index in group] for group in groups]
+    tasks = pack(requests, lambda request: request.table)
     return map_tasks(session, tasks, work, ENTRY_ROW)
 
 

@@ -192,10 +192,7 @@ def _search_local_batch(
             for index, job in members:
                 yield _search_table(job, index, databases)
 
-    tasks = [
-        [(indices[at], jobs[indices[at]]) for at in group]
-        for group in pack([jobs[index].table for index in indices])
-    ]
+    tasks = pack([(index, jobs[index]) for index in indices], lambda member: member[1].table)
     return map_tasks(session, tasks, work, _KEY_ROW)
 
 

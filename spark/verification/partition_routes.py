@@ -99,13 +99,12 @@ def partition_local_batch(
     Returns:
         Rows of `PARTITION_ROW`. An unreadable table has none.
     """
-    groups = pack([request.table for request in requests])
 
     def work(members: list[RequestedColumns]) -> Iterator[pa.RecordBatch]:
         with limited_memory(), Databases() as databases:
             yield from partition_values(read_values(members, synonyms, databases), count=count)
 
-    tasks = [[requests[index] for index in group] for group in groups]
+    tasks = pack(requests, lambda request: request.table)
     return map_tasks(session, tasks, work, PARTITION_ROW)
 
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File, Relation
-from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.packing import pack as pack_items
 from datahub_hyperjoin.tables import Table, TableId
 
 MEGABYTE = 1 << 20
@@ -24,6 +24,10 @@ def tables(sizes: list[int]) -> list[Table]:
         )
         for at, size in enumerate(sizes)
     ]
+
+
+def pack(lake: list[Table]) -> list[list[int]]:
+    return pack_items(range(len(lake)), lake.__getitem__)
 
 
 @given(st.lists(st.integers(0, 1 << 30), max_size=60))
