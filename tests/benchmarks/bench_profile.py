@@ -25,7 +25,6 @@ import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from datahub_hyperjoin.catalog.folder import scan_folder
@@ -36,8 +35,9 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
+from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Table, TableProfile
 
@@ -46,7 +46,7 @@ DOMAINS = 40
 """Number of value domains of keys; tables with keys of the same domain share values."""
 
 REPEATS = 9
-"""Number of profiles; the first few are slower, until Java has compiled the code."""
+"""Number of profiles; on Spark, the first few are slower, until Java has compiled the code."""
 RIVAL_TABLES, RIVAL_REPEATS = 250, 3
 """Number of tables that DuckDB counts, and how often: it takes many times as long as the limit."""
 MIB = 1 << 20
@@ -67,10 +67,10 @@ class Run:
     """Seconds that pyarrow alone needs to read the lake, the median of `REPEATS` runs."""
 
     cold: float
-    """Seconds of a session's first profile, including the start of the workers."""
+    """Seconds of the first profile, including the start of the workers."""
 
     warm: float
-    """Median seconds of a profile, not counting the session's first one."""
+    """Median seconds of a profile, not counting the first one."""
 
     shares: tuple[float, float]
     """The least and the greatest share of the limit that a profile reached in one turn."""
@@ -85,7 +85,7 @@ class Run:
     """Peak memory of this process, in bytes."""
 
     java: float
-    """Peak memory of Spark's Java process, in bytes."""
+    """Peak memory of Spark's Java process, in bytes; 0 without Spark."""
 
     worker: float
     """Greatest peak memory of a Python worker, in bytes."""
@@ -165,8 +165,12 @@ def timed() -> Iterator[list[float]]:
     gc.unfreeze()
 
 
-def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Measure the time to profile a lake, and the time to load its stored profiles."""
+def measure(session: Session, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
+    """Measure the time to profile a lake, and the time to load its stored profiles.
+
+    As in a run, Spark reads a lake of more than 256 MiB, and processes of this program a smaller
+    one.
+    """
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
@@ -174,16 +178,19 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
         warn=print,
     )
     config = ProfileConfig(store=folder / "store")
+    reader = session_for(lake, session, config)
     with timed() as cold:
-        profiles = profile_local_batch(session, lake, config)
+        profiles = profile_local_batch(reader, lake, config)
     limits, warm = list[float](), list[float]()
     for _ in range(REPEATS):
         limits.append(_limit(lake))
         with timed() as again:
-            repeated = profile_local_batch(session, lake, config)
+            repeated = profile_local_batch(reader, lake, config)
         warm += again
         assert repeated == profiles
         del repeated  # frees its memory now, not within the next measurement
+    # Idle processes soon end.
+    java, worker = peaks_below()
     few = lake[:RIVAL_TABLES]
     rival = median(_rival(few) / _limit(few) for _ in range(RIVAL_REPEATS))
     shares = [limit / seconds for limit, seconds in zip(limits, warm, strict=True)]
@@ -191,7 +198,6 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     with timed() as kept:
         held = Store(config).profiles(lake)
     assert [held[table.id] for table in lake] == profiles
-    java, worker = peaks_below()
     return Run(
         tables=tables,
         columns=sum(len(profile.columns) for profile in profiles),
@@ -260,9 +266,7 @@ HEADERS = (
 )
 
 
-def sketch_errors(
-    session: SparkSession, profiles: Sequence[TableProfile]
-) -> dict[str, Sequence[float]]:
+def sketch_errors(profiles: Sequence[TableProfile]) -> dict[str, Sequence[float]]:
     """Compare sketch estimates with exact values, for random pairs of key columns.
 
     Sketches are small here, since no column of these lakes has more values than a sketch of the
@@ -270,7 +274,7 @@ def sketch_errors(
     """
     small = replace(ProfileConfig(), sketch_size=256)
     tables = [profile.table for profile in profiles]
-    estimated = profile_local_batch(session, tables, small)
+    estimated = profile_local_batch(None, tables, small)
     exact = {column.id: column.distinct for table in profiles for column in table.columns}
     estimates = {column.id: column.distinct for table in estimated for column in table.columns}
     large = [column for column in exact if exact[column] > small.sketch_size]
@@ -279,7 +283,7 @@ def sketch_errors(
     random = np.random.default_rng(0)
     sample = random.choice(len(overlap.left), min(PAIRS, len(overlap.left)), replace=False)
     pairs = [(lake.ids[overlap.left[at]], lake.ids[overlap.right[at]]) for at in sample]
-    evidence = verify_joins(session, tables, pairs)
+    evidence = verify_joins(None, tables, pairs)
     return {
         "distinct values, relative": [
             abs(estimates[column] / exact[column] - 1) for column in large
@@ -298,14 +302,14 @@ def main() -> None:
     sizes = parser.parse_args().tables
     runs: list[Run] = []
     errors: dict[str, Sequence[float]] = {}
-    with borrow_session(SessionConfig()) as session:
+    with lazy_session(SessionConfig()) as session:
         for tables in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 run, profiles = measure(session, Path(folder), tables)
                 runs.append(run)
                 print(tabulate([_row(run) for run in runs], HEADERS, disable_numparse=True), "\n")
                 if not errors:
-                    errors = sketch_errors(session, profiles)
+                    errors = sketch_errors(profiles)
     rows = [
         [name, len(values), *(f"{np.percentile(values, at):.3f}" for at in PERCENTILES)]
         for name, values in errors.items()
