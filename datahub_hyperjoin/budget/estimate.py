@@ -7,6 +7,7 @@ result. The weights are fitted to that command's lakes, and to larger lakes of `
 from dataclasses import dataclass
 
 from datahub_hyperjoin.budget.counts import LakeCounts
+from datahub_hyperjoin.model.ranking.nearest import MOST_EXACT
 
 _MEBIBYTE = 1 << 20
 
@@ -34,8 +35,6 @@ _SECONDS_OF_KEY = 3e-3
 """Processor seconds to rank the candidates of a key column."""
 _SECONDS_OF_SEARCH = 3.3e-8
 """Processor seconds to compare the cells of a key column with those of one column."""
-_MOST_SEARCHED = 1 << 18
-"""Number of columns whose search takes about as long as the approximate search of a larger lake."""
 _SECONDS_OF_COLUMN = 4.5e-4
 """Processor seconds to verify the pairs of a column."""
 _SECONDS_OF_MEBIBYTE = 0.036
@@ -78,7 +77,8 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
         _SECONDS_OF_COMPARISON * counts.compared
         + _SECONDS_OF_PAIR * counts.kept
         + _SECONDS_OF_KEY * counts.keys
-        + _SECONDS_OF_SEARCH * counts.keys * min(counts.columns, _MOST_SEARCHED)
+        # The approximate search of a larger lake takes about as long as that of so many columns.
+        + _SECONDS_OF_SEARCH * counts.keys * min(counts.columns, MOST_EXACT)
         + _SECONDS_OF_COLUMN * counts.columns
         + _SECONDS_OF_MEBIBYTE * counts.mebibytes
     )

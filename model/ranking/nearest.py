@@ -22,8 +22,7 @@ _QUERIES = 4096
 """Number of queries that are searched at once, to bound memory. FAISS itself works in blocks of
 this size, so smaller blocks would only cost time."""
 
-
-_MOST_EXACT = 1 << 18
+MOST_EXACT = 1 << 18
 """Number of distinct vectors up to which each query is compared with all of them. An approximate
 search that is as good is hardly faster below."""
 
@@ -57,7 +56,7 @@ class _Distinct:
         self._columns = np.argsort(self.of_column, kind="stable")
         self._sizes = np.bincount(self.of_column, minlength=len(first))
         self._starts = np.cumsum(self._sizes) - self._sizes
-        self.is_exact = len(first) <= _MOST_EXACT
+        self.is_exact = len(first) <= MOST_EXACT
         """Whether each query is compared with all vectors."""
 
     @cached_property

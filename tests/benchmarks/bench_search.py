@@ -63,7 +63,7 @@ def search(
 ) -> tuple[np.ndarray, float]:
     """Return the nearest columns of each given column, and the processor seconds."""
     began = process_time()
-    with mock.patch.object(nearest, "_MOST_EXACT", most_exact):
+    with mock.patch.object(nearest, "MOST_EXACT", most_exact):
         near = ColumnIndex(vectors, tables).neighbours(columns, NEAREST)
     return near, process_time() - began
 

@@ -72,7 +72,7 @@ def test_columns_of_a_large_lake_are_searched_in_part(monkeypatch: pytest.Monkey
     index = ColumnIndex(StoredVectors.of(vectors), table)
     assert index.is_exact
     expected = index.neighbours(columns, 10)
-    monkeypatch.setattr(nearest, "_MOST_EXACT", 999)
+    monkeypatch.setattr(nearest, "MOST_EXACT", 999)
     index = ColumnIndex(StoredVectors.of(vectors), table)
     assert not index.is_exact
     # The lists to compare hold all vectors of so small a lake.
