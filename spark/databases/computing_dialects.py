@@ -13,6 +13,11 @@ from datahub_hyperjoin.spark.databases.clickhouse_forms import (
     clickhouse_can_compute,
     clickhouse_form,
 )
+from datahub_hyperjoin.spark.databases.databricks_forms import (
+    DATABRICKS_SYNTAX,
+    databricks_can_compute,
+    databricks_form,
+)
 from datahub_hyperjoin.spark.databases.engines import system_of
 from datahub_hyperjoin.spark.databases.mariadb_forms import (
     MARIADB_SYNTAX,
@@ -45,12 +50,23 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server."""
+    was measured as an engine in a process, not as a server, and of Databricks, which was not
+    measured at all."""
+
+    lists_sizes: bool = True
+    """Whether databases list the sizes of their tables. Otherwise, even small ones are counted."""
 
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
     "clickhouse": ComputingDialect(
         CLICKHOUSE_SYNTAX, clickhouse_form, clickhouse_can_compute, by_default=False
+    ),
+    "databricks": ComputingDialect(
+        DATABRICKS_SYNTAX,
+        databricks_form,
+        databricks_can_compute,
+        by_default=False,
+        lists_sizes=False,
     ),
     "mariadb": ComputingDialect(
         MARIADB_SYNTAX, mariadb_form, mariadb_can_compute, by_default=False

@@ -23,6 +23,9 @@ class SqlSyntax:
     replaced: str
     """The text `{0}`, in which the regular expression `{1}` is replaced with `{2}` everywhere."""
 
+    group_mark: str = "\\"
+    """What precedes the number of a group in a replacement of the pattern's matches."""
+
     hashed: str = "left(md5({0}), 16)"
     """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
 

@@ -144,7 +144,7 @@ def _choose_rows(
 
     If all rows are counted, the sample is None and the key is empty.
     """
-    if table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
+    if 0 < table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
         return "", None
     rows = count_rows(relation, engine)
     share = min(1.0, config.max_bytes / max(table.size, 1))
