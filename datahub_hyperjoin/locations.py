@@ -155,9 +155,9 @@ class Database:
 
     compute: Compute | None = None
     """Where to profile large tables of this database and compare its columns with each other.
-    With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on, ClickHouse from 26.9 on
-    and Databricks do this in SQL, as far as they can; PostgreSQL by default. Otherwise, the rows
-    are read."""
+    With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on, ClickHouse from 26.9
+    on, Databricks and BigQuery do this in SQL, as far as they can; PostgreSQL by default.
+    Otherwise, the rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

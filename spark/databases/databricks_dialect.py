@@ -10,7 +10,7 @@ from typing import Any
 
 from databricks.sqlalchemy.base import DatabricksDialect
 from sqlalchemy import Connection
-from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedUniqueConstraint
+from sqlalchemy.engine.interfaces import ReflectedColumn
 from sqlalchemy.engine.reflection import cache
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
 from sqlalchemy.types import (
@@ -84,13 +84,6 @@ class DatabricksReader(DatabricksDialect):
             {"name": name, "type": _type_of(type_), "nullable": True, "default": None}
             for name, type_, *_comment in described
         ]
-
-    def get_unique_constraints(
-        self, connection: Connection, table_name: str, schema: str | None = None, **_: object
-    ) -> list[ReflectedUniqueConstraint]:
-        """Return none: Databricks has no unique constraints, and its dialect does not say so."""
-        del connection, table_name, schema
-        return []
 
 
 def _type_of(name: str) -> TypeEngine[Any]:

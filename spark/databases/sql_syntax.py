@@ -46,6 +46,9 @@ class SqlSyntax:
     materialized: str = "AS MATERIALIZED"
     """Keywords that define a common table expression, which is computed once if possible."""
 
+    has_fields: bool = False
+    """Whether a dot in the name of a column leads into a struct. Such columns are read."""
+
     scanned: str = "{0}"
     """The table `{0}`, of which the first rows do not depend on the columns that are asked for."""
 

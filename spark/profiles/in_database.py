@@ -159,7 +159,7 @@ def _countable(
     paths: Sequence[str], types: Mapping[str, TypeEngine[object]], dialect: ComputingDialect
 ) -> list[CountableColumn]:
     """List the columns whose normal forms the database can compute."""
-    forms = {path: dialect.form_of(types[path]) for path in paths if path in types}
+    forms = {path: dialect.form_of_column(path, types[path]) for path in paths if path in types}
     return [CountableColumn(path, form) for path, form in forms.items() if form]
 
 
