@@ -59,7 +59,7 @@ class ComputingDialect:
     which were not measured at all."""
 
     lists_sizes: bool = True
-    """Whether databases list the sizes of their tables. Otherwise, even small ones are counted."""
+    """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
 
     def form_of_column(self, name: str, type_: TypeEngine[object]) -> SqlForm | None:
         """Write the normal forms of a column; None if SQL cannot compute them.

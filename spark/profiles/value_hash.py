@@ -64,8 +64,8 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
 
     Returns:
         True for tables that are larger than their profiles, if the run uses MD5, and for all
-        tables of a database that lists no sizes. If the database fails, the table is read
-        nevertheless.
+        tables of a database that lists no sizes. If the database fails, or counts few rows where
+        it lists no size, the table is read nevertheless.
     """
     location = table.location
     return (

@@ -82,7 +82,9 @@ def filled(
         schema="",
         name=name,
     )
-    return Table(id=TableId("bigquery", f"shop.{name}"), title=name, location=location, size=0)
+    return Table(
+        id=TableId("bigquery", f"shop.{name}"), title=name, location=location, size=1 << 20
+    )
 
 
 def by_spark(table: Table) -> Table:
@@ -143,6 +145,13 @@ def test_of_a_large_table_the_rows_that_would_be_read_are_counted() -> None:
     assert found.notes == (
         "read the first 320 rows that the database returned; the table has 900 rows",
     )
+
+
+def test_few_rows_are_read_if_the_size_is_unknown() -> None:
+    table = replace(filled("few", "INT64", RANGE), size=0)
+    for rows, missing in ((len(RANGE), ["all"]), (len(RANGE) - 1, [])):
+        assert unread(table, replace(CONFIG, sketch_size=rows)) == missing
+    assert profiled(table, CONFIG) == profiled(by_spark(table), CONFIG)
 
 
 def test_evidence_is_the_same_wherever_values_are_counted() -> None:
