@@ -7,7 +7,7 @@ from servers import Server
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.tables import Table
 
-COMPUTING = ("postgresql", "mariadb", "clickhouse")
+COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks")
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
@@ -108,6 +108,25 @@ TYPED = {
         "Enum16('mro' = 1, '_a_' = 300, '100%' = 4)": ["'mro'", "'_a_'", "'100%'"],
     },
 }
+TYPED["databricks"] = {
+    "boolean": ["true", "false", "true", "NULL"],
+    "tinyint": ["0", "1", "NULL", "-1"],
+    "bigint": ["9223372036854775807", "-9223372036854775808", *RANGE],
+    "decimal(12, 2)": [*RANGE, "-1.50", "1234567.89", "-0.001", "NULL"],
+    "decimal(38, 18)": ["0.0000001", "1e19", "12.50", "-7"],
+    "decimal(38, 30)": ["1e-30", "1", "-0.25"],
+    "decimal(20, 0)": ["100", "12345678901234567890", "-20", "0"],
+    "double": ["0.1D", "1.5e-15D", "-0.0D", "0D", "123456789012.345D", "2D", "-9007199254740991D"],
+    "float": ["0.5F", "16777216F", "-7.25F", "0.125F", "-0.0F", "16777217F"],
+    "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+    "timestamp": [f"'2024-01-31 01:00:{n}+01'" for n in range(10, 28)] + ["'2024-01-31Z'"],
+    "timestamp COMMENT ''": ["'2024-11-03 05:30:00Z'", "'2024-11-03 06:30:00Z'", "NULL"],
+    "timestamp_ntz": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'"],
+    "char(9)": _CHARS,
+    "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+    "string": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "string collate UNICODE_CI_AI": ["'Koln'", "'Köln'", "'na'", *_QUOTED],
+}
 # The type, and values of which some must be read.
 READ = {
     "postgresql": {
@@ -139,6 +158,17 @@ READ = {
         "mediumtext": [f"'{'ü' * 33_000}'", "'a'"],
         "inet6": ["'::1'"],
     },
+    "databricks": {
+        "string": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "string collate UTF8_LCASE": [f"'Köln {number}'" for number in range(20)],
+        "string COMMENT ''": [f"'{'ü' * 33_000}'", "'a'"],
+        "double": ["double('nan')", "1e16D", "1D"],
+        "double COMMENT ''": ["1e-300D", "1D"],
+        "double NOT NULL": ["0.30000000000000004D", "1D"],
+        "float": ["0.1F", "1F"],
+        "date": ["'0000-03-15'", "'2024-01-31'"],
+    },
     "clickhouse": {
         "String": [f"'{number},5'" for number in range(20)],
         "FixedString(8)": [f"'000{number}'" for number in range(20)],
@@ -160,6 +190,8 @@ def series(server: Server, end: int) -> str:
     """Write a table expression with the whole numbers `i` from 1 to `end`."""
     if server.kind == "mariadb":
         return f"(SELECT seq AS i FROM seq_1_to_{end}) AS numbers"
+    if server.kind == "databricks":
+        return f"(SELECT id AS i FROM range(1, {end + 1})) AS numbers"
     if server.kind == "clickhouse":
         return f"(SELECT number + 1 AS i FROM numbers({end})) AS numbers"
     return f"generate_series(1, {end}) AS numbers(i)"
@@ -174,6 +206,8 @@ def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
     if server.kind == "clickhouse" and type_.islower():
         # Its columns have no nulls by default.
         type_ = f"Nullable({type_})"
+    if server.kind == "databricks":
+        type_ = {"text": "string", "double precision": "double"}.get(type_, type_)
     server.run(
         *odd_values,
         f"DROP TABLE IF EXISTS {name}",

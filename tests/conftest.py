@@ -40,7 +40,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        # A local Spark stands for Databricks.
+        chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if "spark" in getattr(item, "fixturenames", ()) or any(
+            value == "databricks" for value in chosen if isinstance(value, str)
+        ):
             item.add_marker("spark")
         if "double" in item.path.parts:
             item.add_marker("no_cover")  # they run nothing of the project, and tracing takes time

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
@@ -68,7 +69,7 @@ class Server:
         connection.close()
 
     def quote(self, name: str) -> str:
-        mark = "`" if self.kind == "mariadb" else '"'
+        mark = "`" if self.kind in {"mariadb", "databricks"} else '"'
         return mark + name.replace(mark, mark * 2) + mark
 
     def database(self, **settings: float) -> Database:
@@ -108,7 +109,8 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         yield found
         found.engine.dispose()
         return
-    at = at or (_clickhouse() if kind == "clickhouse" else _SERVERS[kind])
+    engines = {"clickhouse": _clickhouse, "databricks": _databricks}
+    at = at or (engines[kind]() if kind in engines else _SERVERS[kind])
     url, schema = make_url(at), f"hyperjoin_{uuid4().hex[:8]}"
     word = "DATABASE" if kind == "clickhouse" else "SCHEMA"
     asked = create_engine(url, pool_pre_ping=True)
@@ -118,11 +120,12 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     except OperationalError as error:
         pytest.skip(f"no server answers: {error.orig}")
     own = url if kind == "postgresql" else url.set(database=schema)
+    own = url.update_query_dict({"schema": schema}) if kind == "databricks" else own
     found = Server(own.render_as_string(hide_password=False), schema)
     yield found
     found.engine.dispose()
     with asked.begin() as connection:
-        cascade = "CASCADE" if kind == "postgresql" else ""
+        cascade = "CASCADE" if kind in {"postgresql", "databricks"} else ""
         connection.execute(text(f"DROP {word} {schema} {cascade}"))
     asked.dispose()
 
@@ -135,8 +138,21 @@ def _clickhouse() -> str:
     for package in ("clickhouse_sqlalchemy", "chdb"):
         if find_spec(package) is None:
             pytest.skip(f"ClickHouse needs the package {package}")
-    engine = Path(__file__).with_name("clickhouse_engine.py")
-    folder = mkdtemp(prefix="clickhouse-")
+    return f"clickhouse://default:@127.0.0.1:{_start('clickhouse')}/default"
+
+
+@cache
+def _databricks() -> str:
+    """Return the URL of a local Spark, which stands for Databricks, in a process of its own."""
+    pytest.importorskip("databricks.sqlalchemy")
+    import_module("databricks_driver")
+    return f"databricks+local://127.0.0.1:{_start('databricks')}?catalog=spark_catalog"
+
+
+def _start(kind: str) -> int:
+    """Start an engine in a process of its own, and return its port."""
+    engine = Path(__file__).with_name(f"{kind}_engine.py")
+    folder = mkdtemp(prefix=f"{kind}-")
     atexit.register(rmtree, folder, ignore_errors=True)
     # It ends with its standard input, and so with these tests.
     server = subprocess.Popen(
@@ -147,7 +163,7 @@ def _clickhouse() -> str:
     )
     atexit.register(server.communicate)
     assert server.stdout
-    return f"clickhouse://default:@127.0.0.1:{int(server.stdout.readline())}/default"
+    return int(server.stdout.readline())
 
 
 def settle(server: Server) -> None:

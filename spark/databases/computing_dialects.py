@@ -8,10 +8,20 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.locations import Compute, Database
+from datahub_hyperjoin.spark.databases.bigquery_forms import (
+    BIGQUERY_SYNTAX,
+    bigquery_can_compute,
+    bigquery_form,
+)
 from datahub_hyperjoin.spark.databases.clickhouse_forms import (
     CLICKHOUSE_SYNTAX,
     clickhouse_can_compute,
     clickhouse_form,
+)
+from datahub_hyperjoin.spark.databases.databricks_forms import (
+    DATABRICKS_SYNTAX,
+    databricks_can_compute,
+    databricks_form,
 )
 from datahub_hyperjoin.spark.databases.engines import system_of
 from datahub_hyperjoin.spark.databases.mariadb_forms import (
@@ -45,12 +55,36 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server."""
+    was measured as an engine in a process, not as a server, and of BigQuery and Databricks,
+    which were not measured at all."""
+
+    lists_sizes: bool = True
+    """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
+
+    def form_of_column(self, name: str, type_: TypeEngine[object]) -> SqlForm | None:
+        """Write the normal forms of a column; None if SQL cannot compute them.
+
+        Args:
+            name: The name of the column.
+            type_: Its type, as SQLAlchemy reflects it.
+        """
+        is_field = self.syntax.has_fields and "." in name
+        return None if is_field else self.form_of(type_)
 
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
+    "bigquery": ComputingDialect(
+        BIGQUERY_SYNTAX, bigquery_form, bigquery_can_compute, by_default=False, lists_sizes=False
+    ),
     "clickhouse": ComputingDialect(
         CLICKHOUSE_SYNTAX, clickhouse_form, clickhouse_can_compute, by_default=False
+    ),
+    "databricks": ComputingDialect(
+        DATABRICKS_SYNTAX,
+        databricks_form,
+        databricks_can_compute,
+        by_default=False,
+        lists_sizes=False,
     ),
     "mariadb": ComputingDialect(
         MARIADB_SYNTAX, mariadb_form, mariadb_can_compute, by_default=False

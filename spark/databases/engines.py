@@ -16,6 +16,7 @@ from datahub_hyperjoin.spark.databases.clickhouse_connections import (
     complete_clickhouse,
     prepare_clickhouse,
 )
+from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
         "SET SESSION TRANSACTION READ ONLY",
         f"SET SESSION max_execution_time = {round(seconds * _MILLISECONDS)}",
     ),
+    # Two days are its largest limit.
+    "databricks": lambda seconds: (f"SET STATEMENT_TIMEOUT = {min(round(seconds), 172_800)}",),
     "sqlite": lambda _: ("PRAGMA query_only = ON",),
 }
-"""Statements that make a new connection read-only and set its time limit in seconds."""
+"""Statements that make a new connection read-only, where a system can do this, and set its time
+limit in seconds."""
 
 
 def database_error_text(error: "SQLAlchemyError") -> str:
@@ -52,10 +56,11 @@ def database_error_text(error: "SQLAlchemyError") -> str:
     Returns:
         The message in one line.
     """
-    lines = str(getattr(error, "orig", None) or error).splitlines()
+    said, _, _sql = str(getattr(error, "orig", None) or error).partition("\n== SQL")
+    lines = said.splitlines()
     # PostgreSQL's driver asks whether the server is running; the caller says what to check.
-    said = [line.strip() for line in lines if not line.endswith("?")]
-    return redact("; ".join(filter(None, said or lines)))
+    kept = [line.strip() for line in lines if not line.endswith("?")]
+    return redact("; ".join(filter(None, kept or lines)))
 
 
 def system_of(engine: "Engine") -> str:
@@ -105,7 +110,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
         url = make_url(database.url.get_secret_value())
         if database.password:
             url = url.set(password=database.password.get_secret_value())
-        url = complete_clickhouse(url)
+        url = complete_databricks(complete_clickhouse(url))
         engine = create_engine(url, pool_size=connections, max_overflow=0, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, TypeError) as error:
         raise UnreachableDatabaseError.because(connection, redact(str(error))) from None

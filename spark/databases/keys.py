@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import Engine, Inspector, inspect
@@ -104,8 +105,10 @@ def _reflect_unique(
     primary = inspector.get_multi_pk_constraint(schema, names)
     for (_, name), key in primary.items():
         yield name, key["constrained_columns"]
-    for (_, name), constraints in inspector.get_multi_unique_constraints(schema, names).items():
-        yield from ((name, constraint["column_names"]) for constraint in constraints)
+    # The dialects of BigQuery and Databricks, which have no such constraints, do not say so.
+    with suppress(NotImplementedError):
+        for (_, name), constraints in inspector.get_multi_unique_constraints(schema, names).items():
+            yield from ((name, constraint["column_names"]) for constraint in constraints)
     # SQLite tells of some unique constraints only by the indexes that it made for them.
     listed = inspector.get_multi_indexes(schema, names, include_auto_indexes=True)
     for (_, name), indexes in listed.items():

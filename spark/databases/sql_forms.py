@@ -158,7 +158,8 @@ def _rewrite(folded: str, syntax: SqlSyntax) -> str:
     """Write the SQL expression that converts a case-folded text to its normal form."""
     rewritten = folded
     for pattern, replacement in REWRITES:
-        quoted = map(syntax.quote_text, (pattern, replacement))
+        with_groups = replacement.replace("\\", syntax.group_mark)
+        quoted = map(syntax.quote_text, (pattern, with_groups))
         rewritten = syntax.replaced.format(rewritten, *quoted)
     # Bytes are compared much faster than patterns, and these values begin with `-` or a digit.
     may_need = f"{folded} >= '-' AND {folded} < ':'"

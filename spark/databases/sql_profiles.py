@@ -125,7 +125,7 @@ def count_values(
     for start in range(0, len(columns), step):
         chosen = columns[start : start + step]
         statement = _Statement(connection.engine, relation, sketch).text(chosen, sample, key)
-        rows = sorted(connection.exec_driver_sql(statement).all(), key=lambda row: row.at)
+        rows = sorted(connection.exec_driver_sql(statement).all(), key=lambda row: row.place)
         counts |= {column.path: read_counts(row) for column, row in zip(chosen, rows, strict=True)}
     return counts
 
@@ -240,9 +240,9 @@ class _Statement:
         # Sorted hashes have few first bytes, which are sent once.
         end = self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes)
         results = {
-            "at": str(at),
+            "place": str(at),
             "total": "coalesce(sum(n), 0)",
-            "nulls": f"coalesce(sum({_if(f'kind = {_NULL} AND NOT w', 'n')}), 0)",
+            "empty": f"coalesce(sum({_if(f'kind = {_NULL} AND NOT w', 'n')}), 0)",
             "types": f"bit_or({_if(is_value, 'type')})",
             "shortest": f"min({_if(is_value, 'shortest')})",
             "longest": f"max({_if(is_value, 'longest')})",
@@ -309,7 +309,7 @@ def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
     others = _split(row.others, _numbers(row.other_lengths)) if row.fits else ()
     return SqlCounts(
         rows=int(row.total),
-        nulls=int(row.nulls),
+        nulls=int(row.empty),
         types=_types_of(row.types or 0),
         lengths=None if row.shortest is None else (row.shortest, row.longest),
         hashes=hashes,

@@ -23,6 +23,9 @@ class SqlSyntax:
     replaced: str
     """The text `{0}`, in which the regular expression `{1}` is replaced with `{2}` everywhere."""
 
+    group_mark: str = "\\"
+    """What precedes the number of a group in a replacement of the pattern's matches."""
+
     hashed: str = "left(md5({0}), 16)"
     """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
 
@@ -42,6 +45,9 @@ class SqlSyntax:
 
     materialized: str = "AS MATERIALIZED"
     """Keywords that define a common table expression, which is computed once if possible."""
+
+    has_fields: bool = False
+    """Whether a dot in the name of a column leads into a struct. Such columns are read."""
 
     scanned: str = "{0}"
     """The table `{0}`, of which the first rows do not depend on the columns that are asked for."""

@@ -109,13 +109,20 @@ def count_in_database(
         reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
         logger.info("Reading a table that the database could not count: %s", reason)
         return None
-    return counted if counted.rows and counted.aggregates else None
+    return counted if counted and counted.rows and counted.aggregates else None
 
 
-def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConfig) -> CountedTable:
+def _count(
+    table: Table, relation: Relation, engine: Engine, config: ProfileConfig
+) -> CountedTable | None:
+    are_few = 0 < table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes)
+    rows = 0 if are_few else count_rows(relation, engine)
+    # Of a table of unknown size with so few rows, the hashes of all values would leave.
+    if not table.size and rows <= config.sketch_size:
+        return None
     inspector = inspect_database(engine)
     columns, notes = choose_columns(columns_of(relation, inspector), None)
-    key, sample = _choose_rows(table, relation, inspector, engine, config)
+    key, sample = _choose_rows(table, relation, inspector, engine, config, rows=rows)
     # Known to the inspector, which takes a connection of its own even so; the pool has only one.
     types = {each.name: each.type for each in reflect_columns(relation, inspector)}
     counts: Mapping[str, SqlCounts] = {}
@@ -138,15 +145,18 @@ def _count(table: Table, relation: Relation, engine: Engine, config: ProfileConf
 
 
 def _choose_rows(
-    table: Table, relation: Relation, inspector: Inspector, engine: Engine, config: ProfileConfig
+    table: Table,
+    relation: Relation,
+    inspector: Inspector,
+    engine: Engine,
+    config: ProfileConfig,
+    *,
+    rows: int,
 ) -> tuple[str, RowSample | None]:
     """Return the key column and the sample of rows to count.
 
     If all rows are counted, the sample is None and the key is empty.
     """
-    if table.size <= min(config.max_rows * SMALLEST_ROW, config.max_bytes):
-        return "", None
-    rows = count_rows(relation, engine)
     share = min(1.0, config.max_bytes / max(table.size, 1))
     most = max(1, min(config.max_rows, round(rows * share)))
     if rows <= most:
@@ -159,7 +169,7 @@ def _countable(
     paths: Sequence[str], types: Mapping[str, TypeEngine[object]], dialect: ComputingDialect
 ) -> list[CountableColumn]:
     """List the columns whose normal forms the database can compute."""
-    forms = {path: dialect.form_of(types[path]) for path in paths if path in types}
+    forms = {path: dialect.form_of_column(path, types[path]) for path in paths if path in types}
     return [CountableColumn(path, form) for path, form in forms.items() if form]
 
 

@@ -22,7 +22,8 @@ _BYTES_PER_HASH = 64
 the default number of hashes, these are 256 KiB, or some 2,500 rows of 100 bytes."""
 _DECISIVE_BYTES = 1 << 28
 """A run uses MD5 if databases can count tables of at least this total size, in bytes. Smaller
-tables are read without Spark, in less time than databases need to count them."""
+tables are read without Spark, in less time than databases need to count them. Any table of unknown
+size may be as large."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
@@ -34,7 +35,8 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
             depend on what has changed.
 
     Returns:
-        Settings with MD5 if databases can profile tables of 256 MiB or more; else those given.
+        Settings with MD5 if databases can profile tables of 256 MiB or more, or of unknown size;
+        else those given.
     """
     chosen = Md5ProfileConfig.of(config)
     large: dict[Database, list[Relation]] = defaultdict(list)
@@ -42,7 +44,7 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
     for table in tables:
         if isinstance(table.location, Relation) and counts_itself(table, chosen):
             large[table.location.database].append(table.location)
-            sizes[table.location.database] += table.size
+            sizes[table.location.database] += table.size or _DECISIVE_BYTES
     if sum(sizes.values()) < _DECISIVE_BYTES:
         return config
     able = [database for database, members in large.items() if _can_count(members[0])]
@@ -61,19 +63,21 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
         config: The settings of the run, with the hash of its sketches.
 
     Returns:
-        True for tables that are larger than their profiles, if the run uses MD5. If
-        the database fails, the table is read nevertheless.
+        True for tables that are larger than their profiles, if the run uses MD5, and for all
+        tables of a database that lists no sizes. If the database fails, or counts few rows where
+        it lists no size, the table is read nevertheless.
     """
     location = table.location
     return (
         config.value_hash is ValueHash.MD5
         and isinstance(location, Relation)
-        and table.size >= config.sketch_size * _BYTES_PER_HASH
-        and _is_computing(location.database)
+        and (not table.size or table.size >= config.sketch_size * _BYTES_PER_HASH)
+        and _is_computing(location.database, has_size=table.size > 0)
     )
 
 
-def _is_computing(database: Database) -> bool:
+def _is_computing(database: Database, *, has_size: bool) -> bool:
+    """Return whether a database computes by the recipe, for tables with or without a known size."""
     from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 
@@ -86,7 +90,12 @@ def _is_computing(database: Database) -> bool:
         system = make_url(database.url.get_secret_value()).get_backend_name()
     except ArgumentError:
         return False
-    return system in COMPUTING_DIALECTS and is_asked_to_compute(database)
+    dialect = COMPUTING_DIALECTS.get(system)
+    return (
+        dialect is not None
+        and (has_size or not dialect.lists_sizes)
+        and is_asked_to_compute(database)
+    )
 
 
 def _can_count(relation: Relation) -> bool:

@@ -139,7 +139,7 @@ def _describe(
             source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
             for reflected in reflect_columns(relation, inspector):
                 id_ = ColumnId(table, reflected.name)
-                form = dialect.form_of(reflected.type)
+                form = dialect.form_of_column(reflected.name, reflected.type)
                 if form and id_ in wanted:
                     quoted = quote(id_.path)
                     described[id_] = _SqlColumn(id_, source, quoted, form, dialect.syntax)
@@ -225,7 +225,8 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
         )
     # Without a value, there is nothing to add: a null takes less time than a zero.
     rows = ", ".join(
-        f"sum(CASE WHEN at = {at} THEN n END) AS {name}" for at, name in enumerate(names.values())
+        f"sum(CASE WHEN place = {at} THEN n END) AS {name}"
+        for at, name in enumerate(names.values())
     )
     words = ", ".join(map(syntax.quote_text, NULL_WORDS))
     values = " UNION ALL ".join(_grouped(at, column) for at, column in enumerate(columns))
@@ -239,8 +240,8 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 def _grouped(at: int, column: _SqlColumn) -> str:
     """Write the query for the normal forms of a column's distinct values, with their row counts.
 
-    The result has the column's number `at`, the normal form `v`, the row count `n` and a number `x`
-    with a bit for each column, which is set if the normal form may be wrong.
+    The result has the column's number `place`, the normal form `v`, the row count `n` and a number
+    `x` with a bit for each column, which is set if the normal form may be wrong.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """
@@ -252,7 +253,7 @@ def _grouped(at: int, column: _SqlColumn) -> str:
     )
     folded = f"SELECT {form.folded} AS f, n, {form.inexact} AS x FROM ({values}) AS d{fence}"
     bits = f"CASE WHEN x THEN {1 << at} ELSE 0 END"
-    return f"SELECT {at} AS at, {form.normal} AS v, n, {bits} AS x FROM ({folded}) AS e"
+    return f"SELECT {at} AS place, {form.normal} AS v, n, {bits} AS x FROM ({folded}) AS e"
 
 
 def _explain(error: SQLAlchemyError | UnreachableDatabaseError) -> None:

@@ -123,15 +123,18 @@ def test_a_notation_of_few_values_needs_no_reading(server: Server) -> None:
 
 def test_views_odd_names_and_opaque_columns_are_counted(server: Server) -> None:
     odd = 'sel%ect :x "Kündig"'
-    quoted, opaque = server.quote(odd), "jsonb" if server.kind == "postgresql" else "blob"
+    quoted = server.quote(odd)
+    opaque = {"postgresql": "jsonb", "databricks": "binary"}.get(server.kind, "blob")
+    # The local stand-in for Databricks knows plain names of tables only.
+    name = "odd" if server.kind == "databricks" else odd
+    source = server.quote(name)
     server.run(
-        f"CREATE TABLE {quoted} ({quoted} text, j {opaque}, n integer)",
-        f"INSERT INTO {quoted} SELECT concat('v', i), '[]', i FROM {series(server, 50)}",
+        f"CREATE TABLE {source} ({quoted} varchar(9), j {opaque}, n integer)",
+        f"INSERT INTO {source} SELECT concat('v', i), '[]', i FROM {series(server, 50)}",
         # SQLAlchemy doubles `%` in the names of MariaDB's views.
-        f"CREATE VIEW odd_view AS SELECT {quoted} AS {server.quote('Kündig :x')} FROM {quoted}",
+        f"CREATE VIEW odd_view AS SELECT {quoted} AS {server.quote('Kündig :x')} FROM {source}",
     )
-    for name in (odd, "odd_view"):
-        table = server.table(name)
+    for table in map(server.table, (name, "odd_view")):
         assert unread(table, SMALL) == []
         assert profiled(table, SMALL) == by_reading(table, SMALL)
 
@@ -146,11 +149,15 @@ def test_more_columns_than_one_statement_takes_are_counted(server: Server) -> No
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
 def test_of_a_large_table_the_rows_that_would_be_read_are_counted(server: Server, key: str) -> None:
+    # The local stand-in for Databricks has neither keys nor indexes.
+    is_plain = server.kind == "databricks"
+    if is_plain and key:
+        pytest.skip("no keys")
     server.run(
         "DROP TABLE IF EXISTS large",
         f"CREATE TABLE large (id integer {key}, name varchar(9))",
         f"INSERT INTO large SELECT i, concat('v', mod(i, 700)) FROM {series(server, 2000)}",
-        "CREATE INDEX by_name ON large (name)",
+        *([] if is_plain else ["CREATE INDEX by_name ON large (name)"]),
     )
     table, config = server.table("large"), replace(SMALL, max_rows=320)
     assert unread(table, config) == []
@@ -181,6 +188,7 @@ def test_the_columns_of_a_table_are_listed_once(server: Server) -> None:
         "postgresql": "pg_attribute.attname AS name",
         "mariadb": "SHOW CREATE TABLE",
         "clickhouse": "FROM system.columns",
+        "databricks": "DESCRIBE TABLE ",
     }
     assert sum(described[server.kind] in statement for statement in asked) == 1
 
@@ -314,6 +322,9 @@ MAGNITUDES = st.floats(1e-15, 2**53 - 1)
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_profiles_of_any_floats_equal_those_of_reading(server: Server, values: list[float]) -> None:
+    if server.kind == "databricks":
+        # It reads doubles of more digits, which engines write in different ways.
+        values = [float(f"{value:.15g}") for value in values]
     table = fill(server, "floats", "double precision", [f"'{value!r}'" for value in values])
     assert unread(table, CONFIG) == []
     assert profiled(table, CONFIG) == by_reading(table, CONFIG)

@@ -64,6 +64,19 @@ TYPED = {
         "LowCardinality(Nullable(String))": ("'Oslo'", "'oslo '", "'sad'", "NULL"),
         "Enum8('Oslo' = 1, 'sad' = 2)": ("'Oslo'", "'sad'", "'sad'"),
     },
+    "databricks": {
+        "tinyint": ("0", "12", "12", "7", "NULL"),
+        "bigint": ("9223372036854775807", "12", "-5", "0"),
+        "decimal(30, 8)": ("12.0", "12.00", "0.0000001", "7", "NULL", "1e20"),
+        "double": ("0.5D", "-0.0D", "0D", "12D", "1e-7D", "0.1D", "NULL"),
+        "float": ("0.5F", "12F", "7.25F", "16777217F", "-0.0F"),
+        "boolean": ("true", "false", "true"),
+        "date": ("'2024-01-31'", "'0001-06-01'", "NULL", "'2024-02-29'"),
+        "timestamp": ("'2024-01-31 01:00+01'", "'2024-01-31 09:30:00.250 UTC'"),
+        "timestamp_ntz": ("'2024-01-31'", "'2024-01-31 09:30'", "'2024-01-31 09:30:00.25'"),
+        "char(9)": ("'Oslo'", "'12'", "''", "'12'"),
+        "string collate UTF8_LCASE": ("'Oslo'", "'oslo '", "'sad'", "'SAD'"),
+    },
 }
 LONG = tuple("x" * 1200 + str(number % 50) for number in range(400))
 """Texts that differ only after the bytes by which MariaDB sorts texts."""
@@ -88,6 +101,13 @@ READ = (
     ("mariadb", "float", ["1e-38", "2"]),
     ("mariadb", "int(3) zerofill", ["7", "12"]),
     ("mariadb", "inet6", ["'::1'"]),
+    ("databricks", "string", ["'Straße'", "'STRASSE'", "'oslo'"]),
+    ("databricks", "string", ["'1'", "'NA'", "'2'"]),
+    ("databricks", "string", ["CAST(x'ff' AS string)", "CAST(x'fe' AS string)"]),
+    ("databricks", "double", ["0.5D", "double('nan')"]),
+    ("databricks", "double", ["0.30000000000000004D", "2D"]),
+    ("databricks", "date", ["'0000-03-15'", "'2024-01-31'"]),
+    ("databricks", "interval day", ["interval '7' day"]),
     ("clickhouse", "String", ["'zürich'", "'zurich'", "'ZURICH'"]),
     ("clickhouse", "LowCardinality(String)", ["'1'", "'NA'", "'2'"]),
     ("clickhouse", "String", ["'\\xff'", "'\\xfe'"]),
@@ -156,13 +176,15 @@ def test_a_column_that_sql_cannot_normalise_is_read(
 
 def test_views_and_odd_names_are_counted(server: Server) -> None:
     odd = 'sel%ect :x "Kündig"'
-    quoted = server.quote(odd)
+    # The local stand-in for Databricks knows plain names of tables only.
+    name = "odd" if server.kind == "databricks" else odd
+    quoted, source = server.quote(odd), server.quote(name)
     server.run(
-        f"CREATE TABLE {quoted} ({quoted} text)",
-        f"INSERT INTO {quoted} VALUES ('a'), ('b'), ('b')",
-        f"CREATE VIEW w AS SELECT {quoted} AS v FROM {quoted}",
+        f"CREATE TABLE {source} ({quoted} varchar(9))",
+        f"INSERT INTO {source} VALUES ('a'), ('b'), ('b')",
+        f"CREATE VIEW w AS SELECT {quoted} AS v FROM {source}",
     )
-    tables = [server.table(odd), server.table("w")]
+    tables = [server.table(name), server.table("w")]
     pair = ColumnId(tables[0].id, odd), column(tables[1])
     counts = count_in_databases(tables, [pair], set(pair))
     assert counts[pair].shared == 2
@@ -201,7 +223,7 @@ def test_a_statement_that_fails_leaves_its_pairs_to_be_read(
     assert verify_joins(None, tables, [pair], note_unread=unread.append) == {}
     assert unread == [tables[0].id]
     assert "Reading columns that the database could not compare: " in caplog.text
-    assert re.search("more than (one|1) row", caplog.text)
+    assert re.search("(?i)more than (one|1) row", caplog.text)
 
 
 def test_columns_of_sqlite_are_read(tmp_path: Path) -> None:
