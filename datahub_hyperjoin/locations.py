@@ -150,12 +150,14 @@ class Database:
     """Maximum number of connections open at once; each is used by one Spark task."""
 
     timeout: SecondsFromOne = 600.0
-    """Time limit of a statement, in seconds, on PostgreSQL, MariaDB, MySQL and ClickHouse."""
+    """Time limit of a statement, in seconds, on PostgreSQL, MariaDB, MySQL, ClickHouse and
+    Snowflake."""
 
     compute: Compute | None = None
     """Where to profile large tables of this database and compare its columns with each other.
-    With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on and ClickHouse from 26.9
-    on do this in SQL, as far as they can; PostgreSQL by default. Otherwise, the rows are read."""
+    With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on, ClickHouse from 26.9 on
+    and Snowflake do this in SQL, as far as they can; PostgreSQL by default. Otherwise, the rows are
+    read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

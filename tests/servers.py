@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,13 +16,16 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy import URL, Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId
+
+# Otherwise, no URL of Snowflake leads to a server without TLS. Spark's workers inherit it.
+os.environ["SNOWFLAKE_SQLALCHEMY_LEGACY_URL_PARAMS"] = "true"
 
 KINDS = ("postgresql", "mariadb", "sqlite")
 _SETTLES = {"postgresql": 0.0, "mariadb": 3.2, "sqlite": 2.2}
@@ -61,11 +64,10 @@ class Server:
 
         Without parameters, drivers do not interpret `%`.
         """
-        connection = self.engine.raw_connection()
-        for statement in statements:
-            connection.cursor().execute(statement)
-        connection.commit()
-        connection.close()
+        with closing(self.engine.raw_connection()) as connection:
+            for statement in statements:
+                connection.cursor().execute(statement)
+            connection.commit()
 
     def quote(self, name: str) -> str:
         mark = "`" if self.kind == "mariadb" else '"'
@@ -108,7 +110,7 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         yield found
         found.engine.dispose()
         return
-    at = at or (_clickhouse() if kind == "clickhouse" else _SERVERS[kind])
+    at = at or (_ENGINES[kind]() if kind in _ENGINES else _SERVERS[kind])
     url, schema = make_url(at), f"hyperjoin_{uuid4().hex[:8]}"
     word = "DATABASE" if kind == "clickhouse" else "SCHEMA"
     asked = create_engine(url, pool_pre_ping=True)
@@ -117,7 +119,7 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
             connection.execute(text(f"CREATE {word} {schema}"))
     except OperationalError as error:
         pytest.skip(f"no server answers: {error.orig}")
-    own = url if kind == "postgresql" else url.set(database=schema)
+    own = url if kind == "postgresql" else url.set(database=_place(url, schema))
     found = Server(own.render_as_string(hide_password=False), schema)
     yield found
     found.engine.dispose()
@@ -125,6 +127,13 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         cascade = "CASCADE" if kind == "postgresql" else ""
         connection.execute(text(f"DROP {word} {schema} {cascade}"))
     asked.dispose()
+
+
+def _place(url: URL, schema: str) -> str:
+    """Return what the URL of a test's schema names as its database."""
+    if url.get_backend_name() == "snowflake":
+        return f"{(url.database or '').partition('/')[0]}/{schema}"
+    return schema
 
 
 @cache
@@ -138,16 +147,41 @@ def _clickhouse() -> str:
     engine = Path(__file__).with_name("clickhouse_engine.py")
     folder = mkdtemp(prefix="clickhouse-")
     atexit.register(rmtree, folder, ignore_errors=True)
-    # It ends with its standard input, and so with these tests.
+    port = _start(sys.executable, engine, folder)
+    return f"clickhouse://default:@127.0.0.1:{port}/default"
+
+
+@cache
+def _snowflake() -> str:
+    """Return the URL of a Snowflake account, or of its emulator in a process of its own."""
+    if find_spec("snowflake") is None:
+        pytest.skip("Snowflake needs the package snowflake_sqlalchemy")
+    if "HYPERJOIN_SNOWFLAKE" in os.environ:
+        return os.environ["HYPERJOIN_SNOWFLAKE"]
+    python = os.environ.get("HYPERJOIN_FAKESNOW", f"{sys.prefix}/fakesnow/bin/python")
+    if not Path(python).is_file():
+        pytest.skip("Snowflake needs its emulator: make fakesnow")
+    port = _start(python, "-I", Path(__file__).with_name("snowflake_engine.py"))
+    # It answers what it cannot do as if it were unavailable, and the driver would try for minutes.
+    options = "account=fakesnow&protocol=http&network_timeout=1"
+    return f"snowflake://tester:none@127.0.0.1:{port}/shop/public?{options}"
+
+
+def _start(*command: str | Path) -> int:
+    """Start a server that prints its port and ends with its standard input, as these tests do."""
     server = subprocess.Popen(
-        [sys.executable, engine, folder],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     atexit.register(server.communicate)
     assert server.stdout
-    return f"clickhouse://default:@127.0.0.1:{int(server.stdout.readline())}/default"
+    return int(server.stdout.readline())
+
+
+_ENGINES = {"clickhouse": _clickhouse, "snowflake": _snowflake}
 
 
 def settle(server: Server) -> None:

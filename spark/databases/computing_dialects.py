@@ -24,6 +24,11 @@ from datahub_hyperjoin.spark.databases.postgresql_forms import (
     postgresql_can_compute,
     postgresql_form,
 )
+from datahub_hyperjoin.spark.databases.snowflake_forms import (
+    SNOWFLAKE_SYNTAX,
+    snowflake_can_compute,
+    snowflake_form,
+)
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 
@@ -45,7 +50,8 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server."""
+    was measured as an engine in a process, not as a server, and of Snowflake, which was not
+    measured."""
 
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
@@ -57,6 +63,9 @@ COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
     ),
     "postgresql": ComputingDialect(
         POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute, by_default=True
+    ),
+    "snowflake": ComputingDialect(
+        SNOWFLAKE_SYNTAX, snowflake_form, snowflake_can_compute, by_default=False
     ),
 }
 """The dialects, by the name of the database system."""
