@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/tools
+FAKESNOW := $(VENV)/fakesnow
 
 export PYTHON
 export DATAHUB_TELEMETRY_ENABLED := false
@@ -14,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fakesnow fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -28,7 +29,9 @@ quickstart: $(VENV)/.quickstart ## Install the packages and find the joins of a 
 
 ##@ Work on it
 
-setup: $(VENV)/.dev ## Make the environment that all other targets use
+setup: $(VENV)/.dev fakesnow ## Make the environment that all other targets use
+
+fakesnow: $(FAKESNOW)/.done ## Install the emulator of Snowflake, on which its tests run
 
 fix: $(VENV)/.dev ## Format the code and apply the fixes of ruff
 	@$(BIN)/ruff format
@@ -170,6 +173,13 @@ $(TOOLS)/.done: | $(VENV)/.dev
 	@$(PYTHON) -m venv $(TOOLS)
 	@$(TOOLS)/bin/python -m pip install -qq \
 		cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5
+	@touch $@
+
+# An environment of its own, since it needs another sqlglot than DataHub.
+$(FAKESNOW)/.done: | $(VENV)/.dev
+	@$(PYTHON) -m venv $(FAKESNOW)
+	@$(FAKESNOW)/bin/python -m pip install -qq \
+		'fakesnow[server]==0.12.1' duckdb==2.0.1 snowflake-connector-python==4.8.1 sqlglot==30.22.0
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | prerequisites

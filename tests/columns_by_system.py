@@ -7,7 +7,7 @@ from servers import Server
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.tables import Table
 
-COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks")
+COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks", "snowflake")
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
@@ -107,6 +107,24 @@ TYPED = {
         "Enum8('Red' = 1, 'blue' = -2, '' = 3)": ["'Red'", "'blue'", "''", "'blue'"],
         "Enum16('mro' = 1, '_a_' = 300, '100%' = 4)": ["'mro'", "'_a_'", "'100%'"],
     },
+    "snowflake": {
+        "boolean": ["true", "false", "true", "NULL"],
+        "smallint": RANGE,
+        "number(38, 0)": ["9223372036854775807", "-5", "0", *RANGE],
+        "number(12, 2)": [*RANGE, "-1.50", "1234567.89", "-0.001", "NULL"],
+        "number(38, 37)": ["0.0000001", "-7", "0.5"],
+        "float": ["0.1", "1e-9", "0", "2", "-7.25", "1234567.89", "123456789.5", "1e14", "NULL"],
+        "real": ["-0.5", "123456789012345", "999999.999999999", "-0.0", "0.0"],
+        "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+        "timestamp_ntz": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'"],
+        "timestamp_ntz(0)": ["'2024-01-31 09:30:10'", "'2024-01-31'", *_DAYS],
+        "timestamp_ltz(3)": [*_MOMENTS, "'2024-01-31'"],
+        "timestamp_tz": [f"'2024-01-31T01:00:{n}+01:00'" for n in range(10, 28)]
+        + ["'2024-01-31T00:00:10+00:00'", "'2024-01-31T00:00:00+00:00'"],
+        "char(9)": _CHARS,
+        "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+        "text": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    },
 }
 TYPED["databricks"] = {
     "boolean": ["true", "false", "true", "NULL"],
@@ -179,6 +197,18 @@ READ = {
         "Nullable(Float64)": ["1e-300", "1"],
         "Float32": ["1e-38", "-inf"],
     },
+    "snowflake": {
+        "varchar": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "text": [f"'Köln {number}'" for number in range(20)],
+        "string": [f"'{'ü' * 33_000}'", "'a'"],
+        "float": ["'NaN'", "1"],
+        "double": ["'-inf'", "1"],
+        "float8": ["0.30000000000000004", "1"],
+        "float4": ["1e-10", "1"],
+        "real": ["1e15", "1"],
+        "time": ["'09:30:00'", "'23:59:59.25'", "NULL"],
+    },
 }
 
 
@@ -192,6 +222,9 @@ def series(server: Server, end: int) -> str:
         return f"(SELECT seq AS i FROM seq_1_to_{end}) AS numbers"
     if server.kind == "databricks":
         return f"(SELECT id AS i FROM range(1, {end + 1})) AS numbers"
+    if server.kind == "snowflake":
+        generated = f"table(generator(rowcount => {end}))"
+        return f"(SELECT seq4() + 1 AS i FROM {generated}) AS numbers"
     if server.kind == "clickhouse":
         return f"(SELECT number + 1 AS i FROM numbers({end})) AS numbers"
     return f"generate_series(1, {end}) AS numbers(i)"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,13 +17,16 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy import URL, Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId
+
+# Otherwise, no URL of Snowflake leads to a server without TLS. Spark's workers inherit it.
+os.environ["SNOWFLAKE_SQLALCHEMY_LEGACY_URL_PARAMS"] = "true"
 
 KINDS = ("postgresql", "mariadb", "sqlite")
 _SETTLES = {"postgresql": 0.0, "mariadb": 3.2, "sqlite": 2.2}
@@ -62,11 +65,10 @@ class Server:
 
         Without parameters, drivers do not interpret `%`.
         """
-        connection = self.engine.raw_connection()
-        for statement in statements:
-            connection.cursor().execute(statement)
-        connection.commit()
-        connection.close()
+        with closing(self.engine.raw_connection()) as connection:
+            for statement in statements:
+                connection.cursor().execute(statement)
+            connection.commit()
 
     def quote(self, name: str) -> str:
         mark = "`" if self.kind in {"mariadb", "databricks"} else '"'
@@ -109,8 +111,7 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         yield found
         found.engine.dispose()
         return
-    engines = {"clickhouse": _clickhouse, "databricks": _databricks}
-    at = at or (engines[kind]() if kind in engines else _SERVERS[kind])
+    at = at or (_ENGINES[kind]() if kind in _ENGINES else _SERVERS[kind])
     url, schema = make_url(at), f"hyperjoin_{uuid4().hex[:8]}"
     word = "DATABASE" if kind == "clickhouse" else "SCHEMA"
     asked = create_engine(url, pool_pre_ping=True)
@@ -119,7 +120,7 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
             connection.execute(text(f"CREATE {word} {schema}"))
     except OperationalError as error:
         pytest.skip(f"no server answers: {error.orig}")
-    own = url if kind == "postgresql" else url.set(database=schema)
+    own = url if kind == "postgresql" else url.set(database=_place(url, schema))
     own = url.update_query_dict({"schema": schema}) if kind == "databricks" else own
     found = Server(own.render_as_string(hide_password=False), schema)
     yield found
@@ -130,6 +131,13 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     asked.dispose()
 
 
+def _place(url: URL, schema: str) -> str:
+    """Return what the URL of a test's schema names as its database."""
+    if url.get_backend_name() == "snowflake":
+        return f"{(url.database or '').partition('/')[0]}/{schema}"
+    return schema
+
+
 @cache
 def _clickhouse() -> str:
     """Return the URL of a ClickHouse server, if need be of its engine in a process of its own."""
@@ -138,7 +146,7 @@ def _clickhouse() -> str:
     for package in ("clickhouse_sqlalchemy", "chdb"):
         if find_spec(package) is None:
             pytest.skip(f"ClickHouse needs the package {package}")
-    return f"clickhouse://default:@127.0.0.1:{_start('clickhouse')}/default"
+    return f"clickhouse://default:@127.0.0.1:{_start_engine('clickhouse')}/default"
 
 
 @cache
@@ -146,24 +154,47 @@ def _databricks() -> str:
     """Return the URL of a local Spark, which stands for Databricks, in a process of its own."""
     pytest.importorskip("databricks.sqlalchemy")
     import_module("databricks_driver")
-    return f"databricks+local://127.0.0.1:{_start('databricks')}?catalog=spark_catalog"
+    return f"databricks+local://127.0.0.1:{_start_engine('databricks')}?catalog=spark_catalog"
 
 
-def _start(kind: str) -> int:
-    """Start an engine in a process of its own, and return its port."""
-    engine = Path(__file__).with_name(f"{kind}_engine.py")
+@cache
+def _snowflake() -> str:
+    """Return the URL of a Snowflake account, or of its emulator in a process of its own."""
+    if find_spec("snowflake") is None:
+        pytest.skip("Snowflake needs the package snowflake_sqlalchemy")
+    if "HYPERJOIN_SNOWFLAKE" in os.environ:
+        return os.environ["HYPERJOIN_SNOWFLAKE"]
+    python = os.environ.get("HYPERJOIN_FAKESNOW", f"{sys.prefix}/fakesnow/bin/python")
+    if not Path(python).is_file():
+        pytest.skip("Snowflake needs its emulator: make fakesnow")
+    port = _start(python, "-I", Path(__file__).with_name("snowflake_engine.py"))
+    # It answers what it cannot do as if it were unavailable, and the driver would try for minutes.
+    options = "account=fakesnow&protocol=http&network_timeout=1"
+    return f"snowflake://tester:none@127.0.0.1:{port}/shop/public?{options}"
+
+
+def _start_engine(kind: str) -> int:
+    """Start an engine with a folder for its data, and return its port."""
     folder = mkdtemp(prefix=f"{kind}-")
     atexit.register(rmtree, folder, ignore_errors=True)
-    # It ends with its standard input, and so with these tests.
+    return _start(sys.executable, Path(__file__).with_name(f"{kind}_engine.py"), folder)
+
+
+def _start(*command: str | Path) -> int:
+    """Start a server that prints its port and ends with its standard input, as these tests do."""
     server = subprocess.Popen(
-        [sys.executable, engine, folder],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     atexit.register(server.communicate)
     assert server.stdout
     return int(server.stdout.readline())
+
+
+_ENGINES = {"clickhouse": _clickhouse, "databricks": _databricks, "snowflake": _snowflake}
 
 
 def settle(server: Server) -> None:

@@ -34,6 +34,11 @@ from datahub_hyperjoin.spark.databases.postgresql_forms import (
     postgresql_can_compute,
     postgresql_form,
 )
+from datahub_hyperjoin.spark.databases.snowflake_forms import (
+    SNOWFLAKE_SYNTAX,
+    snowflake_can_compute,
+    snowflake_form,
+)
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
 
@@ -55,8 +60,8 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server, and of BigQuery and Databricks,
-    which were not measured at all."""
+    was measured as an engine in a process, not as a server, and of BigQuery, Databricks and
+    Snowflake, which were not measured at all."""
 
     lists_sizes: bool = True
     """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
@@ -91,6 +96,9 @@ COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
     ),
     "postgresql": ComputingDialect(
         POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute, by_default=True
+    ),
+    "snowflake": ComputingDialect(
+        SNOWFLAKE_SYNTAX, snowflake_form, snowflake_can_compute, by_default=False
     ),
 }
 """The dialects, by the name of the database system."""

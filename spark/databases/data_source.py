@@ -9,6 +9,8 @@ from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
+from sqlalchemy import Dialect
+from sqlalchemy.sql.elements import quoted_name
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.columns import choose_columns, readable_paths
@@ -29,6 +31,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     read_rows,
     select_values,
 )
+from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.native.frames import TableFrame
 
 
@@ -78,13 +81,15 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         options = self._options
-        relation, names = _relation(options), json.loads(options["names"])
+        relation = _relation(options)
+        names = [quoted_name(name, quote=True) for name in json.loads(options["names"])]
+        key = quoted_name(options["key"], quote=True)
         limit = json.loads(options["limit"])
         with Databases() as databases:
             engine = databases.engine(relation)
             values = select_values(relation, names, inspect_database(engine))
             for range_ in partition.ranges if isinstance(partition, KeyRanges) else ():
-                statement = within_key_range(values, options["key"], range_)
+                statement = within_key_range(values, key, range_)
                 for batch in read_rows(engine, statement.limit(limit), names):
                     texts = [texts_of(column) for column in batch.columns]
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)
@@ -125,24 +130,28 @@ def load_relation(
             ranges = [WHOLE_KEY]
             if key:
                 ranges = split_key(relation, engine, key, connections, rows=rows)
+    names = [stored_name(path, engine.dialect) for path in readable_paths(columns)]
     # Each partition opens one connection, so that there are never more than the recipe allows.
     partitions = [ranges[start::connections] for start in range(min(connections, len(ranges)))]
     options = {
-        **_options(relation),
-        "names": json.dumps(readable_paths(columns)),
-        "key": key,
+        **_options(relation, engine.dialect),
+        "names": json.dumps(names),
+        "key": stored_name(key, engine.dialect),
         "limit": json.dumps(limit),
         "partitions": json.dumps(partitions),
     }
     # Columns are numbered, because Spark would read a dot in a name as a member of a struct.
-    schema = ", ".join(f"c{index} string" for index in range(len(readable_paths(columns))))
+    schema = ", ".join(f"c{index} string" for index in range(len(names)))
     session.dataSource.register(RelationSource)
     reader = session.read.format(RelationSource.name()).options(**options)
     return TableFrame(reader.schema(schema).load() if schema else None, columns, notes, rows)
 
 
-def _options(relation: Relation) -> dict[str, str]:
-    """Return the reader's options, named so that Spark recognises and redacts secrets."""
+def _options(relation: Relation, dialect: Dialect) -> dict[str, str]:
+    """Return the reader's options, named so that Spark recognises and redacts secrets.
+
+    All names are as the database stores them, since options are plain texts.
+    """
     database = relation.database
     return {
         "url": database.url.get_secret_value(),
@@ -150,8 +159,8 @@ def _options(relation: Relation) -> dict[str, str]:
         "max_connections": str(database.max_connections),
         "timeout": str(database.timeout),
         "connection": relation.connection,
-        "schema": relation.schema,
-        "table": relation.name,
+        "schema": stored_name(relation.schema, dialect),
+        "table": stored_name(relation.name, dialect),
     }
 
 
@@ -165,6 +174,6 @@ def _relation(options: dict[str, str]) -> Relation:
     return Relation(
         database=database,
         connection=options["connection"],
-        schema=options["schema"],
-        name=options["table"],
+        schema=quoted_name(options["schema"], quote=True),
+        name=quoted_name(options["table"], quote=True),
     )

@@ -17,6 +17,7 @@ from datahub_hyperjoin.spark.databases.clickhouse_connections import (
     prepare_clickhouse,
 )
 from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
+from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 if TYPE_CHECKING:
@@ -111,7 +112,13 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
         if database.password:
             url = url.set(password=database.password.get_secret_value())
         url = complete_databricks(complete_clickhouse(url))
-        engine = create_engine(url, pool_size=connections, max_overflow=0, hide_parameters=True)
+        engine = create_engine(
+            url,
+            pool_size=connections,
+            max_overflow=0,
+            hide_parameters=True,
+            connect_args=snowflake_arguments(url, database.timeout),
+        )
     except (ArgumentError, NoSuchModuleError, TypeError) as error:
         raise UnreachableDatabaseError.because(connection, redact(str(error))) from None
     except ModuleNotFoundError as error:
@@ -129,13 +136,13 @@ def _configure(connection: "DBAPIConnection", engine: "Engine", timeout: float) 
     if (system, engine.driver) == CLICKHOUSE_OVER_HTTP:
         prepare_clickhouse(connection, engine, timeout)
         return
-    cursor = connection.cursor()
     if system in _SESSION_SETTINGS:
+        cursor = connection.cursor()
         for statement in _SESSION_SETTINGS[system](timeout):
             cursor.execute(statement)
-    cursor.close()
-    # A rollback would undo settings that were made in its transaction.
-    connection.commit()
+        cursor.close()
+        # A rollback would undo settings that were made in its transaction.
+        connection.commit()
     if engine.driver in _FOR_ODD_VALUES:
         _FOR_ODD_VALUES[engine.driver](connection)
 

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
-from sqlalchemy.types import Integer, TypeEngine
+from sqlalchemy.types import Integer, Numeric, TypeEngine
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text
 from datahub_hyperjoin.spark.databases.relations import name_of, select_from
+from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 KeyRange = tuple[int | None, int | None]
@@ -79,7 +80,7 @@ def count_rows(relation: Relation, engine: Engine) -> int:
     Raises:
         UnreadableRelationError: The rows cannot be counted.
     """
-    rows = select_from(relation, []).subquery()
+    rows = select_from(relation, [], engine.dialect).subquery()
     return _query_number(engine, select(func.count()).select_from(rows)) or 0
 
 
@@ -110,7 +111,8 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
 def _is_integer(type_: TypeEngine[object]) -> bool:
     if isinstance(type_, ClickHouseType):
         return type_.is_integer
-    return isinstance(type_, Integer)
+    # The integers of Snowflake and Oracle are decimal numbers without a fraction.
+    return isinstance(type_, Integer) or (isinstance(type_, Numeric) and type_.scale == 0)
 
 
 def split_key(
@@ -132,7 +134,8 @@ def split_key(
     Raises:
         UnreadableRelationError: The database cannot read the key.
     """
-    ends = select_from(relation, [key]).subquery()
+    key = stored_name(key, engine.dialect)
+    ends = select_from(relation, [key], engine.dialect).subquery()
     first = _query_number(engine, select(func.min(ends.c[key])))
     last = _query_number(engine, select(func.max(ends.c[key])))
     if first is None or last is None:
@@ -148,17 +151,17 @@ def split_key(
 
 
 def _equal_counts(
-    relation: Relation, engine: Engine, key: str, first: int, *, step: int
+    relation: Relation, engine: Engine, key: quoted_name, first: int, *, step: int
 ) -> set[int]:
     """Find the key values that split a table into ranges of `step` rows each.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """
     boundaries: set[int] = set()
-    number = column(quoted_name(key, quote=True), Integer)
+    number = column(key, Integer)
     boundary: int | None = first
     while boundary is not None:
-        keys = within_key_range(select_from(relation, [key]), key, (boundary, None))
+        keys = within_key_range(select_from(relation, [key], engine.dialect), key, (boundary, None))
         found = _query_number(engine, keys.order_by(number).offset(step).limit(1))
         # A key of ClickHouse may have the same number in more rows than a range should have.
         boundary = found + 1 if found is not None and found == boundary else found
@@ -168,20 +171,20 @@ def _equal_counts(
 
 
 def within_key_range(
-    statement: Select[tuple[object, ...]], key: str, range_: KeyRange
+    statement: Select[tuple[object, ...]], key: quoted_name, range_: KeyRange
 ) -> Select[tuple[object, ...]]:
     """Restrict a `SELECT` statement to a key range.
 
     Args:
         statement: A statement that selects rows of a table.
-        key: The table's integer key column.
+        key: The table's integer key column, as the database stores its name.
         range_: The range.
 
     Returns:
         A statement that selects only the rows in the range.
     """
     first, end = range_
-    number = column(quoted_name(key, quote=True), Integer)
+    number = column(key, Integer)
     if first is not None:
         statement = statement.where(number >= first)
     return statement if end is None else statement.where(number < end)
@@ -191,6 +194,7 @@ def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
     """Execute a statement that selects at most one number, and return the number."""
     try:
         with engine.connect() as connection:
-            return connection.execute(statement).scalar_one_or_none()
+            number = connection.execute(statement).scalar_one_or_none()
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
+    return None if number is None else int(number)

@@ -20,6 +20,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     read_rows,
     select_values,
 )
+from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.errors import EmptyRelationError
 
 _MOST_ROWS = 1 << 31
@@ -68,7 +69,8 @@ def read_relation(
     if row_count <= max_rows:
         return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], names), notes)
     ranges, limit, note = sample_rows(relation, engine, key, rows=row_count, most=max_rows)
-    statements = [within_key_range(rows, key, range_).limit(limit) for range_ in ranges]
+    number = stored_name(key, engine.dialect)
+    statements = [within_key_range(rows, number, range_).limit(limit) for range_ in ranges]
     return TableStream(columns, _read(engine, statements, names), [*notes, note])
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlalchemy import (
     ColumnElement,
+    Dialect,
     Engine,
     Inspector,
     Select,
@@ -23,12 +24,16 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
+from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
 _BATCH_CELLS = 1 << 17
-_NESTED_TYPES = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
+_NESTED_TYPES = {
+    *("ARRAY", "GEOGRAPHY", "GEOMETRY", "HSTORE", "MAP", "OBJECT", "STRUCT", "SUPER", "TSVECTOR"),
+    *("VARIANT", "VECTOR"),
+}
 
 
 class ReflectedColumn(NamedTuple):
@@ -98,8 +103,13 @@ def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedC
         NoSuchTableError: The table does not exist.
         SQLAlchemyError: The database does not describe it.
     """
-    with without_type_warnings():
-        columns = inspector.get_columns(relation.name, relation.schema or None)
+    # Not every dialect keeps what it is told.
+    key = ("reflect_columns", relation.schema, relation.name)
+    if key not in inspector.info_cache:
+        with without_type_warnings():
+            columns = inspector.get_columns(relation.name, relation.schema or None)
+        inspector.info_cache[key] = columns
+    columns = inspector.info_cache[key]
     return [ReflectedColumn(name_of(each["name"], inspector), each["type"]) for each in columns]
 
 
@@ -143,7 +153,7 @@ def select_values(
     Raises:
         UnreadableRelationError: The table does not exist or cannot be inspected.
     """
-    statement = select_from(relation, names)
+    statement = select_from(relation, names, inspector.dialect)
     if inspector.dialect.name != "clickhouse" or not names:
         return statement
     try:
@@ -159,7 +169,9 @@ def select_values(
     return statement.with_only_columns(*read)
 
 
-def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
+def select_from(
+    relation: Relation, names: Sequence[str], dialect: Dialect
+) -> Select[tuple[object, ...]]:
     """Build a `SELECT` statement for some columns of a table or view.
 
     All names are quoted, so that reserved words and capitals are taken literally.
@@ -167,13 +179,14 @@ def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object
     Args:
         relation: The table or view.
         names: Names of the columns; without any, a constant is selected for each row.
+        dialect: SQLAlchemy's dialect of the database.
 
     Returns:
         The statement.
     """
-    schema = quoted_name(relation.schema, quote=True) if relation.schema else None
-    source = table(quoted_name(relation.name, quote=True), schema=schema)
-    columns: list[ColumnElement[object]] = [column(quoted_name(name, quote=True)) for name in names]
+    schema = stored_name(relation.schema, dialect) if relation.schema else None
+    source = table(stored_name(relation.name, dialect), schema=schema)
+    columns: list[ColumnElement[object]] = [column(stored_name(name, dialect)) for name in names]
     # Even without columns, a row counts.
     return select(*(columns or [literal_column("1")])).select_from(source)
 

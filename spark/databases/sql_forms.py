@@ -8,18 +8,19 @@ values only. A condition tells for which it is not, and columns with such values
 from dataclasses import dataclass
 
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import STANDARD_END, SqlSyntax
 from datahub_hyperjoin.tables import DataType
 
 _LONGEST = 1 << 20
 """Maximum length of a text in bytes; readers may cut longer texts."""
-_SOME_SPACES = "[\\t-\\r\\x1c-\\x1f]|  "
-_SPACES = "[\\t-\\r\\x1c-\\x1f ]+"
+# Not every database knows `\t` and `\x1c` in a regular expression, but all know the characters.
+_SOME_SPACES = "[\t-\r\x1c-\x1f]|  "
+_SPACES = "[\t-\r\x1c-\x1f ]+"
 _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
 """First and last day on which the year is one that Python supports, whatever the time zone."""
 NUMBER_TYPES = ((DataType.INTEGER, "position('.' IN f) = 0"), (DataType.DECIMAL, "true"))
 """Conditions on the normal form of a number that tell whole numbers from others."""
-MOMENT_TYPES = ((DataType.DATE, "char_length(f) = 10"), (DataType.TIMESTAMP, "true"))
+MOMENT_TYPES = ((DataType.DATE, "position(' ' IN f) = 0"), (DataType.TIMESTAMP, "true"))
 """Conditions on the normal form of a point in time that tell days from others."""
 
 
@@ -68,18 +69,17 @@ def text_form(syntax: SqlSyntax, value: str, text: str = "v") -> SqlForm:
     Returns:
         The expressions; exact for texts of ASCII characters.
     """
-    some_spaces, spaces = map(syntax.quote_text, (_SOME_SPACES, _SPACES))
     # To look for spaces takes half of the time of replacing them, and few values have any.
     spaced = (
-        f"CASE WHEN {syntax.matches.format('v', some_spaces)} "
-        f"THEN {syntax.replaced.format('v', spaces, syntax.quote_text(' '))} ELSE v END"
+        f"CASE WHEN {syntax.matching('v', _SOME_SPACES)} "
+        f"THEN {syntax.replacing('v', _SPACES, ' ')} ELSE v END"
     )
-    length = syntax.byte_length.format("v")
+    characters, length = syntax.length.format("v"), syntax.byte_length.format("v")
     return SqlForm(
         value=syntax.exact.format(value),
         folded=f"trim(lower({spaced}))",
         # In UTF-8, only ASCII has one byte for each character.
-        inexact=f"{length} <> char_length(v) OR {length} > {_LONGEST}",
+        inexact=f"{length} <> {characters} OR {length} > {_LONGEST}",
         normal=_rewrite("f", syntax),
         text=text,
         is_unique=False,
@@ -113,7 +113,7 @@ def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
     """
     shortened = (
         f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN left({text}, 10) "
-        f"ELSE {without_last_zeros(text)} END"
+        f"ELSE {without_last_zeros(text, syntax.without_end)} END"
     )
     return SqlForm(
         value="{}",
@@ -133,23 +133,25 @@ def outside_of_years(moment: str) -> str:
     return f"({moment} < '{_FIRST_DAY}' OR {moment} > '{_LAST_DAY}')"
 
 
-def without_last_zeros(text: str) -> str:
+def without_last_zeros(text: str, without_end: str = STANDARD_END) -> str:
     """Write the SQL expression that removes zeros after a decimal point, and a point at the end.
 
     Args:
         text: Expression of a text with a decimal point.
+        without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
     """
-    return f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text}))"
+    return without_end.format(without_end.format(text, "'0'"), "'.'")
 
 
-def without_needless_zeros(number: str) -> str:
+def without_needless_zeros(number: str, without_end: str = STANDARD_END) -> str:
     """Write the SQL expression that removes zeros at the end of a fraction, if there is one.
 
     Args:
         number: Expression of a text.
+        without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
     """
     return (
-        f"CASE WHEN position('.' IN {number}) > 0 THEN {without_last_zeros(number)} "
+        f"CASE WHEN position('.' IN {number}) > 0 THEN {without_last_zeros(number, without_end)} "
         f"ELSE {number} END"
     )
 
@@ -158,11 +160,8 @@ def _rewrite(folded: str, syntax: SqlSyntax) -> str:
     """Write the SQL expression that converts a case-folded text to its normal form."""
     rewritten = folded
     for pattern, replacement in REWRITES:
-        with_groups = replacement.replace("\\", syntax.group_mark)
-        quoted = map(syntax.quote_text, (pattern, with_groups))
-        rewritten = syntax.replaced.format(rewritten, *quoted)
+        rewritten = syntax.replacing(rewritten, pattern, replacement)
     # Bytes are compared much faster than patterns, and these values begin with `-` or a digit.
     may_need = f"{folded} >= '-' AND {folded} < ':'"
-    matches = syntax.matches.format(folded, syntax.quote_text(NEEDS_REWRITE))
-    needs = f"CASE WHEN {may_need} THEN {matches} END"
+    needs = f"CASE WHEN {may_need} THEN {syntax.matching(folded, NEEDS_REWRITE)} END"
     return f"CASE WHEN {needs} THEN {rewritten} ELSE {folded} END"

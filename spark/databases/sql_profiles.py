@@ -9,6 +9,7 @@ column is: counts, the smallest hashes of the values, and the texts of a sample.
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -21,6 +22,7 @@ from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, TYPE_PATTER
 from datahub_hyperjoin.spark.databases.key_ranges import RowSample
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.stored_names import name_in_quotes, relation_in_quotes
 from datahub_hyperjoin.tables import DataType
 
 _MOST_INEXACT_BYTES = 1 << 20
@@ -134,10 +136,10 @@ class _Statement:
     """A writer of the SQL statement that returns one row of counts for each column."""
 
     def __init__(self, engine: Engine, relation: Relation, sketch: SqlSketch) -> None:
-        self._quote = engine.dialect.identifier_preparer.quote_identifier
-        names = (relation.schema, relation.name)
-        self._table = ".".join(self._quote(name) for name in names if name)
+        self._quote = partial(name_in_quotes, dialect=engine.dialect)
+        self._table = relation_in_quotes(relation, engine.dialect)
         self._sketch, self._syntax = sketch, sketch.syntax
+        self._digits, self._length = sketch.syntax.digits.format, sketch.syntax.length.format("t")
         self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
@@ -199,7 +201,7 @@ class _Statement:
         normalise are distinct in each spelling.
         """
         grouped = self._grouped(column, source)
-        hash_, length = self._syntax.exact.format(self._syntax.hashed.format("f")), "char_length(t)"
+        hash_, length = self._syntax.exact.format(self._syntax.hashed.format("f")), self._length
         kind = f"CASE WHEN x THEN {_INEXACT} WHEN f <> '' AND NOT w THEN {_VALUE} ELSE {_NULL} END"
         # Without the normal form, fewer bytes are sorted.
         facts = f"SELECT w, {kind} AS kind, {self._type_case(column.form)} AS type, {hash_} AS h"
@@ -216,10 +218,11 @@ class _Statement:
 
         The result has the rank `r`, and `previous`: the start of the previous hash.
         """
+        # Not every database knows the clause WINDOW.
+        by_hash = "OVER (PARTITION BY kind ORDER BY h)"
         return (
-            f"SELECT *, row_number() OVER by_hash AS r, lag(left(h, 2)) OVER by_hash AS previous "
-            f"FROM ({self._distinct(column, source)}) AS c "
-            "WINDOW by_hash AS (PARTITION BY kind ORDER BY h)"
+            f"SELECT *, row_number() {by_hash} AS r, lag(left(h, 2)) {by_hash} AS previous "
+            f"FROM ({self._distinct(column, source)}) AS c"
         )
 
     def _summary(self, at: int, column: CountableColumn, source: str) -> str:
@@ -236,33 +239,33 @@ class _Statement:
         hashes = f"{is_value} AND r <= {sizes.hashes}"
         start = f"{hashes} AND (previous IS NULL OR previous <> left(h, 2))"
         texts = f"{is_value} AND r <= {sizes.sample}"
-        by_rank, length = "kind, r", "concat(char_length(t))"
+        by_rank, length = "kind, r", self._digits(self._length)
         # Sorted hashes have few first bytes, which are sent once.
         end = self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes)
         results = {
             "place": str(at),
             "total": "coalesce(sum(n), 0)",
             "empty": f"coalesce(sum({_if(f'kind = {_NULL} AND NOT w', 'n')}), 0)",
-            "types": f"bit_or({_if(is_value, 'type')})",
+            "types": self._syntax.bits.format(_if(is_value, "type")),
             "shortest": f"min({_if(is_value, 'shortest')})",
             "longest": f"max({_if(is_value, 'longest')})",
             "ends": end,
             "starts": self._join("left(h, 2)", "h", start),
-            "start_ranks": self._join("concat(r)", "h", start, ","),
+            "start_ranks": self._join(self._digits("r"), "h", start, ","),
             "text_lengths": self._lengths(hashes),
             "texts": self._join(f"left(t, {LONGEST_TEXT})", "h", texts),
-            "text_counts": self._join("concat(n)", "h", texts, ","),
+            "text_counts": self._join(self._digits("n"), "h", texts, ","),
             "fits": fits,
             "others": _if(fits, self._join("t", by_rank, other)),
             "other_lengths": _if(fits, self._join(length, by_rank, other, ",")),
-            "other_counts": _if(fits, self._join("concat(n)", by_rank, other, ",")),
+            "other_counts": _if(fits, self._join(self._digits("n"), by_rank, other, ",")),
         }
         selected = ", ".join(f"{expression} AS {name}" for name, expression in results.items())
         return f"SELECT {selected} FROM ({self._ranked(column, source)}) AS k"
 
     def _lengths(self, condition: str) -> str:
         """Write the expression for the lengths of texts, as one character each; equal ones once."""
-        length = f"{_FIRST_CHARACTER} + least(char_length(t), {LONGEST_TEXT})"
+        length = f"{_FIRST_CHARACTER} + least({self._length}, {LONGEST_TEXT})"
         least, most = (f"{end}({_if(condition, length)})" for end in ("min", "max"))
         one, each = map(self._syntax.character.format, (least, length))
         all_ = self._join(each, "h", condition)
@@ -275,8 +278,7 @@ class _Statement:
     def _type_case(self, form: SqlForm) -> str:
         """Write the SQL expression that encodes the type of a normal form as a bit."""
         patterns = (
-            (type_, self._syntax.matches.format("f", self._syntax.quote_text(pattern)))
-            for type_, pattern in TYPE_PATTERNS.items()
+            (type_, self._syntax.matching("f", pattern)) for type_, pattern in TYPE_PATTERNS.items()
         )
         conditions = [*form.types] or [(DataType.TEXT, _IS_TEXT), *patterns]
         cases = " ".join(

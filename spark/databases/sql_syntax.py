@@ -1,7 +1,11 @@
 """Describe what databases write differently in the SQL that counts the values of columns."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+STANDARD_END = "trim(TRAILING {1} FROM {0})"
+"""The text `{0}` without the character `{1}` at its end, in standard SQL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +30,29 @@ class SqlSyntax:
     group_mark: str = "\\"
     """What precedes the number of a group in a replacement of the pattern's matches."""
 
+    has_silent_groups: bool = True
+    """Whether regular expressions may have groups that are not numbered, as in `(?:a|b)`."""
+
     hashed: str = "left(md5({0}), 16)"
     """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
+
+    length: str = "char_length({0})"
+    """Length of the text `{0}` in characters."""
 
     byte_length: str = "octet_length({0})"
     """Length of the text `{0}` in bytes of UTF-8."""
 
+    without_end: str = STANDARD_END
+    """The text `{0}` without the character `{1}` at its end, however often it is there."""
+
+    digits: str = "concat({0})"
+    """The whole number `{0}` as a text."""
+
     character: str = "chr({0})"
     """The character with the code `{0}`."""
+
+    bits: str = "bit_or({0})"
+    """Aggregate with the bits that any of the whole numbers `{0}` has."""
 
     joined: str = "string_agg({0}, {1} ORDER BY {2}) FILTER (WHERE {3})"
     """Aggregate that joins the texts `{0}` with the separator `{1}`, sorted by `{2}`, of the rows
@@ -63,3 +82,40 @@ class SqlSyntax:
     preparations: tuple[str, ...] = ()
     """Statements before the first that counts. Afterwards, all statements of the transaction see
     the same rows, if the database can do this."""
+
+    def matching(self, text: str, pattern: str) -> str:
+        """Write the condition that a part of a text matches a regular expression.
+
+        Args:
+            text: Expression of the text.
+            pattern: The regular expression.
+        """
+        plain = pattern if self.has_silent_groups else _with_plain_groups(pattern, "")[0]
+        return self.matches.format(text, self.quote_text(plain))
+
+    def replacing(self, text: str, pattern: str, replacement: str) -> str:
+        r"""Write the text in which a regular expression is replaced everywhere.
+
+        Args:
+            text: Expression of the text.
+            pattern: The regular expression.
+            replacement: What replaces it; `\1` stands for the first group.
+        """
+        if not self.has_silent_groups:
+            pattern, replacement = _with_plain_groups(pattern, replacement)
+        marked = replacement.replace("\\", self.group_mark)
+        return self.replaced.format(text, *map(self.quote_text, (pattern, marked)))
+
+
+_GROUP = re.compile(r"\\.|\[[^]]*\]|\((?:\?:)?")
+"""An escaped character, a set of characters, or the start of a group."""
+
+
+def _with_plain_groups(pattern: str, replacement: str) -> tuple[str, str]:
+    """Number all groups of a regular expression, and correct the numbers in its replacement."""
+    starts = [found for found in _GROUP.findall(pattern) if found.startswith("(")]
+    plain = [at for at, start in enumerate(starts, start=1) if start == "("]
+    return (
+        _GROUP.sub(lambda found: "(" if found[0] == "(?:" else found[0], pattern),
+        re.sub(r"\\([1-9])", lambda found: f"\\{plain[int(found[1]) - 1]}", replacement),
+    )

@@ -29,6 +29,12 @@ the statistics), which distinguishes equal times after the clock was set back. T
 
 MySQL records times in another way, which has not been tested.
 
+**Snowflake** has no states. Its `LAST_ALTERED` changes with every statement that writes, but the
+documentation does not say whether it is the time of the statement or of the commit: of two
+transactions that insert into a table, the older could commit last and leave the later time
+unchanged. `SYSTEM$LAST_CHANGE_COMMIT_TIME` is documented to reveal every change, but it takes one
+call for each table, and it has not been tried on a real account.
+
 **SQLite** is a file, so the state is that of the file. A log or a journal beside it may contain
 changes that the file does not; then there is no state.
 """

@@ -32,6 +32,7 @@ from datahub_hyperjoin.spark.databases.engines import (
 from datahub_hyperjoin.spark.databases.relations import reflect_columns
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.stored_names import name_in_quotes, relation_in_quotes
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
@@ -133,15 +134,15 @@ def _describe(
         dialect = computing_dialect(connection)
         if dialect is None:
             return {}
-        inspector, quote = inspect(connection), engine.dialect.identifier_preparer.quote_identifier
+        inspector = inspect(connection)
         for table in sorted({column.table for column in wanted}):
             relation = relations[table]
-            source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
+            source = relation_in_quotes(relation, engine.dialect)
             for reflected in reflect_columns(relation, inspector):
                 id_ = ColumnId(table, reflected.name)
                 form = dialect.form_of_column(reflected.name, reflected.type)
                 if form and id_ in wanted:
-                    quoted = quote(id_.path)
+                    quoted = name_in_quotes(reflected.name, engine.dialect)
                     described[id_] = _SqlColumn(id_, source, quoted, form, dialect.syntax)
     return described
 
@@ -211,7 +212,8 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
     without rows. So each column is grouped once, and no join is needed.
     """
     syntax, names = columns[0].syntax, {column.id: f"n{at}" for at, column in enumerate(columns)}
-    results = ["bit_or(x) AS inexact"]
+    inexact = syntax.bits.format("x")
+    results = [f"{inexact} AS inexact"]
     results += [
         f"coalesce(sum(CASE WHEN w THEN {name} END), 0) AS words_{at}"
         for at, name in enumerate(names.values())
@@ -231,7 +233,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
     words = ", ".join(map(syntax.quote_text, NULL_WORDS))
     values = " UNION ALL ".join(_grouped(at, column) for at, column in enumerate(columns))
     by_form = (
-        f"SELECT v IN ({words}) AS w, bit_or(x) AS x, {rows} FROM ({values}) AS u "
+        f"SELECT v IN ({words}) AS w, {inexact} AS x, {rows} FROM ({values}) AS u "
         "WHERE v <> '' OR x > 0 GROUP BY v"
     )
     return f"SELECT {', '.join(results)} FROM ({by_form}) AS r"

@@ -1,0 +1,41 @@
+"""Test that names are quoted as the database stores them, which may be in capitals."""
+
+import pytest
+from sqlalchemy import make_url
+from sqlalchemy.sql.elements import quoted_name
+
+from datahub_hyperjoin.spark.databases.stored_names import (
+    name_in_quotes,
+    reported_name,
+    stored_name,
+)
+
+CAPITALS = make_url("oracle://host").get_dialect()()
+EXACT = make_url("postgresql://host").get_dialect()()
+
+
+@pytest.mark.parametrize(
+    ("stored", "reported"),
+    [("ORDERS", "orders"), ("Orders", "Orders"), ("orders", "orders"), ("GROUP BY", "GROUP BY")],
+)
+def test_names_are_stored_as_they_were_before_they_were_reported(
+    stored: str, reported: str
+) -> None:
+    found = reported_name(stored, CAPITALS)
+    assert found == reported
+    assert stored_name(found, CAPITALS) == stored
+    # A name is converted once, wherever it is used.
+    assert stored_name(stored_name(found, CAPITALS), CAPITALS) == stored
+    assert name_in_quotes(found, CAPITALS) == f'"{stored}"'
+
+
+@pytest.mark.parametrize("name", ["ORDERS", "orders", "Group by"])
+def test_other_databases_report_names_as_they_are_stored(name: str) -> None:
+    assert reported_name(name, EXACT) == name
+    assert stored_name(name, EXACT) == name
+    assert name_in_quotes(name, EXACT) == f'"{name}"'
+
+
+def test_a_marked_name_is_exact() -> None:
+    assert name_in_quotes("orders", CAPITALS) == '"ORDERS"'
+    assert name_in_quotes(quoted_name("orders", quote=True), CAPITALS) == '"orders"'
