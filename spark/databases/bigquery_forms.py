@@ -15,13 +15,12 @@ from sqlalchemy.types import (
 )
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
-    MOMENT_TYPES,
     SqlForm,
     day_form,
     outside_of_years,
     text_form,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_in_one_line
 from datahub_hyperjoin.tables import DataType
 
 _EXACT_DIGITS = 15
@@ -29,6 +28,7 @@ _EXACT_DIGITS = 15
 fewest."""
 _TEXT = "CAST(v AS STRING)"
 _NUMBER_TYPES = ((DataType.INTEGER, "strpos(f, '.') = 0"), (DataType.DECIMAL, "true"))
+_MOMENT_TYPES = ((DataType.DATE, "strpos(f, ' ') = 0"), (DataType.TIMESTAMP, "true"))
 _PLAIN_TYPES = {Integer: DataType.INTEGER, Boolean: DataType.BOOLEAN}
 """Maps database types with text in normal form to the types that readers infer from the text."""
 _IS_WHOLE = "trunc(v) = v"
@@ -42,23 +42,8 @@ _DIGITS = f"trim(translate(split({_TEXT}, 'e')[OFFSET(0)], '-.', ''), '0')"
 _TIME = "regexp_replace(format_time('%H:%M:%E6S', v), '[.]0+$', '')"
 
 
-def quote_for_bigquery(text: str) -> str:
-    r"""Write a text as a string literal of BigQuery.
-
-    Args:
-        text: Any text in one line.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_for_bigquery(r"d'\w"))
-    'd\'\\w'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 BIGQUERY_SYNTAX = SqlSyntax(
-    quote_text=quote_for_bigquery,
+    quote_text=quote_in_one_line,
     # Without a collation, even if the column has one.
     exact="collate({0}, '')",
     matches="regexp_contains({0}, {1})",
@@ -112,7 +97,7 @@ def _moment_form(type_: Date | DateTime) -> SqlForm:
         f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN left({text}, 10) "
         f"ELSE {_without_zeros(text)} END"
     )
-    return SqlForm("{}", shortened, outside_of_years("v"), text=text, types=MOMENT_TYPES)
+    return SqlForm("{}", shortened, outside_of_years("v"), text=text, types=_MOMENT_TYPES)
 
 
 def _without_zeros(number: str) -> str:

@@ -11,7 +11,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     text_form,
     without_needless_zeros,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_with_backslashes
 from datahub_hyperjoin.tables import DataType
 
 _FIRST_VERSION = (26, 9)
@@ -34,23 +34,8 @@ _PLAIN_TYPES = {
 are integers."""
 
 
-def quote_for_clickhouse(text: str) -> str:
-    r"""Write a text as a ClickHouse string literal.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_for_clickhouse(r"d'\w"))
-    'd\'\\w'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 CLICKHOUSE_SYNTAX = SqlSyntax(
-    quote_text=quote_for_clickhouse,
+    quote_text=quote_with_backslashes,
     exact="{0}",
     matches="match({0}, {1})",
     replaced="replaceRegexpAll({0}, {1}, {2})",

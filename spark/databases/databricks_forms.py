@@ -22,7 +22,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     text_form,
     without_needless_zeros,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_with_backslashes
 from datahub_hyperjoin.tables import DataType
 
 _EXACT_DIGITS = 15
@@ -51,23 +51,8 @@ _JOINED = (
 )
 
 
-def quote_for_databricks(text: str) -> str:
-    r"""Write a text as a string literal of Databricks.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal, for a server that reads backslashes as escapes, which is the default.
-
-    >>> print(quote_for_databricks(r"d'\w"))
-    'd\'\\w'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 DATABRICKS_SYNTAX = SqlSyntax(
-    quote_text=quote_for_databricks,
+    quote_text=quote_with_backslashes,
     exact=_EXACT,
     matches="{0} RLIKE {1}",
     replaced="regexp_replace({0}, {1}, {2})",

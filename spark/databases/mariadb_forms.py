@@ -25,7 +25,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     text_form,
     without_needless_zeros,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_with_backslashes
 from datahub_hyperjoin.tables import DataType
 
 _FIRST_VERSION = (10, 11)
@@ -58,23 +58,8 @@ _PLAIN_FORMS = {
 """The normal forms of types whose texts are normal forms."""
 
 
-def quote_for_mariadb(text: str) -> str:
-    r"""Write a text as a MariaDB string literal.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal, for a server that reads backslashes as escapes, which is the default.
-
-    >>> print(quote_for_mariadb(r"d'\w"))
-    'd\'\\w'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 MARIADB_SYNTAX = SqlSyntax(
-    quote_text=quote_for_mariadb,
+    quote_text=quote_with_backslashes,
     exact=_EXACT,
     matches="{0} REGEXP {1}",
     replaced="regexp_replace({0}, {1}, {2})",

@@ -1,6 +1,5 @@
 """Write the normal forms of values in Snowflake's SQL."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     text_form,
     without_needless_zeros,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_in_one_line
 from datahub_hyperjoin.tables import DataType
 
 # An empty specification removes the collation of a column.
@@ -52,24 +51,8 @@ _TEXTS = (*_REWRITTEN, " Oslo\t \x1cx ")
 """Texts whose normal forms need each of the rewrites, or other spaces and letters."""
 
 
-def quote_for_snowflake(text: str) -> str:
-    r"""Write a text as a Snowflake string literal.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_for_snowflake("d'\t"))
-    'd\'\x09'
-    """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + re.sub("[\x01-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", escaped) + "'"
-
-
 SNOWFLAKE_SYNTAX = SqlSyntax(
-    quote_text=quote_for_snowflake,
+    quote_text=quote_in_one_line,
     exact=_EXACT,
     # Its other functions compare a regular expression with the whole text.
     matches="regexp_instr({0}, {1}) > 0",
@@ -147,7 +130,7 @@ def snowflake_can_compute(connection: Connection) -> bool:
     Returns:
         True if all are equal.
     """
-    texts = [(String(1), quote_for_snowflake(text), normal_form(text)) for text in _TEXTS]
+    texts = [(String(1), quote_in_one_line(text), normal_form(text)) for text in _TEXTS]
     probes: list[tuple[TypeEngine[Any], str, str]] = [*_PROBES, *texts]
     queries = [
         _probe(place, form, value)

@@ -119,3 +119,34 @@ def _with_plain_groups(pattern: str, replacement: str) -> tuple[str, str]:
         _GROUP.sub(lambda found: "(" if found[0] == "(?:" else found[0], pattern),
         re.sub(r"\\([1-9])", lambda found: f"\\{plain[int(found[1]) - 1]}", replacement),
     )
+
+
+def quote_with_backslashes(text: str) -> str:
+    r"""Write a text as a string literal in which backslashes escape.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The literal.
+
+    >>> print(quote_with_backslashes(r"d'\w"))
+    'd\'\\w'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quote_in_one_line(text: str) -> str:
+    r"""Write a text as a string literal in which backslashes escape, without control characters.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The literal.
+
+    >>> print(quote_in_one_line("d'\t"))
+    'd\'\x09'
+    """
+    written = quote_with_backslashes(text)
+    return re.sub("[\x01-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", written)

@@ -15,10 +15,10 @@ from columns_by_system import FOREIGN, MESSY, RANGE, WORDS
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
-from datahub_hyperjoin.spark.databases.bigquery_forms import quote_for_bigquery
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.keys import list_keys
+from datahub_hyperjoin.spark.databases.sql_syntax import quote_in_one_line
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
@@ -122,7 +122,7 @@ def test_profiles_equal_those_of_reading(type_: str, config: ProfileConfig) -> N
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
 def test_odd_texts_are_counted_once_in_whichever_spelling(config: ProfileConfig) -> None:
-    values = [bigquery_literal(text) for text in (*MESSY, *FOREIGN, *MESSY[:9])]
+    values = [quote_in_one_line(text) for text in (*MESSY, *FOREIGN, *MESSY[:9])]
     table = filled("messy", "STRING", [*values, "NULL"])
     assert unread(table, replace(config, sketch_size=64)) == []
     [found], [expected] = (profiled(each, config).columns for each in (table, by_spark(table)))
@@ -157,7 +157,7 @@ def test_few_rows_are_read_if_the_size_is_unknown() -> None:
 def test_evidence_is_the_same_wherever_values_are_counted() -> None:
     tables = [filled(f"t_{type_}", type_, values) for type_, values in TYPED.items()]
     texts = [
-        filled("messy", "STRING", [*map(bigquery_literal, (*MESSY, *MESSY[:7]))]),
+        filled("messy", "STRING", [*map(quote_in_one_line, (*MESSY, *MESSY[:7]))]),
         filled("tidy", "STRING", ["'oslo'", "'x'", "'12'", "'true'", "'2024-01-31'"]),
     ]
     # The words in this column make it uncertain which of them are nulls.
@@ -186,11 +186,6 @@ def test_fields_of_structs_are_read() -> None:
     assert COMPUTING_DIALECTS["postgresql"].form_of_column("address.city", text)
 
 
-def bigquery_literal(text: str) -> str:
-    """Write a text that may have several lines, unlike those of statements."""
-    return quote_for_bigquery(text).replace("\n", "\\n").replace("\r", "\\r")
-
-
 ASCII = st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=12)
 NUMBERS = st.from_regex(r"-?[0-9]{1,3}(\.0{0,3}[0-9]{0,2})?(e[+-]?[0-9])?", fullmatch=True)
 
@@ -198,7 +193,7 @@ NUMBERS = st.from_regex(r"-?[0-9]{1,3}(\.0{0,3}[0-9]{0,2})?(e[+-]?[0-9])?", full
 @given(st.lists(st.one_of(ASCII, NUMBERS), min_size=1, max_size=80))
 @settings(max_examples=25)
 def test_profiles_of_any_ascii_texts_equal_those_of_reading(values: list[str]) -> None:
-    table = filled("random", "STRING", [*map(bigquery_literal, values)])
+    table = filled("random", "STRING", [*map(quote_in_one_line, values)])
     [found], [expected] = (profiled(each, CONFIG).columns for each in (table, by_spark(table)))
     assert in_normal_form(found) == in_normal_form(expected)
 
