@@ -52,7 +52,7 @@ check: $(VENV)/.dev ## Check format, lint, names, layers and types; changes noth
 ##@ Test it
 
 # Three processes keep two cores busy, since tests wait for servers, Java and timeouts.
-test: $(VENV)/.dev ## Run every test in three processes
+test: $(VENV)/.dev $(FAKESNOW)/.done ## Run every test in three processes
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Apart from `make test`, since tracing makes the tests take half as long again.

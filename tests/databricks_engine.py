@@ -21,6 +21,10 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "OFF",
+    # Statements of few rows take longer to compile than to interpret.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.session.timeZone": "America/New_York",
     "spark.sql.shuffle.partitions": "1",
     # Inserts convert texts, as those of other systems do.
