@@ -175,11 +175,13 @@ $(TOOLS)/.done: | $(VENV)/.dev
 		cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5
 	@touch $@
 
-# An environment of its own, since it needs another sqlglot than DataHub.
+# An environment of its own, since it needs another sqlglot than DataHub, and Python from 3.11 on.
 $(FAKESNOW)/.done: | $(VENV)/.dev
 	@$(PYTHON) -m venv $(FAKESNOW)
-	@$(FAKESNOW)/bin/python -m pip install -qq \
-		'fakesnow[server]==0.12.1' duckdb==2.0.1 snowflake-connector-python==4.8.1 sqlglot==30.22.0
+	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		$(FAKESNOW)/bin/python -m pip install -qq \
+			'fakesnow[server]==0.12.1' duckdb==2.0.1 snowflake-connector-python==4.8.1 sqlglot==30.22.0; \
+	fi
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | prerequisites
