@@ -139,6 +139,9 @@ def test_joins_of_files_and_databases_are_found_under_each_hash(
         *scan_database("connections[0]", connection.database, connection.selection),
         *scan_folder(folder, TableSelection(platform="file", env="PROD"), warn=print),
     ]
+    if server.kind == "snowflake":
+        # Its emulator tells no bytes.
+        tables = [replace(table, size=max(table.size, 1 << 20)) for table in tables]
     found, evidence = set[ValueHash](), []
     for compute in Compute:
         findings = suggest(
