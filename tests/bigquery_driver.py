@@ -33,6 +33,8 @@ from zetasql.types import (
     ZetaSQLBuiltinFunctionOptions,
 )
 
+from buffered_cursor import BufferedCursor
+
 _KINDS = {
     "BIGNUMERIC": TypeKind.TYPE_BIGNUMERIC,
     "BOOL": TypeKind.TYPE_BOOL,
@@ -146,14 +148,10 @@ def _python_value(cell: Any, convert: Callable[[str], object] | None) -> object:
     return convert(found[0])
 
 
-class _Cursor:
+class _Cursor(BufferedCursor):
     """A cursor that gets each result as a whole."""
 
     arraysize, rowcount = 1, -1
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
-        self.description: list[tuple[object, ...]] | None = None
 
     def execute(self, statement: str, parameters: Mapping[str, object] | None = None) -> None:
         sent, _ = _sent(statement, parameters)
@@ -165,17 +163,6 @@ class _Cursor:
         except ServerError as error:
             raise exceptions.DatabaseError(str(error)) from None
         self.description = [(name, *[None] * 6) for name in names]
-
-    def fetchall(self) -> list[tuple[object, ...]]:
-        return self.fetchmany(len(self._rows))
-
-    def fetchmany(self, size: int = 1) -> list[tuple[object, ...]]:
-        taken, self._rows = self._rows[:size], self._rows[size:]
-        return taken
-
-    def fetchone(self) -> tuple[object, ...] | None:
-        [*taken] = self.fetchmany()
-        return taken[0] if taken else None
 
     def close(self) -> None:
         """Do nothing."""

@@ -16,6 +16,7 @@ from databricks.sql.result_set import ResultSet
 from sqlalchemy import URL
 from sqlalchemy.dialects import registry
 
+from buffered_cursor import BufferedCursor
 from databricks_engine import KEY
 from datahub_hyperjoin.spark.databases.databricks_dialect import DatabricksReader
 
@@ -23,15 +24,14 @@ _ServerOperationError: Callable[[str], Exception] = exc.ServerOperationError
 _rows_of: Callable[[Any, pa.Table], Sequence[tuple[object, ...]]] = ResultSet._convert_arrow_table  # noqa: SLF001
 
 
-class _Cursor:
+class _Cursor(BufferedCursor):
     """A cursor that gets each result as a whole, and its rows from the code of the real driver."""
 
     arraysize, rowcount = 1, -1
 
     def __init__(self, connection: Any) -> None:  # noqa: ANN401 (of `multiprocessing`)
+        super().__init__()
         self._connection = connection
-        self._rows: Sequence[tuple[object, ...]] = []
-        self.description: list[tuple[object, ...]] | None = None
 
     def execute(self, statement: str, parameters: Mapping[str, object] | None = None) -> None:
         self._connection.send((statement, {**(parameters or {})}))
@@ -45,17 +45,6 @@ class _Cursor:
             connection=SimpleNamespace(disable_pandas=False), description=description
         )
         self._rows = _rows_of(known, table) if description else []
-
-    def fetchall(self) -> Sequence[tuple[object, ...]]:
-        return self.fetchmany(len(self._rows))
-
-    def fetchmany(self, size: int = 1) -> Sequence[tuple[object, ...]]:
-        taken, self._rows = self._rows[:size], self._rows[size:]
-        return taken
-
-    def fetchone(self) -> tuple[object, ...] | None:
-        [*taken] = self.fetchmany()
-        return taken[0] if taken else None
 
     def close(self) -> None:
         """Keep the connection for other cursors."""

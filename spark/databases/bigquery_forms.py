@@ -1,5 +1,7 @@
 """Write the normal forms of values in BigQuery's SQL, which is GoogleSQL."""
 
+from dataclasses import replace
+
 from sqlalchemy import Connection
 from sqlalchemy.types import (
     TIMESTAMP,
@@ -17,8 +19,10 @@ from sqlalchemy.types import (
 from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     day_form,
-    outside_of_years,
+    moment_form,
+    plain_form,
     text_form,
+    without_last_zeros,
 )
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax, quote_in_one_line
 from datahub_hyperjoin.tables import DataType
@@ -27,6 +31,7 @@ _EXACT_DIGITS = 15
 """BigQuery writes a float with these digits if they are enough, and else with 17, not with the
 fewest."""
 _TEXT = "CAST(v AS STRING)"
+_WITHOUT_END = "rtrim({0}, {1})"
 _NUMBER_TYPES = ((DataType.INTEGER, "strpos(f, '.') = 0"), (DataType.DECIMAL, "true"))
 _MOMENT_TYPES = ((DataType.DATE, "strpos(f, ' ') = 0"), (DataType.TIMESTAMP, "true"))
 _PLAIN_TYPES = {Integer: DataType.INTEGER, Boolean: DataType.BOOLEAN}
@@ -41,7 +46,6 @@ _IS_FAR = f"is_nan(v) OR abs(v) >= {1 << 53} OR v <> 0 AND abs(v) < 1e-15"
 _DIGITS = f"trim(translate(split({_TEXT}, 'e')[OFFSET(0)], '-.', ''), '0')"
 _TIME = "regexp_replace(format_time('%H:%M:%E6S', v), '[.]0+$', '')"
 
-
 BIGQUERY_SYNTAX = SqlSyntax(
     quote_text=quote_in_one_line,
     # Without a collation, even if the column has one.
@@ -50,6 +54,7 @@ BIGQUERY_SYNTAX = SqlSyntax(
     replaced="regexp_replace({0}, {1}, {2})",
     hashed="left(to_hex(md5({0})), 16)",
     byte_length="byte_length({0})",
+    without_end=_WITHOUT_END,
     joined="string_agg(CASE WHEN {3} THEN {0} END, {1} ORDER BY {2})",
     joined_bytes="from_hex(string_agg(CASE WHEN {2} THEN {0} END, '' ORDER BY {1}))",
     materialized="AS",
@@ -81,10 +86,7 @@ def bigquery_form(type_: TypeEngine[object]) -> SqlForm | None:
         case Time():
             return SqlForm("{}", exact(_TIME), types=((DataType.TEXT, "true"),))
         case _:
-            # These have texts that are normal forms.
-            plain = [each for known, each in _PLAIN_TYPES.items() if isinstance(type_, known)]
-            types = tuple((data_type, "true") for data_type in plain)
-            return SqlForm("{}", _TEXT, types=types) if types else None
+            return plain_form(type_, _PLAIN_TYPES, _TEXT)
 
 
 def _moment_form(type_: Date | DateTime) -> SqlForm:
@@ -93,16 +95,12 @@ def _moment_form(type_: Date | DateTime) -> SqlForm:
     format_ = "'%E4Y-%m-%d %H:%M:%E6S', v"
     is_zoned = isinstance(type_, TIMESTAMP)
     text = f"format_timestamp({format_}, 'UTC')" if is_zoned else f"format_datetime({format_})"
-    shortened = (
-        f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN left({text}, 10) "
-        f"ELSE {_without_zeros(text)} END"
-    )
-    return SqlForm("{}", shortened, outside_of_years("v"), text=text, types=_MOMENT_TYPES)
+    return replace(moment_form(BIGQUERY_SYNTAX, "v", text), types=_MOMENT_TYPES)
 
 
 def _without_zeros(number: str) -> str:
     """Write the SQL expression that removes zeros at the end of a fraction, if there is one."""
-    shortened = f"rtrim(rtrim({number}, '0'), '.')"
+    shortened = without_last_zeros(number, _WITHOUT_END)
     return f"CASE WHEN strpos({number}, '.') > 0 THEN {shortened} ELSE {number} END"
 
 

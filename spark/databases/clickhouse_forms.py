@@ -33,7 +33,6 @@ _PLAIN_TYPES = {
 """Maps types whose texts are normal forms to the types that readers infer from the text. All others
 are integers."""
 
-
 CLICKHOUSE_SYNTAX = SqlSyntax(
     quote_text=quote_with_backslashes,
     exact="{0}",

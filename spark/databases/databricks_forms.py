@@ -19,6 +19,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     day_form,
     moment_form,
+    plain_form,
     text_form,
     without_needless_zeros,
 )
@@ -49,7 +50,6 @@ _JOINED = (
     "array_join(transform(array_sort(collect_list(struct({order}, {text} AS joined)) "
     "FILTER (WHERE {condition})), e -> e.joined), {separator})"
 )
-
 
 DATABRICKS_SYNTAX = SqlSyntax(
     quote_text=quote_with_backslashes,
@@ -92,10 +92,7 @@ def databricks_form(type_: TypeEngine[object]) -> SqlForm | None:
             form = SqlForm("{}", _EXACT.format(without_needless_zeros(_TEXT)), types=NUMBER_TYPES)
             return replace(form, inexact=_HAS_EXPONENT.format(_TEXT))
         case _:
-            # These have texts that are normal forms.
-            plain = [each for known, each in _PLAIN_TYPES.items() if isinstance(type_, known)]
-            types = tuple((data_type, "true") for data_type in plain)
-            return SqlForm("{}", _EXACT.format(_TEXT), types=types) if types else None
+            return plain_form(type_, _PLAIN_TYPES, _EXACT.format(_TEXT))
 
 
 def _float_form() -> SqlForm:

@@ -57,7 +57,6 @@ _PLAIN_FORMS = {
 }
 """The normal forms of types whose texts are normal forms."""
 
-
 MARIADB_SYNTAX = SqlSyntax(
     quote_text=quote_with_backslashes,
     exact=_EXACT,

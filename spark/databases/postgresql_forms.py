@@ -19,6 +19,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     day_form,
     moment_form,
+    plain_form,
     text_form,
 )
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
@@ -88,10 +89,7 @@ def postgresql_form(type_: TypeEngine[object]) -> SqlForm | None:
         case Numeric():
             return SqlForm("{}", exact("trim_scale(v)::text"), _IS_ODD, types=NUMBER_TYPES)
         case _:
-            # These have texts that are normal forms.
-            plain = [each for known, each in _PLAIN_TYPES.items() if isinstance(type_, known)]
-            types = tuple((data_type, "true") for data_type in plain)
-            return SqlForm("{}", exact("v::text"), types=types) if types else None
+            return plain_form(type_, _PLAIN_TYPES, exact("v::text"))
 
 
 def _moment_form(type_: Date | DateTime) -> SqlForm:

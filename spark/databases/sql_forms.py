@@ -5,7 +5,11 @@ neither Unicode's full case folding nor its compatibility forms, so an expressio
 values only. A condition tells for which it is not, and columns with such values are read instead.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
 from datahub_hyperjoin.spark.databases.sql_syntax import STANDARD_END, SqlSyntax
@@ -84,6 +88,23 @@ def text_form(syntax: SqlSyntax, value: str, text: str = "v") -> SqlForm:
         text=text,
         is_unique=False,
     )
+
+
+def plain_form(
+    type_: TypeEngine[object], types: Mapping[type[TypeEngine[Any]], DataType], text: str
+) -> SqlForm | None:
+    """Write the normal forms of a column whose values have texts that are normal forms.
+
+    Args:
+        type_: The column's type, as SQLAlchemy reflects it.
+        types: Maps the database types with such texts to the types that readers infer from them.
+        text: Expression of the grouped value `v`: its text.
+
+    Returns:
+        The expressions; None if the column has none of these types.
+    """
+    plain = [each for known, each in types.items() if isinstance(type_, known)]
+    return SqlForm("{}", text, types=tuple((each, "true") for each in plain)) if plain else None
 
 
 def day_form(syntax: SqlSyntax, day: str) -> SqlForm:

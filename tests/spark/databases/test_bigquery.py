@@ -12,18 +12,17 @@ from pydantic import SecretStr
 from sqlalchemy.types import String, TypeEngine
 
 from columns_by_system import FOREIGN, MESSY, RANGE, WORDS
+from counted_profiles import in_normal_form, unread
 from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.keys import list_keys
 from datahub_hyperjoin.spark.databases.sql_syntax import quote_in_one_line
-from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 
 pytest.importorskip("sqlalchemy_bigquery")
 pytest.importorskip("zetasql")
@@ -96,18 +95,6 @@ def by_spark(table: Table) -> Table:
 def profiled(table: Table, config: ProfileConfig) -> TableProfile:
     with Databases() as databases:
         return replace(profile_table(table, config, databases), table=by_spark(table))
-
-
-def unread(table: Table, config: ProfileConfig) -> list[str]:
-    with Databases() as databases:
-        counted = count_in_database(table, databases, config)
-    return counted.unread if counted else ["all"]
-
-
-def in_normal_form(column: ColumnProfile) -> ColumnProfile:
-    sample = tuple(map(normal_form, column.sample))
-    lengths = replace(column.lengths, mean=0.0)
-    return replace(column, sample=sample, lengths=lengths, patterns=())
 
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])

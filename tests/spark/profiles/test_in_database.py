@@ -24,8 +24,8 @@ from columns_by_system import (
     literal,
     series,
 )
+from counted_profiles import in_normal_form, unread
 from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
@@ -34,7 +34,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_counts
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
+from datahub_hyperjoin.tables import Table, TableProfile
 
 CONFIG = Md5ProfileConfig.of(ProfileConfig())
 SMALL = replace(CONFIG, sketch_size=8, sample_size=4)
@@ -70,20 +70,6 @@ def by_reading(table: Table, config: ProfileConfig) -> TableProfile:
 def profiled(table: Table, config: ProfileConfig) -> TableProfile:
     with Databases() as databases:
         return profile_table(table, config, databases)
-
-
-def unread(table: Table, config: ProfileConfig) -> list[str]:
-    """Return the columns that the database has not counted."""
-    with Databases() as databases:
-        counted = count_in_database(table, databases, config)
-    return counted.unread if counted else ["all"]
-
-
-def in_normal_form(column: ColumnProfile) -> ColumnProfile:
-    """Normalise a profile, so that it does not depend on how values are spelled."""
-    sample = tuple(map(normal_form, column.sample))
-    lengths = replace(column.lengths, mean=0.0)
-    return replace(column, sample=sample, lengths=lengths, patterns=())
 
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
