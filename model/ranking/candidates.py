@@ -116,7 +116,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 def _from_signals(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]:
     """For each signal, yield the best partners of all key columns."""
     keys, overlap = index.keys, index.overlap
-    yield _nearest(index, "cells", index.cells.vectors, count, note)
+    yield _with_similar_cells(index, count, note)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
     yield "entities", index.entities.partners(keys, count)
     yield from (("crosswalks", best) for best in _strongest(index.crosswalks.pairs, keys, count))
@@ -174,6 +174,27 @@ def _nearest(
     if not columns.is_exact:
         note(source)
     return source, columns.neighbours(index.keys, count)
+
+
+def _with_similar_cells(index: LakeIndex, count: int, note: Note) -> _Source:
+    """For each key column, find the columns with the most similar cells: texts for a text.
+
+    Numbers and dates, whose digits resemble those of codes, are found for columns that are no text.
+    """
+    source, vectors, is_text = "cells", index.cells.vectors, index.lake.is_text
+    found = np.full((len(index.keys), count), NO_CANDIDATE, dtype=np.int32)
+    is_exact = True
+    for kind in (is_text, ~is_text):
+        members, asked = np.flatnonzero(kind), np.flatnonzero(kind[index.keys])
+        if not len(asked):
+            continue
+        columns = ColumnIndex(vectors.select(members), index.lake.table_of[members])
+        near = columns.neighbours(np.searchsorted(members, index.keys[asked]), count)
+        found[asked] = np.where(near == NO_CANDIDATE, NO_CANDIDATE, members[near])
+        is_exact &= columns.is_exact
+    if not is_exact:
+        note(source)
+    return source, found
 
 
 def note_nothing(source: str) -> None:

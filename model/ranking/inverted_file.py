@@ -25,6 +25,8 @@ _VECTORS = 1 << 16
 """Number of vectors that are compared with the centres at once, which bounds memory."""
 _AT_ONCE = 1 << 26
 """Number of cosines that are kept at once, which bounds memory."""
+_BLOCK = 64
+"""Number of cosines whose maximum is computed, to sort few of them."""
 
 
 class InvertedFile:
@@ -70,20 +72,20 @@ class InvertedFile:
         self, queries: Float32[np.ndarray, "query width"], least: int, count: int
     ) -> Int[np.ndarray, "query count"]:
         query, of_list, before = self._choose_lists(queries, least)
-        width = int((before + self._sizes[of_list]).max())
+        width = -(-int((before + self._sizes[of_list]).max()) // _BLOCK) * _BLOCK
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
         place = query * width + before  # of the first vector of a list, in all rows together
         for some in _grouped(of_list):
             near = self._vectors.at(self._members_of(int(of_list[some[0]])))
             rows = sliding_window_view(cosines.ravel(), len(near), writeable=True)
             rows[place[some]] = queries[query[some]] @ near.T
-        best = np.argpartition(cosines, width - count, axis=1)[:, width - count :]
-        at = best + np.arange(len(queries))[:, None] * width
+        at = np.flatnonzero(cosines >= _lower_bounds(cosines, count)[:, None])
         # Each place is in the last of the lists that start at or before it.
         entry = np.searchsorted(place, at, side="right") - 1
         vector = self._members[self._starts[of_list[entry]] + at - place[entry]]
-        order = np.lexsort((vector, -np.take_along_axis(cosines, best, axis=1)), axis=1)
-        return np.take_along_axis(vector, order, axis=1)
+        order = np.lexsort((vector, -cosines.ravel()[at], at // width))
+        first = np.searchsorted(at, np.arange(len(queries)) * width)
+        return vector[order[first[:, None] + np.arange(count)]]
 
     def _members_of(self, number: int) -> Int[np.ndarray, " member"]:
         start = self._starts[number]
@@ -133,6 +135,21 @@ def _nearest_centre(
         _, found = faiss.knn(vectors.at(some), centres, 1, metric=faiss.METRIC_INNER_PRODUCT)
         nearest[some] = found[:, 0]
     return nearest
+
+
+def _lower_bounds(
+    cosines: Float32[np.ndarray, "query width"], count: int
+) -> Float32[np.ndarray, " query"]:
+    """For each query, return a bound that at least `count` of its cosines reach.
+
+    Not many more reach it. The width is a multiple of `_BLOCK`.
+    """
+    # Each maximum is a cosine, so the smallest of the `count` greatest maxima is such a bound.
+    maxima = cosines.reshape(len(cosines), -1, _BLOCK).max(axis=2)
+    blocks = maxima.shape[1]
+    if blocks < count:
+        return np.full(len(cosines), np.finfo(np.float32).min, dtype=np.float32)
+    return np.partition(maxima, blocks - count, axis=1)[:, blocks - count]
 
 
 def _grouped(of_list: Int[np.ndarray, " entry"]) -> Iterator[Int[np.ndarray, " some"]]:

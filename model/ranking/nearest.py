@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.ranking.gpu_vectors import GpuVectors, find_gpu
 from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
@@ -23,8 +24,12 @@ _QUERIES = 4096
 this size, so smaller blocks would only cost time."""
 
 MOST_EXACT = 1 << 18
-"""Number of distinct vectors up to which each query is compared with all of them. An approximate
-search that is as good is hardly faster below."""
+"""Number of distinct vectors up to which each query is compared with all of them, on machines
+without a GPU. An approximate search that is as good is hardly faster below."""
+
+_MANY = 1 << 16
+"""Number of distinct vectors above which a GPU is looked for. PyTorch takes seconds to import, in
+which a processor searches a small lake."""
 
 _MOST_DISTINCT = 0.8
 """Maximum share of distinct vectors for which equal vectors are compared once. Above it, this saves
@@ -56,12 +61,17 @@ class _Distinct:
         self._columns = np.argsort(self.of_column, kind="stable")
         self._sizes = np.bincount(self.of_column, minlength=len(first))
         self._starts = np.cumsum(self._sizes) - self._sizes
-        self.is_exact = len(first) <= MOST_EXACT
+        self._gpu = find_gpu(self.vectors) if len(first) > _MANY else None
+        self.is_exact = self._gpu is not None or len(first) <= MOST_EXACT
         """Whether each query is compared with all vectors."""
 
     @cached_property
     def _whole(self) -> Float32[np.ndarray, "distinct width"]:
         return self.vectors.as_array()
+
+    @cached_property
+    def _on_gpu(self) -> GpuVectors | None:
+        return None if self._gpu is None else GpuVectors(self.vectors, self._gpu)
 
     @cached_property
     def _inverted_file(self) -> InvertedFile:
@@ -80,7 +90,9 @@ class _Distinct:
         Columns with equal vectors are in the order of their indices.
         """
         most = min(count, len(self.vectors))
-        if self.is_exact:
+        if self._on_gpu:
+            near = self._on_gpu.search(queries, most)
+        elif self.is_exact:
             _, near = faiss.knn(queries, self._whole, most, metric=faiss.METRIC_INNER_PRODUCT)
         else:
             near = self._inverted_file.search(queries, most)
@@ -96,8 +108,8 @@ class ColumnIndex:
     """An index of embeddings, searched by cosine similarity.
 
     It compares equal embeddings once. A search skips the columns of the query's own
-    table. It is exact up to 262,144 distinct embeddings; among more, it compares each query only
-    with those that are most probably near.
+    table. With a GPU, or up to 262,144 distinct embeddings, it is exact. Otherwise, it compares
+    each query only with those that are most probably near.
 
     Args:
         embeddings: One unit vector for each column.

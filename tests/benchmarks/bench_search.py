@@ -1,25 +1,32 @@
 """Measure what the approximate search for similar cells finds, against the exact search.
 
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_search --lakes FOLDER...`. The
-tables of all folders make one lake. With `--copies N`, it has N variants of each table, whose
-columns keep half of their sampled cells, drawn anew, so that few labelled lakes make a large one.
+tables of all folders make one lake; `--areas N` takes N tables of `area_lake` instead. With
+`--copies N`, the lake has N variants of each table, whose columns keep half of their sampled cells,
+drawn anew, so that few labelled lakes make a large one.
 
 The recall is the share of the 50 columns of the exact search that the approximate search finds.
 Vectors are random projections, whose cosines are wrong by about 0.03; where hundreds of columns are
 equally similar, the error decides which of them are the nearest 50, in the exact search, too. So
 `within 0.03` compares the cosines of both searches at each rank, and counts the ranks at which the
 approximate search loses no more than 0.03.
+
+The exact search compares only 2,000 key columns, and its time is multiplied. With `--few`, so does
+the approximate search, which then takes longer for each, since fewer of them share a list. A GPU
+compares all key columns, if there is one, and its seconds are those of the clock.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from unittest import mock
 
 import numpy as np
+import torch
 from tabulate import tabulate
 
+from benchmarks.area_profiles import profile_areas
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.inputs import list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
@@ -63,44 +70,74 @@ def search(
 ) -> tuple[np.ndarray, float]:
     """Return the nearest columns of each given column, and the processor seconds."""
     began = process_time()
-    with mock.patch.object(nearest, "MOST_EXACT", most_exact):
+    with (
+        mock.patch.object(nearest, "MOST_EXACT", most_exact),
+        mock.patch.object(nearest, "find_gpu", return_value=None),
+    ):
         near = ColumnIndex(vectors, tables).neighbours(columns, NEAREST)
     return near, process_time() - began
 
 
-def compare(lake: Lake, copies: int) -> Sequence[str]:
-    """Search a lake in both ways, exactly for 2,000 key columns only; return a printed row."""
+def search_on_gpu(
+    vectors: StoredVectors, tables: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return the nearest columns of each given column, and the seconds of the clock."""
+    began = perf_counter()
+    with mock.patch.object(nearest, "_MANY", 0):
+        near = ColumnIndex(vectors, tables).neighbours(columns, NEAREST)
+    return near, perf_counter() - began
+
+
+def recall(found: np.ndarray, exact: np.ndarray) -> str:
+    """Return the share of the exact search's columns that were found."""
+    shared = [len(np.intersect1d(*rows)) for rows in zip(exact, found, strict=True)]
+    return f"{np.mean(shared) / NEAREST:.3f}"
+
+
+def compare(lake: Lake, copies: int, *, few: bool) -> Sequence[str]:
+    """Search a lake in all ways, exactly for 2,000 key columns only; return a printed row."""
     keys = find_keys(lake, ModelConfig().keys, CatalogPriors.from_facts(lake, CatalogFacts()))
     every = np.concatenate([keys + len(lake) * copy for copy in range(copies)])
     tables = np.concatenate([lake.table_of + len(lake.titles) * copy for copy in range(copies)])
     vectors = CellSimilarity(samples(lake, copies)).vectors
     some = np.random.default_rng(0).permutation(len(every))[:QUERIES]
+    all_but_few = len(every) / len(some)
     exact, exact_seconds = search(vectors, tables, every[some], len(vectors))
-    found, seconds = search(vectors, tables, every, 1)
+    found, seconds = search(vectors, tables, every[some] if few else every, 1)
+    found, seconds = (found, seconds * all_but_few) if few else (found[some], seconds)
     cosines = [
         -np.sort(-np.einsum("ij,ikj->ik", vectors.at(every[some]), vectors.at(near)))
-        for near in (exact, found[some])
+        for near in (exact, found)
     ]
-    shared = [len(np.intersect1d(*rows)) for rows in zip(exact, found[some], strict=True)]
     within = np.mean(cosines[1] >= cosines[0] - TOLERANCE)
-    exact_seconds *= len(every) / len(some)
-    recall = np.mean(shared) / NEAREST
-    times = [f"{each:,.1f}" for each in (exact_seconds, seconds)]
-    return f"{len(vectors):,}", f"{len(every):,}", *times, f"{recall:.3f}", f"{within:.4f}"
+    times = [f"{each:,.1f}" for each in (exact_seconds * all_but_few, seconds)]
+    row = [f"{len(vectors):,}", f"{len(every):,}", *times, recall(found, exact), f"{within:.4f}"]
+    if torch.cuda.is_available():
+        on_gpu, gpu_seconds = search_on_gpu(vectors, tables, every)
+        row += [f"{gpu_seconds:,.1f}", recall(on_gpu[some], exact)]
+    return row
 
 
 def main() -> None:
     """Run the benchmark, and print a row for each number of copies."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench_search", description=__doc__)
-    parser.add_argument("--lakes", nargs="+", required=True, help="folders of tables")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--lakes", nargs="+", help="folders of tables")
+    source.add_argument("--areas", type=int, help="tables of `area_lake`")
     parser.add_argument(
         "--copies", type=int, nargs="+", default=(1,), help="variants of each table"
     )
+    parser.add_argument("--few", action="store_true", help="search 2,000 key columns only")
     options = parser.parse_args()
-    lake = read_lake(options.lakes)
-    headers = ["columns", "keys", "exact, CPU s", "in parts, CPU s", "recall", "within 0.03"]
+    lake = (
+        Lake.from_tables([*profile_areas(options.areas)])
+        if options.areas
+        else read_lake(options.lakes)
+    )
+    headers = ["columns", "keys", "exact, CPU s", "in lists, CPU s", "recall", "within 0.03"]
+    headers += ["GPU, s", "recall of the GPU"] if torch.cuda.is_available() else []
     for copies in options.copies:
-        row = compare(lake, copies)
+        row = compare(lake, copies, few=options.few)
         print(tabulate([row], headers, disable_numparse=True), "\n", flush=True)
 
 

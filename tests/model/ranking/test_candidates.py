@@ -18,9 +18,9 @@ from datahub_hyperjoin.model.config import (
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import candidates
-from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.candidates import candidate_sources, find_candidates
 from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
-from datahub_hyperjoin.tables import ColumnProfile
+from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
@@ -143,6 +143,28 @@ def test_crosswalks_add_candidates_that_share_no_value(
 def _with_cells(profile: ColumnProfile) -> ColumnProfile:
     cells = (profile.id.table.name,) if profile.id.table.name.startswith("target") else CELLS
     return replace(profile, sample=cells)
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [(DataType.TEXT, DataType.DATE), (DataType.DATE, DataType.TEXT)]
+)
+def test_similar_cells_are_those_of_texts_for_a_text_only(
+    make_lake: MakeLake, own: DataType, other: DataType
+) -> None:
+    tables = {"query": CODES, "target": COUNTRIES, **{f"decoy{n}": CODES for n in range(COUNT)}}
+    lake = make_lake({name: {"patron": values} for name, values in tables.items()})
+    # The decoys have more similar cells than the target.
+    cells = [CELLS, CELLS[:1], *([CELLS] * COUNT)]
+    types = [own, own, *([other] * COUNT)]
+    profiles = zip(lake.profiles, cells, types, strict=True)
+    lake = replace(
+        lake, profiles=tuple(replace(p, sample=sample, type=kind) for p, sample, kind in profiles)
+    )
+    index = replace(build_lake_index(lake, ModelConfig(), CatalogFacts()), keys=np.array([0]))
+    config = ModelConfig(setting=replace(OURS, candidates=COUNT))
+    near = np.ones((len(lake), 1), dtype=np.float32)
+    [found] = dict(candidate_sources(index, near, config))["cells"].tolist()
+    assert [at for at in found if at >= 0] == [1]
 
 
 @pytest.mark.parametrize("role", ["key", "referring", "sibling"])
