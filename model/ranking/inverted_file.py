@@ -26,7 +26,7 @@ _VECTORS = 1 << 16
 _AT_ONCE = 1 << 26
 """Number of cosines that are kept at once, which bounds memory."""
 _BLOCK = 64
-"""Number of cosines whose maximum is computed, to sort few of them."""
+"""Greatest number of cosines of which only the maximum is compared at first."""
 
 
 class InvertedFile:
@@ -72,7 +72,7 @@ class InvertedFile:
         self, queries: Float32[np.ndarray, "query width"], least: int, count: int
     ) -> Int[np.ndarray, "query count"]:
         query, of_list, before = self._choose_lists(queries, least)
-        width = -(-int((before + self._sizes[of_list]).max()) // _BLOCK) * _BLOCK
+        width = int((before + self._sizes[of_list]).max())
         cosines = np.full((len(queries), width), -np.inf, dtype=np.float32)
         place = query * width + before  # of the first vector of a list, in all rows together
         for some in _grouped(of_list):
@@ -140,16 +140,17 @@ def _nearest_centre(
 def _lower_bounds(
     cosines: Float32[np.ndarray, "query width"], count: int
 ) -> Float32[np.ndarray, " query"]:
-    """For each query, return a bound that at least `count` of its cosines reach.
+    """For each query, return a bound that at least `count` of its cosines reach, and few more.
 
-    Not many more reach it. The width is a multiple of `_BLOCK`.
+    Infinite cosines, which only fill the rows, never reach it.
     """
+    block = max(min(cosines.shape[1] // (_SPARE * count), _BLOCK), 1)
+    blocks = cosines.shape[1] // block
     # Each maximum is a cosine, so the smallest of the `count` greatest maxima is such a bound.
-    maxima = cosines.reshape(len(cosines), -1, _BLOCK).max(axis=2)
-    blocks = maxima.shape[1]
-    if blocks < count:
-        return np.full(len(cosines), np.finfo(np.float32).min, dtype=np.float32)
-    return np.partition(maxima, blocks - count, axis=1)[:, blocks - count]
+    maxima = cosines[:, : blocks * block].reshape(len(cosines), blocks, block).max(axis=2)
+    bounds: Float32[np.ndarray, " query"]
+    bounds = np.partition(maxima, blocks - count, axis=1)[:, blocks - count]
+    return np.maximum(bounds, np.finfo(np.float32).min)
 
 
 def _grouped(of_list: Int[np.ndarray, " entry"]) -> Iterator[Int[np.ndarray, " some"]]:

@@ -11,8 +11,8 @@ equally similar, the error decides which of them are the nearest 50, in the exac
 `within 0.03` compares the cosines of both searches at each rank, and counts the ranks at which the
 approximate search loses no more than 0.03.
 
-The exact search compares only 2,000 key columns, and its time is multiplied. With `--few`, so does
-the approximate search, which then takes longer for each, since fewer of them share a list. A GPU
+The exact search compares only 2,000 key columns, and its time is multiplied. With `--few`, the
+approximate search has the same key columns, and no time, since fewer of them share a list. A GPU
 compares all key columns, if there is one, and its seconds are those of the clock.
 """
 
@@ -101,16 +101,17 @@ def compare(lake: Lake, copies: int, *, few: bool) -> Sequence[str]:
     tables = np.concatenate([lake.table_of + len(lake.titles) * copy for copy in range(copies)])
     vectors = CellSimilarity(samples(lake, copies)).vectors
     some = np.random.default_rng(0).permutation(len(every))[:QUERIES]
-    all_but_few = len(every) / len(some)
     exact, exact_seconds = search(vectors, tables, every[some], len(vectors))
     found, seconds = search(vectors, tables, every[some] if few else every, 1)
-    found, seconds = (found, seconds * all_but_few) if few else (found[some], seconds)
+    if not few:
+        found = found[some]
     cosines = [
         -np.sort(-np.einsum("ij,ikj->ik", vectors.at(every[some]), vectors.at(near)))
         for near in (exact, found)
     ]
     within = np.mean(cosines[1] >= cosines[0] - TOLERANCE)
-    times = [f"{each:,.1f}" for each in (exact_seconds * all_but_few, seconds)]
+    exact_seconds *= len(every) / len(some)
+    times = f"{exact_seconds:,.1f}", "" if few else f"{seconds:,.1f}"
     row = [f"{len(vectors):,}", f"{len(every):,}", *times, recall(found, exact), f"{within:.4f}"]
     if torch.cuda.is_available():
         on_gpu, gpu_seconds = search_on_gpu(vectors, tables, every)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.ranking import inverted_file, nearest
-from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
+from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile, _lower_bounds
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
@@ -54,6 +54,19 @@ def test_a_search_of_all_lists_is_exact(count: int, asked: int, seed: int) -> No
         np.take_along_axis(cosines, exact(vectors, vectors, asked), axis=1),
         atol=1e-5,
     )
+
+
+@settings(max_examples=25, deadline=None)
+@given(width=st.integers(1, 700), count=st.integers(1, 60), seed=st.integers(0, 999))
+def test_few_cosines_reach_the_bound_of_a_query(width: int, count: int, seed: int) -> None:
+    random, count = np.random.default_rng(seed), min(count, width)
+    cosines = random.permuted(np.linspace(-1, 1, 9 * width, dtype=np.float32)).reshape(9, width)
+    reached = (cosines >= _lower_bounds(cosines, count)[:, None]).sum(axis=1)
+    assert (reached >= count).all()
+    assert reached.mean() <= 2 * count
+    # One list may be longer than all that other queries are compared with.
+    cosines[0, count:] = -np.inf
+    assert (cosines[0] >= _lower_bounds(cosines, count)[0]).sum() == count
 
 
 def test_every_run_finds_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
