@@ -24,6 +24,7 @@ from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
+from datahub_hyperjoin.model.network_task import Elsewhere
 from datahub_hyperjoin.model.ranking.contributions import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
@@ -38,6 +39,7 @@ from datahub_hyperjoin.stages.crosswalk_joins import (
     measure_with_crosswalks,
     with_crosswalks,
 )
+from datahub_hyperjoin.stages.executor_training import find_executor
 from datahub_hyperjoin.stages.named_joins import describe_unread, find_named_joins
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
@@ -106,13 +108,16 @@ def index_lake(
     return index
 
 
-def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
+def embed(
+    index: LakeIndex, config: ModelConfig, progress: Progress, elsewhere: Elsewhere | None = None
+) -> Encoding:
     """Compute an embedding of each column, with a saved or a new model.
 
     Args:
         index: The lake.
         config: How to train, and where the model is saved.
         progress: Receives every epoch, and whether a model was trained.
+        elsewhere: Trains the network in another process, if one may be used.
 
     Returns:
         One embedding per column.
@@ -132,7 +137,7 @@ def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding
             f"held-out recall {epoch.recall:.2f}, at most {remaining:.0f} s left"
         )
 
-    encoding = encode(index, config, watch)
+    encoding = encode(index, config, watch, elsewhere)
     progress.count("models_trained", int(encoding.trained))
     return encoding
 
@@ -273,7 +278,8 @@ def compare_values(
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
-        encoding = embed(index, model, progress)
+        executor = find_executor(session, model, progress)
+        encoding = embed(index, model, progress, executor)
     ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()

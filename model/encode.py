@@ -8,6 +8,7 @@ from jaxtyping import Float32
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.network_task import Elsewhere
 from datahub_hyperjoin.model.saved.epoch import Epoch
 
 
@@ -30,7 +31,12 @@ def _encode_names(index: LakeIndex) -> Encoding:
     return Encoding(embeddings=index.names.vectors(), fingerprint="untrained", trained=False)
 
 
-def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
+def encode(
+    index: LakeIndex,
+    config: ModelConfig,
+    watch: Callable[[Epoch], None],
+    elsewhere: Elsewhere | None = None,
+) -> Encoding:
     """Compute an embedding for every column.
 
     If no saved model can be used, a new one is trained.
@@ -41,6 +47,8 @@ def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]
         index: The lake.
         config: How to train, where models are saved, and when a saved model is used.
         watch: Receives every epoch of training.
+        elsewhere: Trains in another process, if one may be used; there, no journal is kept, and
+            `watch` receives the epochs at the end.
 
     Returns:
         The embeddings.
@@ -58,5 +66,5 @@ def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]
     # torch takes seconds to import, and most runs train no network.
     from datahub_hyperjoin.model.network_encoding import encode_by_network  # noqa: PLC0415
 
-    embeddings, fingerprint, trained = encode_by_network(index, config, watch)
+    embeddings, fingerprint, trained = encode_by_network(index, config, watch, elsewhere)
     return Encoding(embeddings=embeddings, fingerprint=fingerprint, trained=trained)

@@ -6,6 +6,7 @@ ModelError
 ├─ VectorTrainingError   word vectors cannot be trained on the lake
 ├─ NonFiniteLossError    the training loss is infinite or undefined
 ├─ CollapsedError        all columns get nearly the same embedding
+├─ NoGpuError            an executor should train on a GPU, and PyTorch sees none there
 └─ SearchError           an index of embeddings cannot be searched
    ├─ DimensionMismatchError
    └─ EmptyIndexError
@@ -70,6 +71,18 @@ class CollapsedError(ModelError, ArithmeticError):
             "all embeddings are nearly identical (mean cosine of random pairs "
             f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "
             "`model.ranking.scoring: signals`"
+        )
+
+
+class NoGpuError(ModelError, RuntimeError):
+    """An executor should train on a GPU, and PyTorch sees none there."""
+
+    @classmethod
+    def on_executor(cls) -> "NoGpuError":
+        """Report that PyTorch sees no GPU in the process of an executor."""
+        return cls(
+            "PyTorch sees no CUDA device on the executor. Check that "
+            "`spark.executor.resource.gpu.discoveryScript` lists the GPUs there"
         )
 
 

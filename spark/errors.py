@@ -1,6 +1,7 @@
 """Errors that occur when Spark starts, or when tables are listed or read.
 
 SparkError
+├─ ExecutorTaskError
 └─ MissingJavaError
 CatalogError
 ├─ UnreachableDatabaseError
@@ -54,6 +55,18 @@ class MissingJavaError(SparkError, OSError):
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
             "with `apt-get install openjdk-17-jre-headless`"
+        )
+
+
+class ExecutorTaskError(SparkError, RuntimeError):
+    """A task on a GPU of the cluster failed."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Report why a task failed."""
+        return cls(
+            f"the task on an executor failed: {reason[:_LONGEST_REASON]}. See what it printed, in "
+            "the log of this run"
         )
 
 

@@ -15,6 +15,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,22 @@ Session = Callable[[], "SparkSession"]
 OptionalSession = Callable[[], "SparkSession | None"]
 """Returns the Spark session, like `Session`, or None if all tables are read by processes of this
 program."""
+
+
+@dataclass(frozen=True)
+class LazySession:
+    """A `Session` that tells before its first call which session that call would create."""
+
+    config: SessionConfig
+    """The session to create if none is active."""
+
+    opens: Session
+    """Returns the session."""
+
+    def __call__(self) -> "SparkSession":
+        """Return the session; the first call starts Spark if no session is active."""
+        return self.opens()
+
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""
@@ -70,7 +87,7 @@ def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
     Raises:
         MissingJavaError: A new session needs Java, which is missing or too old.
     """
-    active = _active()
+    active = active_session()
     if active is not None:
         logger.info("Using the active Spark session")
         yield active
@@ -83,7 +100,7 @@ def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
 
 
 @contextmanager
-def lazy_session(config: SessionConfig) -> Iterator[Session]:
+def lazy_session(config: SessionConfig) -> Iterator[LazySession]:
     """Provide a function that opens a Spark session on its first call.
 
     Args:
@@ -93,7 +110,8 @@ def lazy_session(config: SessionConfig) -> Iterator[Session]:
         A function that returns the same session each time.
     """
     with ExitStack() as borrowed:
-        yield cache(partial(borrowed.enter_context, borrow_session(config)))
+        opens = cache(partial(borrowed.enter_context, borrow_session(config)))
+        yield LazySession(config, opens)
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
@@ -134,7 +152,8 @@ def find_java() -> str:
     return java
 
 
-def _active() -> "SparkSession | None":
+def active_session() -> "SparkSession | None":
+    """Return the active Spark session; None if there is none."""
     # PySpark takes a tenth of a second to import; small lakes need none.
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415

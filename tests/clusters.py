@@ -7,9 +7,9 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx2
@@ -26,6 +26,9 @@ HOST = "127.0.0.1"
 WORKERS = 2
 LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """Environment variables that a Spark Connect session sets and does not remove."""
+_NONE: Mapping[str, str] = {}
+_AMOUNTS = {"spark.executor.resource.gpu.amount": "1", "spark.task.resource.gpu.amount": "0.5"}
+"""The settings of a recipe for a cluster with GPUs, each of which two tasks share."""
 _HOME = Path(pyspark.__file__).parent
 _PATIENCE = 180.0
 """Maximum number of seconds to wait for a process to start or to end."""
@@ -76,8 +79,8 @@ def local(folder: Path) -> Iterator[SessionConfig]:
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[SessionConfig]:
-    """Start a master and two workers.
+def standalone(folder: Path, worker_options: str = "") -> Iterator[SessionConfig]:
+    """Start a master and two workers, whose Java gets further options.
 
     Each worker has one core and its own working directory.
     """
@@ -92,7 +95,8 @@ def standalone(folder: Path) -> Iterator[SessionConfig]:
             home = folder / f"worker-{at}"
             worker = [_WORKER, *where, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
             worker += ["--work-dir", str(home), url]
-            stack.enter_context(_running(home, "spark-class", worker))
+            options = {"SPARK_WORKER_OPTS": worker_options}
+            stack.enter_context(_running(home, "spark-class", worker, options))
         _wait(lambda: _workers(page) == WORKERS, folder)
         settings = {
             "spark.driver.host": HOST,
@@ -107,18 +111,42 @@ def standalone(folder: Path) -> Iterator[SessionConfig]:
 
 
 @contextmanager
-def connect(folder: Path) -> Iterator[SessionConfig]:
-    """Start a Connect server that runs two tasks at once."""
+def standalone_with_gpus(folder: Path) -> Iterator[SessionConfig]:
+    """Start such a cluster, whose workers offer a GPU each, number 3, that does not exist."""
+    folder.mkdir(parents=True)
+    script = folder / "discovery.sh"
+    script.write_text('#!/bin/sh\necho \'{"name": "gpu", "addresses": ["3"]}\'\n')
+    script.chmod(0o700)
+    offer = "-Dspark.worker.resource.gpu"
+    with standalone(folder, f"{offer}.amount=1 {offer}.discoveryScript={script}") as cluster:
+        yield replace(cluster, settings={**cluster.settings, **_AMOUNTS})
+
+
+@contextmanager
+def connect_with_gpus(folder: Path) -> Iterator[SessionConfig]:
+    """Start such a cluster, and a Connect server that uses it."""
+    with (
+        standalone_with_gpus(folder / "cluster") as cluster,
+        connect(folder / "connect", cluster) as server,
+    ):
+        yield replace(server, settings=_AMOUNTS)
+
+
+@contextmanager
+def connect(folder: Path, cluster: SessionConfig | None = None) -> Iterator[SessionConfig]:
+    """Start a Connect server that runs two tasks at once, in its process or on a cluster."""
     port = _free_port()
+    cluster = cluster or SessionConfig(master="local[2]", settings=_settings(folder))
     settings = {
+        **cluster.settings,
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(port),
         "spark.ui.enabled": "false",
-        **_settings(folder),
     }
-    command = ["--class", _CONNECT, "--master", "local[2]"]
+    command = ["--class", _CONNECT, "--master", cluster.master]
     command += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    with _running(folder / "server", "spark-submit", [*command, "spark-internal"], "1g"):
+    memory = {"SPARK_DAEMON_MEMORY": "1g"}
+    with _running(folder / "server", "spark-submit", [*command, "spark-internal"], memory):
         _wait(lambda: _listens(port), folder)
         yield SessionConfig(master=f"sc://{HOST}:{port}")
 
@@ -134,20 +162,22 @@ def _settings(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _running(home: Path, script: str, arguments: list[str], memory: str = "256m") -> Iterator[None]:
+def _running(
+    home: Path, script: str, arguments: list[str], variables: Mapping[str, str] = _NONE
+) -> Iterator[None]:
     """Run one of Spark's scripts in a folder, then end it and all processes that it started."""
     home.mkdir(parents=True)
-    variables = {
+    own = {
         "SPARK_HOME": str(_HOME),
         "SPARK_LOCAL_IP": HOST,
-        "SPARK_DAEMON_MEMORY": memory,
+        "SPARK_DAEMON_MEMORY": "256m",
         "PYSPARK_PYTHON": sys.executable,
     }
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [_HOME / "bin" / script, *arguments],
             cwd=home,
-            env={**os.environ, **variables},
+            env={**os.environ, **own, **variables},
             stdout=log,
             stderr=log,
             start_new_session=True,

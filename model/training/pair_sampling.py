@@ -5,6 +5,8 @@ accepted partner takes the place of the column itself, and a rejected partner jo
 negative, however similar the two are.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Bool, Int
 
@@ -97,3 +99,22 @@ def find_negatives(
     similar &= exclude_similar
     joinable = similar | (query == candidate) | priors.connected.holds(query, candidate)
     return ~joinable | priors.rejected.holds(query, candidate)
+
+
+def select_similar(overlap: ValueOverlap) -> ValueOverlap:
+    """Return a copy of the overlap with only the pairs that `find_negatives` takes for similar.
+
+    Training reads no other pairs, and there are many of them.
+
+    Args:
+        overlap: The overlap of values in the lake.
+    """
+    similar = overlap.either_way(slice(None)) > _SIMILAR  # the same for both orders of a pair
+    return replace(
+        overlap,
+        left=overlap.left[similar],
+        right=overlap.right[similar],
+        shared=overlap.shared[similar],
+        containment=overlap.containment[similar],
+        beyond_chance=overlap.beyond_chance[similar],
+    )

@@ -58,13 +58,17 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
     try:
         return frame.toArrow()
     except SPARK_ERRORS as error:
-        if _hides_interrupt(error):
+        if hides_interrupt(error):
             raise KeyboardInterrupt from error
         raise
 
 
-def _hides_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error was raised while a `KeyboardInterrupt` was being handled."""
+def hides_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error was raised while a `KeyboardInterrupt` was being handled.
+
+    Args:
+        error: The error of a Spark job.
+    """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.model import network_encoding
+from datahub_hyperjoin.model import network_encoding, network_steps
 from datahub_hyperjoin.model.config import (
     OURS,
     Edges,
@@ -190,7 +190,7 @@ def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.Mo
         asked.append(config)
         return find_positions(index, config)
 
-    monkeypatch.setattr(network_encoding, "find_positions", count)
+    monkeypatch.setattr(network_steps, "find_positions", count)
     run(lake, SMALL)
     assert len(asked) == 1
 
