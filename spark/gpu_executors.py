@@ -15,7 +15,12 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.native.frames import spark_error_text
 from datahub_hyperjoin.spark.native.jobs import hides_interrupt
-from datahub_hyperjoin.spark.session import LazySession, OptionalSession, active_session
+from datahub_hyperjoin.spark.session import (
+    LazySession,
+    OptionalSession,
+    active_session,
+    is_local_master,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +46,9 @@ def gives_gpus(master: str, settings: Mapping[str, str]) -> bool:
         >>> gives_gpus("spark://host:7077", amounts), gives_gpus("local[4]", amounts)
         (True, False)
     """
-    # As in Spark itself, `local-cluster[...]` is a cluster.
-    is_local = master == "local" or master.startswith("local[")
-    return not is_local and all(_amount(settings.get(key, "0")) > 0 for key in _AMOUNTS)
+    return not is_local_master(master) and all(
+        _amount(settings.get(key, "0")) > 0 for key in _AMOUNTS
+    )
 
 
 def _amount(text: str) -> float:

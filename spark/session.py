@@ -47,6 +47,13 @@ class LazySession:
     opens: Session
     """Returns the session."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the session's tasks run on this machine only; this does not start Spark."""
+        active = active_session()
+        master = self.config.master if active is None else active.conf.get("spark.master", "")
+        return is_local_master(master or "")
+
     def __call__(self) -> "SparkSession":
         """Return the session; the first call starts Spark if no session is active."""
         return self.opens()
@@ -112,6 +119,15 @@ def lazy_session(config: SessionConfig) -> Iterator[LazySession]:
     with ExitStack() as borrowed:
         opens = cache(partial(borrowed.enter_context, borrow_session(config)))
         yield LazySession(config, opens)
+
+
+def is_local_master(master: str) -> bool:
+    """Return whether Spark's tasks run in the driver's Java process.
+
+    Args:
+        master: Spark's master URL. As in Spark itself, `local-cluster[...]` is a cluster.
+    """
+    return master == "local" or master.startswith("local[")
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:

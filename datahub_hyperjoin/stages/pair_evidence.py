@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.reference.lexicon import load_lexicon
-from datahub_hyperjoin.spark.profiles.routes import session_for
+from datahub_hyperjoin.spark.profiles.routes import session_to_compare
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.verify import (
@@ -69,10 +69,13 @@ def measure_pairs(
         notations=lake.notations,
         texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
     )
-    ends = {column.table for pair in changed for column in pair}
+    compared = {column for pair in changed for column in pair}
+    ends = {column.table for column in compared}
     read = [table for table in tables if table.id in ends]
+    sizes = size_to_read(read, changed, columns, store.config)
+    values = sum(lake.profiles[lake.index_of[column]].distinct for column in compared)
     measured = verify_joins(
-        session_for(size_to_read(read, changed, columns, store.config), session, store.config),
+        session_to_compare(sizes, values, session, store.config),
         read,
         changed,
         kinds=columns,

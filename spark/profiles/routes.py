@@ -22,7 +22,7 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
-from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.spark.session import LazySession, OptionalSession
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ _FEW_BYTES = 1 << 22
 """Total size of texts up to which a later run reads them without another process, in bytes."""
 _MANY_BYTES = 1 << 28
 """Total size of the tables up to which a whole run is faster without Spark, in bytes."""
+
+_MANY_VALUES = 1 << 27
+"""Number of distinct values of all compared columns up to which one process compares them. Each
+takes 16 bytes there."""
 
 
 class Route(Enum):
@@ -170,3 +174,30 @@ def session_for(
         processes of this program read in less time.
     """
     return session() if may_need_spark(tables, config) else None
+
+
+def session_to_compare(
+    tables: Sequence[Table], values: int, session: OptionalSession, config: ProfileConfig
+) -> "SparkSession | None":
+    """Return a Spark session to compare columns, or None if local processes do it faster.
+
+    On one machine, its processes read tables as fast as Spark, and one process compares their
+    values in less time than Spark takes to bring those of a column together.
+
+    Args:
+        tables: The tables to read.
+        values: Number of distinct values of all columns to compare.
+        session: Starts the Spark session.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        None for what `session_for` leaves to local processes. If Spark runs on this machine only,
+        also None for any number of tables of a known size that are each read by one task.
+    """
+    is_small = values <= _MANY_VALUES and all(
+        0 < table.size < config.split_bytes and route_of(table, config) is Route.LOCAL_BATCH
+        for table in tables
+    )
+    if is_small and isinstance(session, LazySession) and session.is_local:
+        return None
+    return session_for(tables, session, config)

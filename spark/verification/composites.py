@@ -19,7 +19,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
-from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
+from datahub_hyperjoin.spark.verification.process_counts import count_without_spark
 from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import (
@@ -68,7 +68,7 @@ def verify_composites(
         requests: list[RequestedColumns], to_count: Collection[tuple[int, int]]
     ) -> Mapping[tuple[int, int], PairCounts]:
         if session is None:
-            counts = count_in_process(requests, to_count, synonyms={})
+            counts = count_without_spark(requests, to_count, synonyms={})
         else:
             # PySpark takes a tenth of a second to import; small lakes need none.
             from datahub_hyperjoin.spark.verification.pair_jobs import (  # noqa: PLC0415

@@ -47,6 +47,9 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
         >>> count_pair(cities, flights)
         PairCounts(shared=2, rows=2, joined=50)
     """
+    if left is right:
+        rows = left[1]
+        return PairCounts(len(rows), int(rows.sum()), int(rows @ rows))
     # The longer side is searched: n log N steps instead of N log n.
     if len(left[0]) > len(right[0]):
         at_right, at_left = _intersect(right[0], left[0])

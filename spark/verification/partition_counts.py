@@ -1,6 +1,5 @@
 """In each hash partition, count the shared values and matching rows of pairs."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,8 @@ from datahub_hyperjoin.arrow_bytes import (
     index_within,
     reduce_each,
 )
-from datahub_hyperjoin.normal_form import Hashes, Synonyms
+from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.sketch import Counts
-from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 
 _VALUES_AT_ONCE = 1 << 20
 """Number of values that are searched for at once, which bounds memory."""
@@ -35,36 +30,6 @@ COUNTS_ROW = pa.schema(
     }
 )
 """Schema of the counts of one pair; `left` and `right` identify the columns."""
-
-
-def count_in_process(
-    requests: Sequence[RequestedColumns],
-    to_count: Iterable[tuple[int, int]],
-    *,
-    synonyms: Mapping[str, Synonyms],
-) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of pairs in this process, without Spark.
-
-    Unreadable tables are left out.
-
-    Args:
-        requests: The columns of each table, with their numbers.
-        to_count: The pairs, each as the numbers of its left and its right column.
-        synonyms: Synonyms by entity kind.
-
-    Returns:
-        Counts by pair of numbers, without columns that cannot be read.
-    """
-    with Databases() as databases:
-        columns = {
-            number: (values.hashes, values.counts)
-            for number, values in read_values(requests, synonyms, databases)
-        }
-    return {
-        (left, right): count_pair(columns[left], columns[right])
-        for left, right in to_count
-        if left in columns and right in columns
-    }
 
 
 def count_pairs_of_partition(rows: pa.Table, to_count: npt.NDArray[np.integer[Any]]) -> pa.Table:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_part
 from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
+from datahub_hyperjoin.spark.verification.partition_tables import partition_tables
 from datahub_hyperjoin.spark.verification.read_values import read_values, values_of_rows
 from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 
@@ -99,11 +101,7 @@ def partition_local_batch(
     Returns:
         Rows of `PARTITION_ROW`. An unreadable table has none.
     """
-
-    def work(members: list[RequestedColumns]) -> Iterator[pa.RecordBatch]:
-        with limited_memory(), Databases() as databases:
-            yield from partition_values(read_values(members, synonyms, databases), count=count)
-
+    work = partial(partition_tables, synonyms=synonyms, count=count)
     tasks = pack(requests, lambda request: request.table)
     return map_tasks(session, tasks, work, PARTITION_ROW)
 

@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
-from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
+from datahub_hyperjoin.spark.verification.process_counts import count_without_spark
 from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
@@ -112,7 +112,7 @@ def verify_joins(
     """Measure how well pairs of columns join.
 
     Args:
-        session: Runs one Spark job; None to read all tables in this process.
+        session: Runs one Spark job; None to read all tables in processes of this program.
         tables: The tables of the columns.
         pairs: Left and right columns.
         kinds: Facts about the columns from their profiles.
@@ -135,7 +135,7 @@ def verify_joins(
     # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in used}.union(unread)
     if requests and session is None:
-        read = count_in_process(requests, to_count, synonyms=kinds.synonyms)
+        read = count_without_spark(requests, to_count, synonyms=kinds.synonyms)
     elif requests and session:
         # PySpark takes a tenth of a second to import; small lakes need none.
         from datahub_hyperjoin.spark.verification.pair_jobs import count_requests  # noqa: PLC0415
