@@ -79,11 +79,10 @@ def _work(work: Callable[[LazySession], T]) -> T:
     return work(session)
 
 
-def list_gpus(session: LazySession) -> tuple[str | None, str | None, str | None]:
-    """Return the GPUs that two tasks see, the second without GPU, and the share of a task."""
+def list_gpus(session: LazySession) -> tuple[str | None, str | None]:
+    """Return the GPUs that a task sees, and the share of them that tasks get afterwards."""
     seen = run_on_executor(session(), os.getenv, "CUDA_VISIBLE_DEVICES")
-    hidden = run_on_executor(session(), os.getenv, "CUDA_VISIBLE_DEVICES", on_gpu=False)
-    return seen, hidden, session().conf.get("spark.task.resource.gpu.amount")
+    return seen, session().conf.get("spark.task.resource.gpu.amount")
 
 
 def fail(function: Callable[..., object], argument: object, session: LazySession) -> str:
