@@ -62,5 +62,7 @@ def find_gpu(vectors: StoredVectors) -> "torch.device | None":
     if not torch.cuda.is_available():
         return None
     free, _ = torch.cuda.mem_get_info()
+    # What earlier searches have left with PyTorch is free, too.
+    free += torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     taken = len(vectors) * vectors.width * torch.float32.itemsize
     return torch.device("cuda") if taken + _SPARE_BYTES <= free else None

@@ -42,6 +42,9 @@ _MANY_BYTES = 1 << 28
 _MANY_VALUES = 1 << 27
 """Number of distinct values of all compared columns up to which one process compares them. Each
 takes 16 bytes there."""
+_MANY_COMPARED_BYTES = 1 << 31
+"""Total size of their tables up to which it does, in bytes. Of tables with more rows than a profile
+reads, the number of distinct values is too small."""
 
 
 class Route(Enum):
@@ -192,12 +195,14 @@ def session_to_compare(
 
     Returns:
         None for what `session_for` leaves to local processes. If Spark runs on this machine only,
-        also None for any number of tables of a known size that are each read by one task.
+        also None for tables of a known size, at most 2 GiB in all, that one task each reads.
     """
-    is_small = values <= _MANY_VALUES and all(
+    size = sum(table.size for table in tables)
+    is_small = values <= _MANY_VALUES and size <= _MANY_COMPARED_BYTES
+    one_task_each = all(
         0 < table.size < config.split_bytes and route_of(table, config) is Route.LOCAL_BATCH
         for table in tables
     )
-    if is_small and isinstance(session, LazySession) and session.is_local:
+    if is_small and one_task_each and isinstance(session, LazySession) and session.is_local:
         return None
     return session_for(tables, session, config)

@@ -45,9 +45,14 @@ def test_a_gpu_is_used_if_its_memory_suffices(monkeypatch: pytest.MonkeyPatch) -
     needed = 3 * 4 * (1 << 28) + 1_000 * 16 * 4
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (needed, needed))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2)
     assert gpu_vectors.find_gpu(vectors) == torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (needed - 1, needed))
     assert gpu_vectors.find_gpu(vectors) is None
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2)
+    assert gpu_vectors.find_gpu(vectors) == torch.device("cuda")
 
 
 def test_large_lakes_are_searched_exactly_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

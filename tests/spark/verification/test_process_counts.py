@@ -116,6 +116,8 @@ def test_one_machine_compares_columns_without_spark(
     assert not starts([part] * 9)
     assert not starts([part] * 9, values=1 << 27)
     assert starts([part] * 9, values=(1 << 27) + 1)
+    assert not starts([part] * 16)
+    assert starts([part] * 16 + [file])
     assert not starts([file], values=(1 << 27) + 1)
     assert starts([replace(file, size=CONFIG.split_bytes), part])
     assert starts([far])
