@@ -168,8 +168,7 @@ def _snowflake() -> str:
     if not Path(python).is_file():
         pytest.skip("Snowflake needs its emulator: make fakesnow")
     port = _start(python, "-I", Path(__file__).with_name("snowflake_engine.py"))
-    # It answers what it cannot do as if it were unavailable, and the driver would try for minutes.
-    options = "account=fakesnow&protocol=http&network_timeout=1"
+    options = "account=fakesnow&protocol=http"
     return f"snowflake://tester:none@127.0.0.1:{port}/shop/public?{options}"
 
 

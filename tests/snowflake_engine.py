@@ -4,7 +4,8 @@
 package needs another version of sqlglot than DataHub, and so an environment of its own.
 
 It translates two functions to others that take other types, and leaves out which characters RTRIM
-removes; this is corrected here.
+removes. What it cannot do, it answers with HTTP's status 500, which the driver takes for a fault
+that will pass, and so tries again without end. All this is corrected here.
 """
 
 import logging
@@ -27,12 +28,28 @@ def main() -> None:
             template.format(generator.sql(call.this or call.expressions[0]))
         )
     setattr(import_module("fakesnow.transforms"), "trim_cast_varchar", lambda each: each)  # noqa: B010
-    with import_module("fakesnow").server() as connection:
+    # The package's function, before importing its module of the same name hides it.
+    serve = import_module("fakesnow").server
+    _answer_faults()
+    with serve() as connection:
         sys.stdout.write(f"{connection['port']}\n")
         sys.stdout.flush()
         sys.stdin.read()
         # Otherwise, it would wait for connections that the tests left open.
         os._exit(0)
+
+
+def _answer_faults() -> None:
+    """Answer what the emulator cannot do as an error of the statement, with the reason."""
+    server = import_module("fakesnow.server")
+
+    class Refused(server.ServerError):
+        def __init__(self, status_code: int, code: str, message: str) -> None:
+            if (fault := sys.exc_info()[1]) and status_code == 500:
+                status_code, message = 200, str(fault)
+            super().__init__(status_code, code, message)
+
+    setattr(server, "ServerError", Refused)  # noqa: B010
 
 
 if __name__ == "__main__":
