@@ -15,12 +15,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.native.frames import spark_error_text
 from datahub_hyperjoin.spark.native.jobs import hides_interrupt
-from datahub_hyperjoin.spark.session import (
-    LazySession,
-    OptionalSession,
-    active_session,
-    is_local_master,
-)
+from datahub_hyperjoin.spark.session import LazySession, OptionalSession, is_local_master
 
 logger = logging.getLogger(__name__)
 
@@ -66,11 +61,8 @@ def has_gpu_executors(session: OptionalSession) -> TypeGuard[LazySession]:
     """
     if not isinstance(session, LazySession):
         return False
-    active = active_session()
-    if active is None:
-        return gives_gpus(session.config.master, session.config.settings)
-    settings = {key: active.conf.get(key, "0") or "0" for key in _AMOUNTS}
-    return gives_gpus(active.conf.get("spark.master", "local") or "local", settings)
+    settings = {key: session.setting(key, "0") for key in _AMOUNTS}
+    return gives_gpus(session.setting("spark.master", "local"), settings)
 
 
 def run_on_executor(

@@ -50,9 +50,19 @@ class LazySession:
     @property
     def is_local(self) -> bool:
         """Whether the session's tasks run on this machine only; this does not start Spark."""
+        return is_local_master(self.setting("spark.master", ""))
+
+    def setting(self, key: str, default: str) -> str:
+        """Return a setting of the session; this does not start Spark.
+
+        Args:
+            key: Spark's key of the setting.
+            default: What to return if it has no value.
+        """
         active = active_session()
-        master = self.config.master if active is None else active.conf.get("spark.master", "")
-        return is_local_master(master or "")
+        if active is None:
+            return {"spark.master": self.config.master, **self.config.settings}.get(key, default)
+        return active.conf.get(key, default) or default
 
     def __call__(self) -> "SparkSession":
         """Return the session; the first call starts Spark if no session is active."""
