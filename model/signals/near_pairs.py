@@ -7,45 +7,68 @@ The pairs of this module are measured in any case.
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.named_keys import find_named_keys, large_folders
 from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
 from datahub_hyperjoin.tables import ColumnProfile
 
 _MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
-"""Maximum number of columns in a folder, and of unique columns with the same name or in tables of
-the same name. Larger groups, such as all columns named `remark`, form no pairs, because they say
-too little about joins. Only unique columns count, since many columns with one name may all refer to
-one key."""
+"""Maximum number of columns in a folder of which all pairs are measured, and of unique columns with
+the same name or in tables of the same name. Larger groups of namesakes, such as all columns named
+`remark`, form no pairs, because they say too little about joins. Only unique columns count, since
+many columns with one name may all refer to one key."""
 _MIN_UNIQUENESS = 0.95
 """Minimum uniqueness of a column that others refer to."""
 _BLOCK = 2048
 """Number of columns paired at once, which bounds memory."""
 
 _Columns = Int[np.ndarray, " pair"]
+_Mask = Bool[np.ndarray, " column"]
 
 
 def find_near_pairs(
-    lake: Lake, chosen: Bool[np.ndarray, " column"]
+    lake: Lake, chosen: _Mask, most_named: int
 ) -> Iterator[tuple[_Columns, _Columns]]:
     """Yield blocks of column pairs that have a name or folder in common.
 
     The two columns of a pair are in different tables. A unique column also has the name of its
-    table, to which `customer_id` refers.
+    table, to which `customer_id` refers. In large folders, the most similar names are paired.
 
     Args:
         lake: The columns.
         chosen: Columns whose partners are wanted.
+        most_named: Maximum number of unique columns that are paired with each column of a large
+            folder.
 
     Yields:
-        Chosen columns, and their partners. One column of each pair is unique. Two chosen columns
-        are paired once.
+        Chosen columns, and their partners. One column of each pair is unique. Pairs may repeat.
     """
-    is_unique = np.array([_is_unique(profile) for profile in lake.profiles], dtype=bool)
+    is_unique = np.array([each.uniqueness >= _MIN_UNIQUENESS for each in lake.profiles], dtype=bool)
+    for left, right in chain(
+        _find_labelled(lake, chosen, is_unique),
+        _find_in_large_folders(lake, chosen, is_unique, most_named),
+    ):
+        apart = lake.table_of[left] != lake.table_of[right]
+        yield left[apart], right[apart]
+
+
+def _find_in_large_folders(
+    lake: Lake, chosen: _Mask, is_unique: _Mask, count: int
+) -> Iterator[tuple[_Columns, _Columns]]:
+    for folder in large_folders(lake, _MOST_NEIGHBOURS):
+        keys = folder[is_unique[folder]]
+        yield from find_named_keys(lake, folder[chosen[folder]], keys, count=count)
+
+
+def _find_labelled(
+    lake: Lake, chosen: _Mask, is_unique: _Mask
+) -> Iterator[tuple[_Columns, _Columns]]:
     sought, borne = _label_columns(lake, is_unique)
     seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
     columns = np.flatnonzero(chosen)
@@ -53,18 +76,11 @@ def find_near_pairs(
         block = columns[start : start + _BLOCK]
         alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
         left, right = block[alike.row], alike.col.astype(np.int64)
-        wanted = lake.table_of[left] != lake.table_of[right]
-        wanted &= (left < right) | ~chosen[right]
-        yield left[wanted], right[wanted]
+        once = (left < right) | ~chosen[right]
+        yield left[once], right[once]
 
 
-def _is_unique(profile: ColumnProfile) -> bool:
-    return profile.uniqueness >= _MIN_UNIQUENESS
-
-
-def _label_columns(
-    lake: Lake, is_unique: Bool[np.ndarray, " column"]
-) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _label_columns(lake: Lake, is_unique: _Mask) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Build a matrix of columns by the labels that they seek, and one by those that they bear.
 
     Labels are names of columns, names of tables, and folders. Only unique columns bear labels.

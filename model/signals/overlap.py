@@ -197,7 +197,7 @@ def _measure_near(
     `is_alone` marks columns that share no value with any other.
     """
     parts = []
-    for near in find_near_pairs(lake, chosen):
+    for near in find_near_pairs(lake, chosen, most_partners(len(lake))):
         possible = ~is_alone[near[1]]
         first, second = (ends[possible] for ends in near)
         common = count_common_hashes(sketches, first, second)

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import near_pairs
+from datahub_hyperjoin.model.signals import named_keys, near_pairs
 from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
 from handmade import MakeLake
 
 UNIQUE, REPEATED = ["1", "2", "3"], ["1", "1", "2"]
 
 
-def near(lake: Lake, *chosen: str) -> set[tuple[str, str]]:
+def near(lake: Lake, *chosen: str, most_named: int = 0) -> set[tuple[str, str]]:
     """Return the near pairs of the chosen columns, or of all columns if none is chosen."""
     names = [f"{column.table.name}.{column.path}" for column in lake.ids]
     mask = np.array([not chosen or name in chosen for name in names])
     return {
         (names[left], names[right])
-        for block in find_near_pairs(lake, mask)
+        for block in find_near_pairs(lake, mask, most_named)
         for left, right in zip(*(ends.tolist() for ends in block), strict=True)
     }
 
@@ -75,8 +75,46 @@ def test_many_unique_columns_of_a_name_hide_no_key_of_a_table_of_this_name(
     assert near(lake) == set()
 
 
-def test_a_large_folder_suggests_nothing(
+def schema(make_lake: MakeLake) -> Lake:
+    """Make a lake of one folder in which two tables have roles."""
+    keys = {f"f/{name}": {"id": UNIQUE} for name in ("colour", "device_role", "rack_role")}
+    lake = make_lake({**keys, "f/rack": {"role_id": REPEATED}})
+    return replace(lake, titles=("colour", "device_role", "rack_role", "rack"))
+
+
+@pytest.mark.parametrize(
+    ("most", "tables"),
+    [
+        (0, []),
+        (1, ["rack_role"]),
+        (2, ["rack_role", "device_role"]),
+        (9, ["rack_role", "device_role", "colour"]),
+    ],
+)
+def test_a_large_folder_suggests_the_keys_with_the_most_similar_names(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, most: int, tables: list[str]
+) -> None:
+    monkeypatch.setattr(near_pairs, "_MOST_NEIGHBOURS", 3)
+    found = near(schema(make_lake), "f/rack.role_id", most_named=most)
+    assert found == {("f/rack.role_id", f"f/{table}.id") for table in tables}
+
+
+def test_if_all_keys_of_a_large_folder_are_named_it_suggests_what_a_small_one_does(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = {f"f/t{at}": {f"x{at}": UNIQUE, f"y{at}": REPEATED} for at in range(7)}
+    lake = make_lake(tables | {"g/u": {"z": UNIQUE}})
+    expected = {frozenset(pair) for pair in near(lake)}
+    assert len(expected) == 7 * 6 // 2 + 7 * 6
+    monkeypatch.setattr(near_pairs, "_MOST_NEIGHBOURS", 3)
+    monkeypatch.setattr(named_keys, "_BLOCK", 2)
+    assert {frozenset(pair) for pair in near(lake, most_named=99)} == expected
+    assert near(lake) == set()
+
+
+def test_a_large_folder_without_unique_columns_suggests_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_pairs, "_MOST_NEIGHBOURS", 2)
-    assert near(make_lake({f"f/t{at}": {f"c{at}": UNIQUE} for at in range(3)})) == set()
+    lake = make_lake({f"f/t{at}": {f"c{at}": REPEATED} for at in range(3)})
+    assert near(lake, most_named=9) == set()
