@@ -41,15 +41,15 @@ def main() -> None:
 
 def _answer_faults() -> None:
     """Answer what the emulator cannot do as an error of the statement, with the reason."""
-    server = import_module("fakesnow.server")
+    error = import_module("fakesnow.server").ServerError
+    begin = error.__init__
 
-    class Refused(server.ServerError):
-        def __init__(self, status_code: int, code: str, message: str) -> None:
-            if (fault := sys.exc_info()[1]) and status_code == 500:
-                status_code, message = 200, str(fault)
-            super().__init__(status_code, code, message)
+    def answer(self: object, status_code: int, code: str, message: str) -> None:
+        if (fault := sys.exc_info()[1]) and status_code == 500:
+            status_code, message = 200, str(fault)
+        begin(self, status_code, code, message)
 
-    setattr(server, "ServerError", Refused)  # noqa: B010
+    error.__init__ = answer
 
 
 if __name__ == "__main__":
