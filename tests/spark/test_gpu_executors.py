@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import clusters
 import gpu_tasks
-from datahub_hyperjoin.spark import gpu_executors
+from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import ExecutorTaskError, MissingJavaError
 from datahub_hyperjoin.spark.gpu_executors import _attempt, gives_gpus, has_gpu_executors
@@ -54,7 +54,7 @@ def never() -> SparkSession:
 def test_a_session_that_was_not_started_has_the_gpus_of_the_recipe(
     settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, has: bool
 ) -> None:
-    monkeypatch.setattr(gpu_executors, "active_session", lambda: None)
+    monkeypatch.setattr(sessions, "active_session", lambda: None)
     session = LazySession(SessionConfig(master="yarn", settings=settings), never)
     assert has_gpu_executors(session) is has
 

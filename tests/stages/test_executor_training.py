@@ -11,6 +11,7 @@ from datahub_hyperjoin.model.errors import CollapsedError, NoGpuError, NonFinite
 from datahub_hyperjoin.model.network_task import NetworkResult, NetworkTask
 from datahub_hyperjoin.model.remote_training import perform_task
 from datahub_hyperjoin.spark import gpu_executors
+from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.session import LazySession, OptionalSession
@@ -31,7 +32,7 @@ def configure(scoring: Scoring) -> ModelConfig:
 
 @pytest.fixture(autouse=True)
 def _no_active_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_executors, "active_session", lambda: None)
+    monkeypatch.setattr(sessions, "active_session", lambda: None)
 
 
 @pytest.mark.parametrize(
