@@ -61,7 +61,8 @@ class LazySession:
         """
         active = active_session()
         if active is None:
-            return {"spark.master": self.config.master, **self.config.settings}.get(key, default)
+            # As in a new session, the master overrides one among the settings.
+            return {**self.config.settings, "spark.master": self.config.master}.get(key, default)
         return active.conf.get(key, default) or default
 
     def __call__(self) -> "SparkSession":

@@ -6,7 +6,7 @@ part of it: `rack.role_id` refers to `rack_role`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import faiss
 import numpy as np
@@ -55,15 +55,16 @@ def find_named_keys(
         Blocks of seeking columns, and a key for each.
     """
     most = min(count, len(keys))
-    if not most:
+    if not most or not len(seeking):
         return
-    names = (*_names(lake, seeking), *_whole_names(lake, seeking), *_whole_names(lake, keys))
-    vectors = NameSimilarity(names).vectors()
-    own, whole, of_keys = np.split(vectors, [len(seeking), 2 * len(seeking)])
+    of_seeking, of_keys = _names(lake, seeking), _names(lake, keys)
+    whole_names = (*_whole(lake, seeking, of_seeking), *_whole(lake, keys, of_keys))
+    vectors = NameSimilarity([*of_seeking, *whole_names]).vectors()
+    own, whole, borne = np.split(vectors, [len(seeking), 2 * len(seeking)])
     for start in range(0, len(seeking), _BLOCK):
         some = slice(start, start + _BLOCK)
         sought = own[some] + whole[some]
-        _, near = faiss.knn(sought, of_keys, most, metric=faiss.METRIC_INNER_PRODUCT)
+        _, near = faiss.knn(sought, borne, most, metric=faiss.METRIC_INNER_PRODUCT)
         yield np.repeat(seeking[some], most), keys[near.ravel()]
 
 
@@ -72,6 +73,7 @@ def _names(lake: Lake, columns: Int[np.ndarray, " column"]) -> list[str]:
     return [" ".join(each) for each in words]
 
 
-def _whole_names(lake: Lake, columns: Int[np.ndarray, " column"]) -> list[str]:
-    titles = (" ".join(stems(lake.titles[table])) for table in lake.table_of[columns].tolist())
-    return [f"{title} {name}" for title, name in zip(titles, _names(lake, columns), strict=True)]
+def _whole(lake: Lake, columns: Int[np.ndarray, " column"], names: Sequence[str]) -> Iterator[str]:
+    """Yield the names of columns, each after that of its table."""
+    for table, name in zip(lake.table_of[columns].tolist(), names, strict=True):
+        yield f"{' '.join(stems(lake.titles[table]))} {name}"

@@ -30,40 +30,37 @@ from datahub_hyperjoin.tables import TableProfile
 METRICS = ("P@15", "R@5", "R@15", "MAP")
 
 
-def move(lake: ProfiledLake) -> ProfiledLake:
-    """Move a lake into a folder of its name, and put this name before those of its tables.
+def rename(labelled: LabelledLake) -> LabelledLake:
+    """Put the name of a lake before those of its tables."""
 
-    Titles of tables stay, since they are what people read.
-    """
-    labelled = lake.labelled
-
-    def rename(column: ColumnName) -> ColumnName:
+    def with_lake(column: ColumnName) -> ColumnName:
         return ColumnName(f"{labelled.name} {column.table}", column.column)
 
     return replace(
-        lake,
-        labelled=replace(
-            labelled,
-            headers={f"{labelled.name} {name}": of for name, of in labelled.headers.items()},
-            truth={
-                rename(query): frozenset(map(rename, gold))
-                for query, gold in labelled.truth.items()
-            },
-        ),
-        profiles=tuple(_move_table(profile, labelled.name) for profile in lake.profiles),
+        labelled,
+        headers={f"{labelled.name} {name}": of for name, of in labelled.headers.items()},
+        truth={
+            with_lake(query): frozenset(map(with_lake, gold))
+            for query, gold in labelled.truth.items()
+        },
     )
 
 
 def merge(lakes: Sequence[ProfiledLake]) -> ProfiledLake:
-    """Merge lakes, after moving each into a folder of its own."""
-    moved = [*map(move, lakes)]
+    """Merge lakes, each into a folder of its name, which comes before the names of its tables.
+
+    Titles of tables stay, since they are what people read.
+    """
+    renamed = [rename(lake.labelled) for lake in lakes]
     labelled = LabelledLake(
         Path("merged"),
-        {name: of for lake in moved for name, of in lake.labelled.headers.items()},
-        {query: gold for lake in moved for query, gold in lake.labelled.truth.items()},
+        {name: of for lake in renamed for name, of in lake.headers.items()},
+        {query: gold for lake in renamed for query, gold in lake.truth.items()},
     )
-    profiles = tuple(profile for lake in moved for profile in lake.profiles)
-    return ProfiledLake(labelled, profiles, sum(lake.seconds for lake in moved))
+    profiles = tuple(
+        _move(profile, lake.labelled.name) for lake in lakes for profile in lake.profiles
+    )
+    return ProfiledLake(labelled, profiles, sum(lake.seconds for lake in lakes))
 
 
 def compare(lakes: Sequence[ProfiledLake], progress: EvaluationProgress) -> Iterator[list[str]]:
@@ -82,7 +79,7 @@ def compare(lakes: Sequence[ProfiledLake], progress: EvaluationProgress) -> Iter
     merged = measure([merge(lakes)], [method], progress=progress).methods[0].runs[0].rankings
     for lake in lakes:
         alone = measure([lake], [method], progress=progress).methods[0].runs[0].scores
-        among = score_rankings(move(lake).labelled.truth, merged)
+        among = score_rankings(rename(lake.labelled).truth, merged)
         for metric in METRICS:
             changes = 100 * (among[metric] - alone[metric])
             change = Bootstrap(len(changes)).interval(changes)
@@ -95,7 +92,7 @@ def compare(lakes: Sequence[ProfiledLake], progress: EvaluationProgress) -> Iter
             ]
 
 
-def _move_table(profile: TableProfile, folder: str) -> TableProfile:
+def _move(profile: TableProfile, folder: str) -> TableProfile:
     file = Path(profile.table.id.name).name
     table = replace(profile.table.id, name=f"{folder}/{folder} {file}")
     columns = (replace(column, id=replace(column.id, table=table)) for column in profile.columns)

@@ -50,7 +50,10 @@ def never() -> SparkSession:
     raise AssertionError(message)
 
 
-@pytest.mark.parametrize(("settings", "has"), [(BOTH, True), ({}, False)])
+@pytest.mark.parametrize(
+    ("settings", "has"),
+    [(BOTH, True), ({}, False), ({**BOTH, "spark.master": "local[1]"}, True)],
+)
 def test_a_session_that_was_not_started_has_the_gpus_of_the_recipe(
     settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, has: bool
 ) -> None:
