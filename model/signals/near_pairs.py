@@ -63,7 +63,10 @@ def _find_in_large_folders(
 ) -> Iterator[tuple[_Columns, _Columns]]:
     for folder in large_folders(lake, _MOST_NEIGHBOURS):
         keys = folder[is_unique[folder]]
-        yield from find_named_keys(lake, folder[chosen[folder]], keys, count=count)
+        for left, right in find_named_keys(lake, folder[chosen[folder]], keys, count=count):
+            # Texts hardly ever share a value with numbers or dates.
+            alike = lake.is_text[left] == lake.is_text[right]
+            yield left[alike], right[alike]
 
 
 def _find_labelled(

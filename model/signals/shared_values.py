@@ -229,10 +229,17 @@ def count_common_hashes(
         right: Column indices, as many.
     """
     columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-    hashes, bounds = concatenate_sketches([sketches[column] for column in columns.tolist()])
+    # Large lakes repeat columns and pairs, so each pair of distinct sketches is counted once.
+    numbers: dict[bytes, int] = {}
+    of_column = [numbers.setdefault(sketches[at], len(numbers)) for at in columns.tolist()]
+    first, second = np.split(np.array(of_column, dtype=np.int64)[ends], 2)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    pairs, of_pair = np.unique(low * len(numbers) + high, return_inverse=True)
+    hashes, bounds = concatenate_sketches([*numbers])
     # The hashes of each sketch are in ascending order, so rows can be multiplied as they are, which
     # spares sorting and numbering all hashes. SciPy wants signed numbers, in the same order.
     signed = (hashes ^ _SIGN).view(np.int64)
     ones = np.ones(len(hashes), dtype=np.int8)
-    holds = sparse.csr_array((ones, signed, bounds), (len(columns), np.iinfo(np.int64).max))
-    return row_products(holds, holds, *np.split(ends, 2)).astype(np.int64)
+    holds = sparse.csr_array((ones, signed, bounds), (len(numbers), np.iinfo(np.int64).max))
+    common = row_products(holds, holds, *np.divmod(pairs, len(numbers)))
+    return common.astype(np.int64)[of_pair]

@@ -112,6 +112,20 @@ def test_if_all_keys_of_a_large_folder_are_named_it_suggests_what_a_small_one_do
     assert near(lake) == set()
 
 
+def test_a_large_folder_suggests_no_text_for_a_number(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_pairs, "_MOST_NEIGHBOURS", 2)
+    lake = make_lake(
+        {
+            "f/a": {"code": REPEATED},
+            "f/b": {"code_id": UNIQUE},
+            "f/c": {"code_id": ["x", "y", "z"]},
+        }
+    )
+    assert near(lake, "f/a.code", most_named=2) == {("f/a.code", "f/b.code_id")}
+
+
 def test_a_large_folder_without_unique_columns_suggests_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
