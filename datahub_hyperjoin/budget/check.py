@@ -6,6 +6,7 @@ from datahub_hyperjoin.budget.counts import LakeCounts, count_lake
 from datahub_hyperjoin.budget.errors import NotEnoughMemoryError
 from datahub_hyperjoin.budget.estimate import estimate_costs, is_bound_by_hashes
 from datahub_hyperjoin.budget.memory_limit import memory_in_use, usable_memory
+from datahub_hyperjoin.budget.speed import relative_slowness
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.progress import Progress
@@ -38,12 +39,13 @@ def check_budget(
     progress.count("expected_pairs", counts.kept)
     progress.count("estimated_memory_mib", needed)
     progress.count("usable_memory_mib", allowed)
-    progress.count("estimated_cpu_seconds", round(costs.seconds))
-    seconds = f"{costs.seconds:,.0f}" if round(costs.seconds) else "under 1"
+    seconds = round(costs.seconds * relative_slowness())
+    progress.count("estimated_cpu_seconds", seconds)
+    time = f"{seconds:,}" if seconds else "under 1"
     progress.say(
         f"Estimate for {counts.columns:,} columns and {counts.kept:,} pairs that share values: "
-        f"{needed:,} MiB of memory, of {allowed:,} MiB, and {seconds} s of processor "
-        "time to compare, rank and verify"
+        f"{needed:,} MiB of memory, of {allowed:,} MiB, and {time} s of processor time "
+        "to compare, rank and verify"
     )
     if needed > allowed:
         raise NotEnoughMemoryError.from_estimate(

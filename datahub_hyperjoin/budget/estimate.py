@@ -2,6 +2,7 @@
 
 `make bench-costs` measures runs and prints these estimates beside them; `docs/costs.md` has the
 result. The weights are fitted to that command's lakes, and to larger lakes of `make bench-lake`.
+Those of time hold for one machine; `speed` compares it with that of the run.
 """
 
 from dataclasses import dataclass
@@ -22,22 +23,24 @@ _OF_KEY = 32_000
 _MOST_WIDE_KEYS = 24_000
 """Number of keys above which a key needs half of `_OF_KEY`: so many keys are usual in a lake of
 32,768 columns, and the vectors of larger lakes are half as wide."""
+_OF_WRITTEN_KEY = 26_000
+"""Bytes of a key column with its suggestions and their evidence, while joins are written."""
 _NETWORK = 250 * _MEBIBYTE
 """Bytes that HIN needs in training, even without columns."""
 _OF_COLUMN_IN_NETWORK = 80_000
 """Bytes that HIN needs in training for each column, as `make bench-hin` measures."""
 
-_SECONDS_OF_COMPARISON = 1e-6
+_SECONDS_OF_COMPARISON = 3.5e-7
 """Processor seconds to compare a pair of distinct sketches that share a value."""
-_SECONDS_OF_PAIR = 1.5e-6
+_SECONDS_OF_PAIR = 1e-6
 """Processor seconds to rank a pair that is kept, and to decide which column refers to the other."""
-_SECONDS_OF_KEY = 3e-3
+_SECONDS_OF_KEY = 1.2e-3
 """Processor seconds to rank the candidates of a key column."""
-_SECONDS_OF_SEARCH = 3.3e-8
+_SECONDS_OF_SEARCH = 5e-9
 """Processor seconds to compare the cells of a key column with those of one column."""
-_SECONDS_OF_COLUMN = 4.5e-4
+_SECONDS_OF_COLUMN = 2.5e-4
 """Processor seconds to verify the pairs of a column."""
-_SECONDS_OF_MEBIBYTE = 0.036
+_SECONDS_OF_MEBIBYTE = 0.03
 """Processor seconds to read a mebibyte again, for verification."""
 
 
@@ -49,8 +52,8 @@ class EstimatedCosts:
     """Bytes of memory in this process, beyond those in use after profiling."""
 
     seconds: float
-    """Processor seconds of all processes, not counting the network's training, SQL and the writing
-    of joins."""
+    """Processor seconds of all processes on the machine of the weights, not counting the network's
+    training, SQL and the writing of joins."""
 
 
 def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
@@ -73,6 +76,8 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
     ranking = _LIBRARIES + _OF_PAIR * counts.kept + round(_OF_KEY * wide_keys)
     if counts.network:
         ranking += _NETWORK + _OF_COLUMN_IN_NETWORK * counts.columns
+    # In large lakes, the suggestions of all keys take more than what ranked them.
+    writing = _LIBRARIES + _OF_WRITTEN_KEY * counts.keys
     seconds = (
         _SECONDS_OF_COMPARISON * counts.compared
         + _SECONDS_OF_PAIR * counts.kept
@@ -82,7 +87,7 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
         + _SECONDS_OF_COLUMN * counts.columns
         + _SECONDS_OF_MEBIBYTE * counts.mebibytes
     )
-    return EstimatedCosts(memory=max(comparing, ranking), seconds=seconds)
+    return EstimatedCosts(memory=max(comparing, ranking, writing), seconds=seconds)
 
 
 def is_bound_by_hashes(counts: LakeCounts) -> bool:

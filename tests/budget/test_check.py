@@ -53,6 +53,18 @@ def test_the_estimate_is_one_line_and_four_counts() -> None:
     assert 100 < counts["estimated_memory_mib"] < counts["usable_memory_mib"]
 
 
+def test_a_slower_machine_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def estimated(slowness: float) -> int:
+        monkeypatch.setattr("datahub_hyperjoin.budget.check.relative_slowness", lambda: slowness)
+        progress = Listener()
+        check_budget(TABLES, ModelConfig(), CatalogFacts(), progress)
+        seconds = progress.counts["estimated_cpu_seconds"]
+        assert f" and {seconds:,} s of processor time" in progress.lines[0]
+        return seconds
+
+    assert estimated(2e6) == pytest.approx(2 * estimated(1e6), abs=1)
+
+
 def test_the_error_has_the_numbers_and_the_keys() -> None:
     assert re.fullmatch(
         r"this run needs an estimated [\d,]+ MiB of memory, and `model\.max_memory` allows 1 MiB: "
