@@ -44,11 +44,12 @@ def written_references(lake: Path) -> frozenset[PublishedReference]:
     return frozenset(find())
 
 
-def published_references(joins: Path) -> frozenset[PublishedReference]:
+def published_references(joins: Path, role: str = "reference") -> frozenset[PublishedReference]:
     """Return the single-column references in a file of joins.
 
     Args:
         joins: The file that the file sink wrote.
+        role: The role of the joins to return instead of references.
     """
 
     def find() -> Iterator[PublishedReference]:
@@ -57,7 +58,7 @@ def published_references(joins: Path) -> frozenset[PublishedReference]:
                 continue
             aspect = event["aspect"]["json"]
             fields = [mapping["sourceField"] for mapping in aspect["relationshipFieldMappings"]]
-            if aspect["customProperties"]["role"] == "reference" and len(fields) == 1:
+            if aspect["customProperties"]["role"] == role and len(fields) == 1:
                 table, referenced = (
                     DatasetUrn.from_string(aspect[end]).name for end in ("source", "destination")
                 )

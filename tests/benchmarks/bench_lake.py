@@ -5,7 +5,8 @@ a process of its own, with the shipped model, and the joins are written to a fil
 exponent is the slope of a line through the logarithms of columns and costs (least squares): 1 is
 linear, 2 is quadratic.
 
-Of the references that a lake was written with, the table tells the share in the file.
+Of the references that a lake was written with, the table tells the share in the file, and the share
+that the file has as one-to-one: no value happens to repeat in the referring column.
 
 Each stage's cost is printed to the standard error stream when the stage ends, so that it is known
 also of a run that does not reach its end.
@@ -59,6 +60,9 @@ class LakeCost:
     found: int
     """Number of the lake's references that the run wrote to the file of joins."""
 
+    one_to_one: int
+    """Number of the lake's references that the run wrote as joins one-to-one."""
+
     false: int
     """Number of references in the file that are not in the lake."""
 
@@ -96,17 +100,16 @@ def measure(folder: Path) -> LakeCost:
 
     with _watched_peaks() as peaks:
         seconds = ingest(folder, observe, ended)
-    written, published = (
-        written_references(folder / "lake"),
-        published_references(folder / "joins.json"),
-    )
+    written, joins = written_references(folder / "lake"), folder / "joins.json"
+    published = published_references(joins)
     return LakeCost(
         tables=len(files),
         columns=sum(len(parquet.read_schema(file)) for file in files),
         mebibytes=sum(file.stat().st_size for file in files) / MIB,
-        relationships=_count_relationships(folder / "joins.json"),
+        relationships=_count_relationships(joins),
         references=len(written),
         found=len(written & published),
+        one_to_one=len(written & published_references(joins, "one-to-one")),
         false=len(published - written),
         seconds={**seconds, _TOTAL: sum(seconds.values())},
         driver={**driver, _TOTAL: max(driver.values())},
@@ -180,6 +183,7 @@ def _rows(costs: Sequence[LakeCost]) -> Iterator[list[str]]:
     yield ["relationships", *(f"{cost.relationships:,}" for cost in costs)]
     yield ["references", *(f"{cost.references:,}" for cost in costs)]
     yield ["references found", *(f"{cost.found / cost.references:.1%}" for cost in costs)]
+    yield ["one-to-one", *(f"{cost.one_to_one / cost.references:.1%}" for cost in costs)]
     yield ["false references", *(f"{cost.false:,}" for cost in costs)]
     for stage in costs[-1].seconds:
         seconds = [cost.seconds.get(stage, 0.0) for cost in costs]

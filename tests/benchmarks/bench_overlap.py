@@ -6,7 +6,8 @@ keys, a country (the same 250 in each table), a status, a random code, a year, a
 tenth of the tables share. Each size runs in a process of its own.
 
 With `--areas`, the lakes are those of `area_lake`, in which thousands of columns have equal values.
-Their tables are profiled in memory, so that 20,000 of them take minutes. With `--long`, each table
+Their tables are profiled in memory, so that 20,000 of them take minutes. With `--flat`, all of them
+are in one folder, as in the schema of a database. With `--long`, each table
 has seven columns of 4,096 values, and each value is in the same column of eight tables, so that
 hashes take more memory than pairs. With several sizes, the exponent is that of the growth of time
 with the number of columns: 1 is linear, 2 is quadratic.
@@ -16,6 +17,7 @@ import argparse
 import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from time import process_time
 
 import numpy as np
@@ -117,10 +119,24 @@ def _profile(
     return TableProfile(table=table, columns=columns, rows=1_000)
 
 
-def measure(tables: int, *, areas: bool = False, long: bool = False) -> Sequence[float]:
+def flatten(profile: TableProfile) -> TableProfile:
+    """Move a table to the folder above its own; its title stays."""
+    table = replace(profile.table.id, name=profile.table.id.name.replace("/", "-"))
+    columns = (replace(column, id=replace(column.id, table=table)) for column in profile.columns)
+    return replace(profile, table=replace(profile.table, id=table), columns=tuple(columns))
+
+
+def _profiles(tables: int, *, areas: bool, flat: bool, long: bool) -> Iterable[TableProfile]:
+    if flat:
+        return map(flatten, profile_areas(tables))
+    return profile_areas(tables) if areas else make_profiles(tables, long=long)
+
+
+def measure(
+    tables: int, *, areas: bool = False, flat: bool = False, long: bool = False
+) -> Sequence[float]:
     """Compare the columns of a synthetic lake, and return one row of the printed table."""
-    profiles = [*profile_areas(tables)] if areas else make_profiles(tables, long=long)
-    lake = Lake.from_tables(profiles)
+    lake = Lake.from_tables([*_profiles(tables, areas=areas, flat=flat, long=long)])
     before, began = peak_memory(), process_time()
     overlap = measure_overlap(lake)
     seconds, more = process_time() - began, peak_memory() - before
@@ -135,12 +151,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.bench_overlap", description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     parser.add_argument("--areas", action="store_true", help="lakes of `area_lake`")
+    parser.add_argument("--flat", action="store_true", help="the same in one folder")
     parser.add_argument("--long", action="store_true", help="lakes of columns of 4,096 values")
     options = parser.parse_args()
     rows = []
     for tables in options.tables:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-            kind = {"areas": options.areas, "long": options.long}
+            kind = {"areas": options.areas, "flat": options.flat, "long": options.long}
             rows.append(process.submit(measure, tables, **kind).result())
     print(tabulate(rows, headers=HEADERS, intfmt=",", floatfmt=".1f"))
     if len(rows) > 1:
