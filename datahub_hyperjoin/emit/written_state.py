@@ -40,7 +40,7 @@ class WrittenState(CheckpointStateBase):
     """
 
     # A later version may store more.
-    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="ignore")
 
     relationships: dict[str, tuple[str, str]] = Field(default_factory=dict)
     """Relationships, each with the two columns that it joins."""
