@@ -73,6 +73,15 @@ class TableId:
         separator = "/" if self.platform == "file" or "/" in self.name else "."
         return self.name.rpartition(separator)[0]
 
+    @property
+    def place(self) -> str:
+        """The `parent`, told apart from those of the same name in other platforms or environments.
+
+        >>> TableId("postgres", "shop.public.orders", "DEV").place
+        'postgres DEV shop.public'
+        """
+        return f"{self.platform} {self.env} {self.parent}"
+
     def __str__(self) -> str:
         return self.name
 

@@ -62,7 +62,7 @@ class SharedDomains:
 
     def _find_nearby_key(self, left: int, right: int) -> str:
         ids, keys = self.index.lake.ids, self.relations.key
-        if ids[left].table.parent == ids[right].table.parent:
+        if ids[left].table.place == ids[right].table.place:
             for column in (left, right):
                 if self._refers_nearby(column):
                     return (
@@ -75,7 +75,7 @@ class SharedDomains:
         """Return whether a column refers to a key in the same folder or schema."""
         key, ids = int(self.relations.key[column]), self.index.lake.ids
         is_sure = self.relations.probability[column] >= self.min_joinability
-        return bool(is_sure and ids[key].table.parent == ids[column].table.parent)
+        return bool(is_sure and ids[key].table.place == ids[column].table.place)
 
     def _find_flag(self, left: int, right: int, evidence: Evidence) -> str:
         """Object to a pair of columns such as flags, whose few values are in many rows."""

@@ -96,7 +96,7 @@ class NoisyOrScorer(PairScorer):
         self._index = index
         self._cosine = cosine
         self.strengths = strengths
-        locations = [column.table.parent for column in index.lake.ids]
+        locations = [column.table.place for column in index.lake.ids]
         self._location = np.unique(locations, return_inverse=True)[1]
 
     def score(

@@ -98,7 +98,7 @@ def _is_forward(
 
 def _number_names(lake: Lake, groups: Int[np.ndarray, " table"]) -> Int[np.ndarray, " column"]:
     """Give all namesakes the same positive number; generic names such as `id` get 0."""
-    places = [table.parent if table else "" for table in lake.tables]
+    places = [table.place if table else "" for table in lake.tables]
     copies = [
         (title_number(title), place) for title, place in zip(lake.titles, places, strict=True)
     ]

@@ -29,7 +29,7 @@ def large_folders(lake: Lake, above: int) -> Iterator[Int[np.ndarray, " column"]
     """
     folders: dict[str, list[int]] = defaultdict(list)
     for column, profile in enumerate(lake.profiles):
-        folders[profile.id.table.parent].append(column)
+        folders[profile.id.table.place].append(column)
     yield from (np.array(columns) for columns in folders.values() if len(columns) > above)
 
 

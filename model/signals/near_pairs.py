@@ -97,7 +97,7 @@ def _label_columns(lake: Lake, is_unique: _Mask) -> tuple[sparse.csr_array, spar
     # One matrix for both, so that a label has the same number in both.
     of_names = _incidence([*(sought for sought, _ in names), *(borne for _, borne in names)])
     sought, borne = of_names[: len(lake)], of_names[len(lake) :]
-    of_folders = _incidence([{profile.id.table.parent} for profile in lake.profiles])
+    of_folders = _incidence([{profile.id.table.place} for profile in lake.profiles])
     few_unique = borne.sum(axis=0) <= _MOST_NAMESAKES
     few = of_folders.sum(axis=0) <= _MOST_NEIGHBOURS
     of_folders = of_folders[:, few]

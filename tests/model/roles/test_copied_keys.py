@@ -1,0 +1,79 @@
+"""Test that the columns of each copy of a database refer to its own keys."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from referring import name, references_of
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.tables import TableProfile
+from handmade import Tables, draw, lake_of, numbers, profile_lake
+
+CUSTOMERS = numbers(1, 61)
+
+
+def copies(folders: Sequence[str], at_home: Sequence[str] = CUSTOMERS) -> Tables:
+    """Return the same customers and orders in each folder; the customers of the last are given."""
+    orders = {"code": numbers(5000, 5100), "customer_id": draw(CUSTOMERS, 100)}
+    customers = dict.fromkeys(folders, CUSTOMERS) | {folders[-1]: at_home}
+    return {
+        **{f"{folder}/Customer": {"customer_id": of} for folder, of in customers.items()},
+        **{f"{folder}/order": orders for folder in folders},
+    }
+
+
+def with_titles(lake: Lake) -> Lake:
+    """Title each table as its file, without its folder."""
+    return replace(lake, titles=tuple(title.rsplit("/", 1)[1] for title in lake.titles))
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_each_copy_refers_to_its_own_key(count: int) -> None:
+    folders = [f"year_{at}" for at in range(count)]
+    lake = with_titles(lake_of(copies(folders)))
+    found = name(lake, references_of(lake))
+    alone = with_titles(lake_of(copies(folders[:1])))
+    [expected] = name(alone, references_of(alone)).values()
+    assert expected > 0.5
+    for folder in folders:
+        column, key = f"{folder}/order.customer_id", f"{folder}/Customer.customer_id"
+        assert found[column, key] > 0.9 * expected
+        others = (p for pair, p in found.items() if pair[0] == column and pair[1] != key)
+        assert sum(others) < 0.01
+
+
+def test_a_copy_that_lacks_the_values_does_not_stand_for_the_others() -> None:
+    lake = with_titles(lake_of(copies(["full", "empty"], numbers(900, 960))))
+    found = name(lake, references_of(lake))
+    assert found["empty/order.customer_id", "full/Customer.customer_id"] > 0.5
+
+
+def test_names_of_copies_may_differ_in_case() -> None:
+    tables = copies(["a", "b"])
+    tables = {**tables, "b/CUSTOMER": {"CUSTOMER_ID": CUSTOMERS}}
+    del tables["b/Customer"]
+    lake = with_titles(lake_of(tables))
+    found = name(lake, references_of(lake))
+    assert found["b/order.customer_id", "a/Customer.customer_id"] < 0.01
+
+
+@pytest.mark.parametrize("part", ["platform", "env"])
+def test_platforms_and_environments_may_have_the_same_schema(part: str) -> None:
+    def moved(profile: TableProfile, to: str) -> TableProfile:
+        table = replace(profile.table.id, **{part: to})
+        columns = (
+            replace(column, id=replace(column.id, table=table)) for column in profile.columns
+        )
+        return replace(profile, table=replace(profile.table, id=table), columns=tuple(columns))
+
+    places = [f"copy_{at}" for at in range(4)]
+    profiles = profile_lake(copies(["shop"]))
+    lake = with_titles(
+        Lake.from_tables([moved(profile, place) for place in places for profile in profiles])
+    )
+    best = references_of(lake).best
+    sure = [(lake.ids[column], lake.ids[key]) for column, (key, p) in best.items() if p > 0.5]
+    assert {getattr(column.table, part): getattr(key.table, part) for column, key in sure} == {
+        place: place for place in places
+    }
