@@ -1,12 +1,11 @@
 """Write the normal forms of values in Snowflake's SQL."""
 
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.types import Boolean, Date, DateTime, Float, Numeric, String, TypeEngine
 
-from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
 from datahub_hyperjoin.spark.databases.sql_forms import (
     NUMBER_TYPES,
     SqlForm,
@@ -35,21 +34,17 @@ _FIFTEEN_DIGITS = (
 )
 # A NaN is greater than all numbers.
 _HAS_MORE_DIGITS = f"NOT abs(v) < 1e15 OR CAST({_FIFTEEN_DIGITS} AS FLOAT) <> v"
-_PROBES: tuple[tuple[TypeEngine[Any], str, str], ...] = (
-    (Boolean(), "true", "true"),
-    (Date(), "to_date('2024-01-31')", "2024-01-31"),
-    (DateTime(), "to_timestamp_ntz('2024-01-31 00:00:00')", "2024-01-31"),
-    (DateTime(), "to_timestamp_ntz('2024-01-31 09:30:00.25')", "2024-01-31 09:30:00.25"),
-    (Float(), "CAST(1234567.25 AS FLOAT)", "1234567.25"),
-    (Numeric(), "CAST(-0.5 AS NUMBER(12, 2))", "-0.5"),
-    (Numeric(), "CAST(120 AS NUMBER(12, 2))", "120"),
-    (Numeric(), "CAST(120 AS NUMBER(12, 0))", "120"),
+_PROBES = (
+    Probe(Boolean(), "true", "true"),
+    Probe(Date(), "to_date('2024-01-31')", "2024-01-31"),
+    Probe(DateTime(), "to_timestamp_ntz('2024-01-31 00:00:00')", "2024-01-31"),
+    Probe(DateTime(), "to_timestamp_ntz('2024-01-31 09:30:00.25')", "2024-01-31 09:30:00.25"),
+    Probe(Float(), "CAST(1234567.25 AS FLOAT)", "1234567.25"),
+    Probe(Numeric(), "CAST(-0.5 AS NUMBER(12, 2))", "-0.5"),
+    Probe(Numeric(), "CAST(120 AS NUMBER(12, 2))", "120"),
+    Probe(Numeric(), "CAST(120 AS NUMBER(12, 0))", "120"),
+    *probes_of_texts(String(1), quote_in_one_line),
 )
-"""Types, values and their normal forms, as this package would compute them."""
-_REWRITTEN = ("12.00", "-0", "12.01", "2024-01-31T09:30Z", "2024-01-31 09:30:01.2500+00:00", "1e3")
-_TEXTS = (*_REWRITTEN, " Oslo\t \x1cx ")
-"""Texts whose normal forms need each of the rewrites, or other spaces and letters."""
-
 
 SNOWFLAKE_SYNTAX = SqlSyntax(
     quote_text=quote_in_one_line,
@@ -130,20 +125,4 @@ def snowflake_can_compute(connection: Connection) -> bool:
     Returns:
         True if all are equal.
     """
-    texts = [(String(1), quote_in_one_line(text), normal_form(text)) for text in _TEXTS]
-    probes: list[tuple[TypeEngine[Any], str, str]] = [*_PROBES, *texts]
-    queries = [
-        _probe(place, form, value)
-        for place, (type_, value, _) in enumerate(probes)
-        if (form := snowflake_form(type_))
-    ]
-    computed = connection.exec_driver_sql(" UNION ALL ".join(queries)).all()
-    return {*map(tuple, computed)} == {(place, normal) for place, (*_, normal) in enumerate(probes)}
-
-
-def _probe(place: int, form: SqlForm, value: str) -> str:
-    """Write the query for the normal form of one value."""
-    return (
-        f"SELECT {place} AS place, {form.normal} AS f FROM (SELECT {form.folded} AS f FROM "  # noqa: S608
-        f"(SELECT {form.value.format(value)} AS v) AS d) AS e"
-    )
+    return computes_probes(connection, snowflake_form, _PROBES)

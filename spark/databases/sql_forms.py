@@ -118,7 +118,8 @@ def day_form(syntax: SqlSyntax, day: str) -> SqlForm:
         The expressions; exact for the days that Python knows.
     """
     types = ((DataType.DATE, "true"),)
-    return SqlForm("{}", syntax.exact.format(day), outside_of_years("v"), types=types)
+    inexact = outside_of_years(syntax, "v")
+    return SqlForm("{}", syntax.exact.format(day), inexact, types=types)
 
 
 def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
@@ -133,25 +134,27 @@ def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
         The expressions; exact for the years that Python knows.
     """
     shortened = (
-        f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN left({text}, 10) "
+        f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN {syntax.start.format(text, 10)} "
         f"ELSE {without_last_zeros(text, syntax.without_end)} END"
     )
     return SqlForm(
         value="{}",
         folded=syntax.exact.format(shortened),
-        inexact=outside_of_years(moment),
+        inexact=outside_of_years(syntax, moment),
         text=text,
         types=MOMENT_TYPES,
     )
 
 
-def outside_of_years(moment: str) -> str:
+def outside_of_years(syntax: SqlSyntax, moment: str) -> str:
     """Write the condition that a point in time is outside of the years that Python knows.
 
     Args:
+        syntax: The database's SQL.
         moment: Expression of the point in time.
     """
-    return f"({moment} < '{_FIRST_DAY}' OR {moment} > '{_LAST_DAY}')"
+    first, last = (syntax.day.format(f"'{day}'") for day in (_FIRST_DAY, _LAST_DAY))
+    return f"({moment} < {first} OR {moment} > {last})"
 
 
 def without_last_zeros(text: str, without_end: str = STANDARD_END) -> str:

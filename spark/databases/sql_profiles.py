@@ -140,6 +140,7 @@ class _Statement:
         self._table = relation_in_quotes(relation, engine.dialect)
         self._sketch, self._syntax = sketch, sketch.syntax
         self._digits, self._length = sketch.syntax.digits.format, sketch.syntax.length.format("t")
+        self._first_byte = sketch.syntax.start.format("h", 2)
         self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
@@ -221,7 +222,7 @@ class _Statement:
         # Not every database knows the clause WINDOW.
         by_hash = "OVER (PARTITION BY kind ORDER BY h)"
         return (
-            f"SELECT *, row_number() {by_hash} AS r, lag(left(h, 2)) {by_hash} AS previous "
+            f"SELECT *, row_number() {by_hash} AS r, lag({self._first_byte}) {by_hash} AS previous "
             f"FROM ({self._distinct(column, source)}) AS c"
         )
 
@@ -237,11 +238,10 @@ class _Statement:
         )
         other = f"w OR {is_inexact} AND r <= {most} AND {bytes_} <= {_LONGEST_INEXACT}"
         hashes = f"{is_value} AND r <= {sizes.hashes}"
-        start = f"{hashes} AND (previous IS NULL OR previous <> left(h, 2))"
+        start = f"{hashes} AND (previous IS NULL OR previous <> {self._first_byte})"
         texts = f"{is_value} AND r <= {sizes.sample}"
         by_rank, length = "kind, r", self._digits(self._length)
         # Sorted hashes have few first bytes, which are sent once.
-        end = self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes)
         results = {
             "place": str(at),
             "total": "coalesce(sum(n), 0)",
@@ -249,11 +249,11 @@ class _Statement:
             "types": self._syntax.bits.format(_if(is_value, "type")),
             "shortest": f"min({_if(is_value, 'shortest')})",
             "longest": f"max({_if(is_value, 'longest')})",
-            "ends": end,
-            "starts": self._join("left(h, 2)", "h", start),
+            "ends": self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes),
+            "starts": self._join(self._first_byte, "h", start),
             "start_ranks": self._join(self._digits("r"), "h", start, ","),
             "text_lengths": self._lengths(hashes),
-            "texts": self._join(f"left(t, {LONGEST_TEXT})", "h", texts),
+            "texts": self._join(self._syntax.start.format("t", LONGEST_TEXT), "h", texts),
             "text_counts": self._join(self._digits("n"), "h", texts, ","),
             "fits": fits,
             "others": _if(fits, self._join("t", by_rank, other)),

@@ -42,6 +42,12 @@ class SqlSyntax:
     byte_length: str = "octet_length({0})"
     """Length of the text `{0}` in bytes of UTF-8."""
 
+    start: str = "left({0}, {1})"
+    """The first `{1}` characters of the text `{0}`."""
+
+    day: str = "{0}"
+    """The day whose text is the literal `{0}`, as it is compared with a point in time."""
+
     without_end: str = STANDARD_END
     """The text `{0}` without the character `{1}` at its end, however often it is there."""
 
