@@ -7,7 +7,7 @@ from servers import Server
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.tables import Table
 
-COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks", "snowflake")
+COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks", "snowflake", "trino")
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
@@ -145,8 +145,44 @@ TYPED["databricks"] = {
     "string": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
     "string collate UNICODE_CI_AI": ["'Koln'", "'Köln'", "'na'", *_QUOTED],
 }
+TYPED["trino"] = {
+    "boolean": ["true", "false", "true", "NULL"],
+    "tinyint": ["0", "1", "NULL", "-1"],
+    "bigint": ["9223372036854775807", "-9223372036854775807", *RANGE],
+    "decimal(12, 2)": [*RANGE, "-1.50", "1234567.89", "-0.001", "NULL"],
+    "decimal(38, 18)": ["'0.0000001'", "'12345678901234567890'", "12.50", "-7"],
+    "decimal(20, 0)": ["100", "'12345678901234567890'", "-20", "0"],
+    "double": ["0.1", "1e-9", "-0e0", "0", "2", "-7.25", "123456789.5", "1e14", "NULL"],
+    "real": ["0.1", "-0e0", "0", "-7.25", "999999", "12.345", "NULL", "0.000125", "1234.5"],
+    "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+    "timestamp(0)": ["'2024-01-31 09:30:10'", "'2024-01-31'", *_DAYS],
+    "timestamp(3)": [*_MOMENTS, "'2024-01-31'", "NULL"],
+    "timestamp(6)": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'"],
+    "timestamp(9)": [*_MOMENTS, "'2024-01-31 09:30:00.123456'"],
+    "timestamp(3) with time zone": [
+        *(f"'2024-01-31 01:00:{n} +01:00'" for n in range(10, 28)),
+        *("'2024-01-31 00:00:10 UTC'", "'2024-01-31 00:00:00 UTC'", "NULL"),
+    ],
+    "time(3)": ["'09:30:00'", "'23:59:59.25'", "'00:00:00'", "NULL"],
+    "uuid": _IDS,
+    "char(9)": _CHARS,
+    "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
+    "varchar": ["'NA'", "'a\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+}
 # The type, and values of which some must be read.
 READ = {
+    "trino": {
+        "varchar": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "varchar(20)": [f"'Köln {number}'" for number in range(20)],
+        "varchar(40000)": [f"'{'ü' * 33_000}'", "'a'"],
+        "double": ["'NaN'", "1"],
+        "double precision": ["'-Infinity'", "0.30000000000000004", "1"],
+        "real": ["16777216", "1"],
+        "timestamp(9)": ["'2024-01-31 09:30:00.123456789'", "'2024-01-31'"],
+        "date": ["'9999-12-31'", "'2024-01-31'"],
+        "interval day to second": ["INTERVAL '7' DAY"],
+    },
     "postgresql": {
         "text": [f"'{number},5'" for number in range(20)],
         "varchar(8)": [f"'000{number}'" for number in range(20)],
@@ -227,7 +263,14 @@ def series(server: Server, end: int) -> str:
         return f"(SELECT seq4() + 1 AS i FROM {generated}) AS numbers"
     if server.kind == "clickhouse":
         return f"(SELECT number + 1 AS i FROM numbers({end})) AS numbers"
+    if server.kind == "trino":
+        return f"UNNEST(sequence(1, {end})) AS numbers(i)"
     return f"generate_series(1, {end}) AS numbers(i)"
+
+
+def numbered(server: Server, word: str, number: str = "i") -> str:
+    """Write the text of a word with a number after it."""
+    return f"concat('{word}', {f'CAST({number} AS varchar)' if server.kind == 'trino' else number})"
 
 
 def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
@@ -241,6 +284,10 @@ def fill(server: Server, name: str, type_: str, values: Sequence[str]) -> Table:
         type_ = f"Nullable({type_})"
     if server.kind == "databricks":
         type_ = {"text": "string", "double precision": "double"}.get(type_, type_)
+    if server.kind == "trino":
+        type_ = {"text": "varchar", "double precision": "double"}.get(type_, type_)
+        # It converts no texts to other types by itself.
+        rows = ", ".join(f"(CAST({value} AS {type_}))" for value in values)
     server.run(
         *odd_values,
         f"DROP TABLE IF EXISTS {name}",

@@ -126,14 +126,14 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     yield found
     found.engine.dispose()
     with asked.begin() as connection:
-        cascade = "CASCADE" if kind in {"postgresql", "databricks"} else ""
+        cascade = "CASCADE" if kind in {"postgresql", "databricks", "trino"} else ""
         connection.execute(text(f"DROP {word} {schema} {cascade}"))
     asked.dispose()
 
 
 def _place(url: URL, schema: str) -> str:
     """Return what the URL of a test's schema names as its database."""
-    if url.get_backend_name() == "snowflake":
+    if url.get_backend_name() in {"snowflake", "trino"}:
         return f"{(url.database or '').partition('/')[0]}/{schema}"
     return schema
 
@@ -172,6 +172,15 @@ def _snowflake() -> str:
     return f"snowflake://tester:none@127.0.0.1:{port}/shop/public?{options}"
 
 
+@cache
+def _trino() -> str:
+    """Return the URL of a Trino server, or of a translator to DuckDB in a process of its own."""
+    if "HYPERJOIN_TRINO" in os.environ:
+        return os.environ["HYPERJOIN_TRINO"]
+    port = _start(sys.executable, Path(__file__).with_name("trino_engine.py"))
+    return f"trino://tester@127.0.0.1:{port}/memory"
+
+
 def _start_engine(kind: str) -> int:
     """Start an engine with a folder for its data, and return its port."""
     folder = mkdtemp(prefix=f"{kind}-")
@@ -193,7 +202,12 @@ def _start(*command: str | Path) -> int:
     return int(server.stdout.readline())
 
 
-_ENGINES = {"clickhouse": _clickhouse, "databricks": _databricks, "snowflake": _snowflake}
+_ENGINES = {
+    "clickhouse": _clickhouse,
+    "databricks": _databricks,
+    "snowflake": _snowflake,
+    "trino": _trino,
+}
 
 
 def settle(server: Server) -> None:

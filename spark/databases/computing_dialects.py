@@ -41,6 +41,11 @@ from datahub_hyperjoin.spark.databases.snowflake_forms import (
 )
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.trino_forms import (
+    TRINO_SYNTAX,
+    trino_can_compute,
+    trino_form,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,8 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server, and of BigQuery, Databricks and
-    Snowflake, which were not measured at all."""
+    was measured as an engine in a process, not as a server, and of BigQuery, Databricks, Snowflake
+    and Trino, which were not measured at all."""
 
     lists_sizes: bool = True
     """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
@@ -99,6 +104,9 @@ COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
     ),
     "snowflake": ComputingDialect(
         SNOWFLAKE_SYNTAX, snowflake_form, snowflake_can_compute, by_default=False
+    ),
+    "trino": ComputingDialect(
+        TRINO_SYNTAX, trino_form, trino_can_compute, by_default=False, lists_sizes=False
     ),
 }
 """The dialects, by the name of the database system."""

@@ -1,5 +1,6 @@
 """Open read-only connections to databases, with a time limit for each statement."""
 
+import re
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from datahub_hyperjoin.spark.databases.clickhouse_connections import (
 )
 from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
 from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
+from datahub_hyperjoin.spark.databases.trino_connections import limit_trino, translate_http_error
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy.pool import ConnectionPoolEntry
 
 _MILLISECONDS = 1000
+_VALUE = re.compile(r"(?<=Could not convert )'.*'(?= into the associated python type)")
+"""The value that Python cannot represent, in a message of Trino's driver."""
 _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
     "postgresql": lambda seconds: (
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
@@ -61,7 +65,7 @@ def database_error_text(error: "SQLAlchemyError") -> str:
     lines = said.splitlines()
     # PostgreSQL's driver asks whether the server is running; the caller says what to check.
     kept = [line.strip() for line in lines if not line.endswith("?")]
-    return redact("; ".join(filter(None, kept or lines)))
+    return redact(_VALUE.sub("a value", "; ".join(filter(None, kept or lines))))
 
 
 def system_of(engine: "Engine") -> str:
@@ -124,6 +128,8 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
     except ModuleNotFoundError as error:
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None
 
+    event.listen(engine, "handle_error", translate_http_error)
+
     @event.listens_for(engine, "connect")
     def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
         _configure(raw, engine, database.timeout)
@@ -136,6 +142,8 @@ def _configure(connection: "DBAPIConnection", engine: "Engine", timeout: float) 
     if (system, engine.driver) == CLICKHOUSE_OVER_HTTP:
         prepare_clickhouse(connection, engine, timeout)
         return
+    if system == "trino":
+        limit_trino(connection, engine, timeout)
     if system in _SESSION_SETTINGS:
         cursor = connection.cursor()
         for statement in _SESSION_SETTINGS[system](timeout):

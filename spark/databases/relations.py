@@ -31,8 +31,8 @@ from datahub_hyperjoin.tables import DataType
 
 _BATCH_CELLS = 1 << 17
 _NESTED_TYPES = {
-    *("ARRAY", "GEOGRAPHY", "GEOMETRY", "HSTORE", "MAP", "OBJECT", "STRUCT", "SUPER", "TSVECTOR"),
-    *("VARIANT", "VECTOR"),
+    *("ARRAY", "GEOGRAPHY", "GEOMETRY", "HSTORE", "JSON", "MAP", "OBJECT", "ROW", "STRUCT"),
+    *("SUPER", "TSVECTOR", "VARIANT", "VECTOR"),
 }
 
 
