@@ -79,7 +79,7 @@ class _Result(NamedTuple):
 
 
 def _hex(node: exp.Hex) -> exp.Expr:
-    """Return the digits of a hash that DuckDB writes as all of its digits, in small letters."""
+    """Return the first digits of a hash; DuckDB returns all of them, in small letters."""
     hash_ = node.find(exp.MD5Digest)
     if hash_ is None:
         return node
@@ -87,7 +87,7 @@ def _hex(node: exp.Hex) -> exp.Expr:
 
 
 def _length(node: exp.Length) -> exp.Expr:
-    """Return the length of bytes, which has another function in DuckDB."""
+    """Return the length of bytes, for which DuckDB has another function."""
     is_of_bytes = isinstance(node.this, exp.Encode)
     return exp.Anonymous(this="octet_length", expressions=[node.this]) if is_of_bytes else node
 
