@@ -191,7 +191,8 @@ def weigh_candidates(
     """
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scores, tables, labels = score_references(lake, priors, candidates, weights)
-    scores[find_foreign_copies(lake, candidates, scores, tables.elsewhere)] = -_MAX_SCORE
+    is_copy = find_foreign_copies(lake, candidates, scores, tables.elsewhere)
+    scores[is_copy & ~connected] = -_MAX_SCORE
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 from referring import name, references_of
 
+from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import TableProfile
-from handmade import Tables, draw, lake_of, numbers, profile_lake
+from handmade import Tables, draw, facts_of, lake_of, numbers, profile_lake
 
 CUSTOMERS = numbers(1, 61)
 
@@ -47,6 +48,14 @@ def test_a_copy_that_lacks_the_values_does_not_stand_for_the_others() -> None:
     lake = with_titles(lake_of(copies(["full", "empty"], numbers(900, 960))))
     found = name(lake, references_of(lake))
     assert found["empty/order.customer_id", "full/Customer.customer_id"] > 0.5
+
+
+def test_the_catalog_may_connect_a_column_with_a_copy() -> None:
+    pair = "a/order.customer_id", "b/Customer.customer_id"
+    lake = with_titles(lake_of(copies(["a", "b"])))
+    facts = facts_of({pair: CatalogEvidence(declared="key")})
+    assert name(lake, references_of(lake))[pair] < 0.01
+    assert name(lake, references_of(lake, facts))[pair] > 0.9
 
 
 def test_names_of_copies_may_differ_in_case() -> None:
