@@ -26,7 +26,7 @@ from datahub_hyperjoin.model.roles.candidates import (
     find_reference_candidates,
 )
 from datahub_hyperjoin.model.roles.common_keys import find_common_keys
-from datahub_hyperjoin.model.roles.copied_keys import find_foreign_copies
+from datahub_hyperjoin.model.roles.copied_keys import find_outdone_copies
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
 from datahub_hyperjoin.model.roles.pair_scores import score_references, split_pairs
 from datahub_hyperjoin.model.roles.table_groups import group_tables
@@ -191,8 +191,8 @@ def weigh_candidates(
     """
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scores, tables, labels = score_references(lake, priors, candidates, weights)
-    is_copy = find_foreign_copies(lake, candidates, scores, tables.elsewhere)
-    scores[is_copy & ~connected] = -_MAX_SCORE
+    outdone = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
+    scores[outdone & ~connected] = -_MAX_SCORE
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
