@@ -1,4 +1,4 @@
-"""Find copies of keys that need not compete for the columns that refer to the key.
+"""Let one copy of a key stand for all copies of it.
 
 Lakes hold copies of databases: of each client, year, environment, or layer of a warehouse. All
 copies of a key fit a column equally well, but it refers to the copy of its own folder. Without one,
@@ -18,74 +18,96 @@ from datahub_hyperjoin.model.signals.pairs import number_pairs
 _Scores = Float[np.ndarray, " pair"]
 _Mask = Bool[np.ndarray, " pair"]
 _Numbers = Int[np.ndarray, " column"]
+_Outdone = tuple[Int[np.ndarray, " outdone"], Int[np.ndarray, " outdone"]]
 
 
 def find_outdone_copies(
     lake: Lake, candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask
-) -> _Mask:
-    """Mark the pairs of a column and a key of another folder that a copy of the key outdoes.
+) -> _Outdone:
+    """Find the pairs of a column and a key of another folder that a copy of the key outdoes.
 
-    Copies have the same names of table and column. A copy in the column's own folder outdoes others
-    if it fits the column at least as well; of copies with equal values elsewhere, the best remains.
+    Copies have the same name, in tables of the same name and columns. A copy in the column's own
+    folder outdoes others if it fits the column at least as well; of copies with equal values
+    elsewhere, the best remains.
 
     Args:
         lake: The columns.
         candidates: The possible references.
         scores: Log-odds of each pair.
         elsewhere: The pairs whose tables are in different folders or schemas.
+
+    Returns:
+        The positions of these pairs, and for each the position of the pair that outdoes it.
     """
-    outdone = np.zeros(len(scores), dtype=bool)
+    none = np.zeros(0, dtype=np.int64)
     if not elsewhere.any():
-        return outdone
-    titles = [title.casefold() for title in lake.titles]
-    columns = zip(lake.profiles, lake.table_of.tolist(), strict=True)
-    named = [(titles[table], profile.id.path.casefold(), profile) for profile, table in columns]
-    names = _number((title, path) for title, path, _ in named)
-    _mark_outdone_by_home(outdone, candidates, scores, elsewhere, names)
-    copies = _number((title, path, profile.sketch) for title, path, profile in named)
-    _mark_outdone_elsewhere(outdone, candidates, scores, elsewhere, copies)
-    return outdone
+        return none, none
+    names = _number_copies(lake)
+    outdone, by = _outdone_by_home(candidates, scores, ~elsewhere, names)
+    copies = _number(zip(names.tolist(), (each.sketch for each in lake.profiles), strict=True))
+    others = elsewhere & (np.bincount(copies) > 1)[copies][candidates.referenced]
+    others[outdone] = False
+    further, by_further = _outdone_by_first(candidates, scores, others, copies)
+    return np.concatenate([outdone, further]), np.concatenate([by, by_further])
 
 
-def _mark_outdone_by_home(
-    outdone: _Mask,
-    candidates: ReferenceCandidates,
-    scores: _Scores,
-    elsewhere: _Mask,
-    names: _Numbers,
-) -> None:
-    home = np.flatnonzero(~elsewhere)
-    at_home, of_pair = np.unique(
-        number_pairs(candidates.referring[home], names[candidates.referenced[home]], len(names)),
-        return_inverse=True,
-    )
-    if not len(at_home):
-        return
-    best = np.full(len(at_home), -np.inf)
-    np.maximum.at(best, of_pair, scores[home])
-    for some in split_pairs(len(scores)):
+def _outdone_by_home(
+    candidates: ReferenceCandidates, scores: _Scores, at_home: _Mask, names: _Numbers
+) -> _Outdone:
+    """Find pairs that are no better than one at home whose key is a copy."""
+    groups, best = _best_of_groups(candidates, scores, np.flatnonzero(at_home), names)
+    outdone, by = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
+    for some in split_pairs(len(scores) if len(groups) else 0):
         part = candidates.part(some)
         wanted = number_pairs(part.referring, names[part.referenced], len(names))
-        at = np.minimum(np.searchsorted(at_home, wanted), len(at_home) - 1)
-        outdone[some] = (at_home[at] == wanted) & (best[at] >= scores[some]) & elsewhere[some]
+        at = np.minimum(np.searchsorted(groups, wanted), len(groups) - 1)
+        worse = (groups[at] == wanted) & (scores[best[at]] >= scores[some]) & ~at_home[some]
+        outdone.append(some.start + np.flatnonzero(worse))
+        by.append(best[at[worse]])
+    return np.concatenate(outdone), np.concatenate(by)
 
 
-def _mark_outdone_elsewhere(
-    outdone: _Mask,
+def _outdone_by_first(
+    candidates: ReferenceCandidates, scores: _Scores, chosen: _Mask, copies: _Numbers
+) -> _Outdone:
+    """Of the chosen pairs of a column with copies of one key, find all but the best, or first."""
+    pairs = np.flatnonzero(chosen)
+    groups, best = _best_of_groups(candidates, scores, pairs, copies)
+    own = number_pairs(
+        candidates.referring[pairs], copies[candidates.referenced[pairs]], len(copies)
+    )
+    by = best[np.searchsorted(groups, own)]
+    return pairs[by != pairs], by[by != pairs]
+
+
+def _best_of_groups(
     candidates: ReferenceCandidates,
     scores: _Scores,
-    elsewhere: _Mask,
-    copies: _Numbers,
-) -> None:
-    has_copies = np.bincount(copies)[copies] > 1
-    chosen = np.flatnonzero(elsewhere & ~outdone & has_copies[candidates.referenced])
+    pairs: Int[np.ndarray, " chosen"],
+    labels: _Numbers,
+) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
+    """Group pairs by column and label of the key, and find the best pair of each group.
+
+    Returns:
+        The number of each group, ascending, and its best pair; of equally good ones, the first.
+    """
     group = number_pairs(
-        candidates.referring[chosen], copies[candidates.referenced[chosen]], len(copies)
+        candidates.referring[pairs], labels[candidates.referenced[pairs]], len(labels)
     )
-    # Of equally good copies, the first.
-    order = np.lexsort((-scores[chosen], group))
-    repeats = np.diff(group[order], prepend=-1) == 0
-    outdone[chosen[order[repeats]]] = True
+    order = np.lexsort((-scores[pairs], group))
+    first = order[np.diff(group[order], prepend=-1) > 0]
+    return group[first], pairs[first]
+
+
+def _number_copies(lake: Lake) -> _Numbers:
+    """Give the same number to columns of one name in tables of the same name and columns."""
+    paths = [profile.id.path.casefold() for profile in lake.profiles]
+    columns: list[set[str]] = [set() for _ in lake.titles]
+    for table, path in zip(lake.table_of.tolist(), paths, strict=True):
+        columns[table].add(path)
+    titled = zip(lake.titles, columns, strict=True)
+    tables = _number((title.casefold(), frozenset(paths)) for title, paths in titled)
+    return _number(zip(tables[lake.table_of].tolist(), paths, strict=True))
 
 
 def _number(labels: Iterable[object]) -> _Numbers:

@@ -191,8 +191,6 @@ def weigh_candidates(
     """
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scores, tables, labels = score_references(lake, priors, candidates, weights)
-    outdone = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
-    scores[outdone & ~connected] = -_MAX_SCORE
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
     candidates = candidates.without_values()
     scores += weights.catalog * connected
@@ -204,6 +202,12 @@ def weigh_candidates(
         scores[some] += np.where(other, weights.other_group, 0.0)
     # Only now, since tables that share labels may well belong to one group.
     scores[labels.at] += weights.labels * labels.share
+    # Only now, too: tables of several copies may well belong to one group.
+    outdone, by = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
+    unstated = ~connected[outdone]
+    outdone, by = outdone[unstated], by[unstated]
+    np.logaddexp.at(scores, by, scores[outdone])
+    scores[outdone] = -_MAX_SCORE
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
     for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share

@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
-from benchmarks.bench_roles import run
 from benchmarks.directed_lake import DirectedLake, read_directed_lake
 from benchmarks.reference_metrics import column_name
+from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.evaluate.errors import LabelledLakeError
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Role
 
 COPIES = (1, 2, 5, 10, 20)
-SETTINGS = {"catalog.tables": {"allow": [r".*\.csv$"]}}
-"""Keys of the recipe: tables of all folders are read."""
 HEADERS = ("lake", "copies", "declared found", "other in a copy", "between copies")
 
 
@@ -36,7 +35,8 @@ class CountedReferences(NamedTuple):
     """Number of others within a copy."""
 
     between: int
-    """Number of those that lead to another copy."""
+    """Number of those that lead to another copy; a key and its copy, one-to-one, do not count.
+    """
 
 
 def count(lake: DirectedLake, joins: Iterable[Join]) -> CountedReferences:
@@ -51,7 +51,7 @@ def count(lake: DirectedLake, joins: Iterable[Join]) -> CountedReferences:
         if not join.referring or not join.referenced or join.further:
             continue
         if join.referring.table.place != join.referenced.table.place:
-            between += 1
+            between += join.role is Role.REFERENCE
         elif lake.is_reference((column_name(join.referring), column_name(join.referenced))):
             declared += 1
         else:
@@ -69,7 +69,7 @@ def measure(folder: Path, copies: int) -> CountedReferences:
     with TemporaryDirectory() as lake:
         for copy in range(copies):
             shutil.copytree(folder / "tables", Path(lake) / f"copy_{copy}")
-        return count(read_directed_lake(folder), run(Path(lake), SETTINGS).joins)
+        return count(read_directed_lake(folder), run_discovery([lake], RunProgress(), sql=False))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -69,6 +69,14 @@ def test_keys_of_one_name_with_other_values_compete() -> None:
     assert max(likely) - min(likely) < 0.01
 
 
+def test_tables_with_other_columns_are_no_copies() -> None:
+    tables = copies(["a", "b"])
+    tables = {**tables, "b/Customer": {"customer_id": CUSTOMERS, "city": ["Oslo"] * len(CUSTOMERS)}}
+    lake = with_titles(lake_of(tables))
+    found = name(lake, references_of(lake))
+    assert found["a/order.customer_id", "b/Customer.customer_id"] > 0.05
+
+
 def test_the_catalog_may_connect_a_column_with_a_copy() -> None:
     pair = "a/order.customer_id", "b/Customer.customer_id"
     lake = with_titles(lake_of(copies(["a", "b"])))
