@@ -20,7 +20,7 @@ def typical_work() -> None:
     numbers = np.arange(1 << 16) * 40_503 % 40_009
     np.unique(numbers, return_inverse=True)
     vectors = numbers.reshape(-1, 64).astype(np.float32)
-    vectors @ vectors.T
+    np.matmul(vectors, vectors.T)
 
 
 def relative_slowness(work: Callable[[], object] = typical_work) -> float:
