@@ -28,7 +28,7 @@ def find_outdone_copies(
 
     Copies have the same name, in tables of the same name and columns. A copy in the column's own
     folder outdoes others if it fits the column at least as well; of copies with equal values
-    elsewhere, the best remains.
+    elsewhere, the best remains. The column's own copies are outdone by any probable key at home.
 
     Args:
         lake: The columns.
@@ -37,18 +37,37 @@ def find_outdone_copies(
         elsewhere: The pairs whose tables are in different folders or schemas.
 
     Returns:
-        The positions of these pairs, and for each the position of the pair that outdoes it.
+        The positions of these pairs, and for each the position of the copy that outdoes it; -1 for
+        the column's own copies.
     """
     none = np.zeros(0, dtype=np.int64)
     if not elsewhere.any():
         return none, none
     names = _number_copies(lake)
+    own = _find_own_copies(candidates, scores, elsewhere, names)
     outdone, by = _outdone_by_home(candidates, scores, ~elsewhere, names)
     copies = _number(zip(names.tolist(), (each.sketch for each in lake.profiles), strict=True))
     others = elsewhere & (np.bincount(copies) > 1)[copies][candidates.referenced]
-    others[outdone] = False
+    others[outdone] = others[own] = False
     further, by_further = _outdone_by_first(candidates, scores, others, copies)
-    return np.concatenate([outdone, further]), np.concatenate([by, by_further])
+    return (
+        np.concatenate([own, outdone, further]),
+        np.concatenate([np.full(len(own), -1), by, by_further]),
+    )
+
+
+def _find_own_copies(
+    candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask, names: _Numbers
+) -> Int[np.ndarray, " own"]:
+    """Find the copies of each column that probably refers to a key of its own folder.
+
+    A unique column that refers to another, such as that of an extension, fits its copies even
+    better.
+    """
+    refers = np.zeros(len(names), dtype=bool)
+    refers[candidates.referring[~elsewhere & (scores > 0)]] = True
+    is_own = names[candidates.referring] == names[candidates.referenced]
+    return np.flatnonzero(elsewhere & is_own & refers[candidates.referring])
 
 
 def _outdone_by_home(

@@ -206,7 +206,7 @@ def weigh_candidates(
     outdone, by = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
     unstated = ~connected[outdone]
     outdone, by = outdone[unstated], by[unstated]
-    np.logaddexp.at(scores, by, scores[outdone])
+    np.logaddexp.at(scores, by[by >= 0], scores[outdone[by >= 0]])
     scores[outdone] = -_MAX_SCORE
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
     for some in split_pairs(len(scores)):

@@ -50,6 +50,24 @@ def test_a_copy_that_lacks_the_values_does_not_stand_for_the_others() -> None:
     assert found["empty/order.customer_id", "full/Customer.customer_id"] > 0.5
 
 
+def test_a_unique_column_refers_to_the_key_of_its_folder_and_not_to_its_copy() -> None:
+    members = numbers(11, 51)
+    tables: Tables = {
+        f"{folder}/{table}": columns
+        for folder in ("dev", "prod")
+        for table, columns in {
+            "Customer": {"customer_id": CUSTOMERS},
+            "member": {"since": draw(numbers(2001, 2020), 40), "customer_id": members},
+        }.items()
+    }
+    lake = with_titles(lake_of(tables))
+    found = name(lake, references_of(lake))
+    for folder, other in (("dev", "prod"), ("prod", "dev")):
+        column = f"{folder}/member.customer_id"
+        assert found[column, f"{folder}/Customer.customer_id"] > 0.5
+        assert found[column, f"{other}/member.customer_id"] < 0.01
+
+
 def test_of_equal_copies_elsewhere_one_is_enough() -> None:
     tables = copies([f"year_{at}" for at in range(6)])
     mart: Tables = {"mart/sale": {"code": numbers(7000, 7100), "customer_id": draw(CUSTOMERS, 100)}}
