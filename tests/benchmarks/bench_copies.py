@@ -35,8 +35,7 @@ class CountedReferences(NamedTuple):
     """Number of others within a copy."""
 
     between: int
-    """Number of those that lead to another copy; a key and its copy, one-to-one, do not count.
-    """
+    """Number of those that lead to another copy; a key and its copy, one-to-one, do not count."""
 
 
 def count(lake: DirectedLake, joins: Iterable[Join]) -> CountedReferences:

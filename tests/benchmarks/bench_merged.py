@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from benchmarks.moved_tables import move
 from benchmarks.variants import FULL
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.evaluate import (
@@ -94,9 +95,7 @@ def compare(lakes: Sequence[ProfiledLake], progress: EvaluationProgress) -> Iter
 
 def _move(profile: TableProfile, folder: str) -> TableProfile:
     file = Path(profile.table.id.name).name
-    table = replace(profile.table.id, name=f"{folder}/{folder} {file}")
-    columns = (replace(column, id=replace(column.id, table=table)) for column in profile.columns)
-    return replace(profile, table=replace(profile.table, id=table), columns=tuple(columns))
+    return move(profile, replace(profile.table.id, name=f"{folder}/{folder} {file}"))
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from tabulate import tabulate
 
 from benchmarks.area_profiles import profile_areas
 from benchmarks.bench_lake import exponent
+from benchmarks.moved_tables import move
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.model.lake import Lake
@@ -121,9 +122,7 @@ def _profile(
 
 def flatten(profile: TableProfile) -> TableProfile:
     """Move a table to the folder above its own; its title stays."""
-    table = replace(profile.table.id, name=profile.table.id.name.replace("/", "-"))
-    columns = (replace(column, id=replace(column.id, table=table)) for column in profile.columns)
-    return replace(profile, table=replace(profile.table, id=table), columns=tuple(columns))
+    return move(profile, replace(profile.table.id, name=profile.table.id.name.replace("/", "-")))
 
 
 def _profiles(tables: int, *, areas: bool, flat: bool, long: bool) -> Iterable[TableProfile]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from referring import name, references_of
 
+from benchmarks.moved_tables import move
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.tables import TableProfile
 from handmade import Tables, draw, facts_of, lake_of, numbers, profile_lake
 
 CUSTOMERS = numbers(1, 61)
@@ -114,17 +114,16 @@ def test_names_of_copies_may_differ_in_case() -> None:
 
 @pytest.mark.parametrize("part", ["platform", "env"])
 def test_platforms_and_environments_may_have_the_same_schema(part: str) -> None:
-    def moved(profile: TableProfile, to: str) -> TableProfile:
-        table = replace(profile.table.id, **{part: to})
-        columns = (
-            replace(column, id=replace(column.id, table=table)) for column in profile.columns
-        )
-        return replace(profile, table=replace(profile.table, id=table), columns=tuple(columns))
-
     places = [f"copy_{at}" for at in range(4)]
     profiles = profile_lake(copies(["shop"]))
     lake = with_titles(
-        Lake.from_tables([moved(profile, place) for place in places for profile in profiles])
+        Lake.from_tables(
+            [
+                move(profile, replace(profile.table.id, **{part: place}))
+                for place in places
+                for profile in profiles
+            ]
+        )
     )
     best = references_of(lake).best
     sure = [(lake.ids[column], lake.ids[key]) for column, (key, p) in best.items() if p > 0.5]
