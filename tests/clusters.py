@@ -29,6 +29,9 @@ LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 _NONE: Mapping[str, str] = {}
 _AMOUNTS = {"spark.executor.resource.gpu.amount": "1", "spark.task.resource.gpu.amount": "0.5"}
 """The settings of a recipe for a cluster with GPUs, each of which two tasks share."""
+NO_GPU, OWN_GPU = "echo 3", "nvidia-smi --query-gpu=index --format=csv,noheader | head -n 1"
+"""Commands that print the number of a GPU: of one that does not exist, and of this machine's first.
+"""
 _HOME = Path(pyspark.__file__).parent
 _PATIENCE = 180.0
 """Maximum number of seconds to wait for a process to start or to end."""
@@ -93,7 +96,7 @@ def standalone(folder: Path, worker_options: str = "") -> Iterator[SessionConfig
         _wait(lambda: _workers(page) == 0, folder)
         for at in range(WORKERS):
             home = folder / f"worker-{at}"
-            worker = [_WORKER, *where, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            worker = [_WORKER, *where, "--cores", "1", "--memory", "4g", "--webui-port", "0"]
             worker += ["--work-dir", str(home), url]
             options = {"SPARK_WORKER_OPTS": worker_options}
             stack.enter_context(_running(home, "spark-class", worker, options))
@@ -111,11 +114,13 @@ def standalone(folder: Path, worker_options: str = "") -> Iterator[SessionConfig
 
 
 @contextmanager
-def standalone_with_gpus(folder: Path) -> Iterator[SessionConfig]:
-    """Start such a cluster, whose workers offer a GPU each, number 3, that does not exist."""
+def standalone_with_gpus(folder: Path, find_gpu: str = NO_GPU) -> Iterator[SessionConfig]:
+    """Start such a cluster, whose workers offer the GPU whose number a command prints."""
     folder.mkdir(parents=True)
     script = folder / "discovery.sh"
-    script.write_text('#!/bin/sh\necho \'{"name": "gpu", "addresses": ["3"]}\'\n')
+    script.write_text(
+        f'#!/bin/sh\necho "{{\\"name\\": \\"gpu\\", \\"addresses\\": [\\"$({find_gpu})\\"]}}"\n'
+    )
     script.chmod(0o700)
     offer = "-Dspark.worker.resource.gpu"
     with standalone(folder, f"{offer}.amount=1 {offer}.discoveryScript={script}") as cluster:
@@ -123,10 +128,10 @@ def standalone_with_gpus(folder: Path) -> Iterator[SessionConfig]:
 
 
 @contextmanager
-def connect_with_gpus(folder: Path) -> Iterator[SessionConfig]:
+def connect_with_gpus(folder: Path, find_gpu: str = NO_GPU) -> Iterator[SessionConfig]:
     """Start such a cluster, and a Connect server that uses it."""
     with (
-        standalone_with_gpus(folder / "cluster") as cluster,
+        standalone_with_gpus(folder / "cluster", find_gpu) as cluster,
         connect(folder / "connect", cluster) as server,
     ):
         yield replace(server, settings=_AMOUNTS)
