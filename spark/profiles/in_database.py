@@ -52,9 +52,9 @@ from datahub_hyperjoin.spark.databases.relations import (
     inspect_database,
     reflect_columns,
 )
+from datahub_hyperjoin.spark.databases.sql_counts import SqlCounts
 from datahub_hyperjoin.spark.databases.sql_profiles import (
     CountableColumn,
-    SqlCounts,
     SqlSketch,
     count_values,
 )

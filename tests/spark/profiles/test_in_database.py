@@ -31,8 +31,8 @@ from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.sql_counts import SqlCounts, read_counts
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
-from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_counts
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import Table, TableProfile
