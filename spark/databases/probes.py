@@ -44,6 +44,7 @@ def computes_probes(
     connection: Connection,
     form_of: Callable[[TypeEngine[object]], SqlForm | None],
     probes: Sequence[Probe],
+    row: str = "",
 ) -> bool:
     """Return whether a database computes the normal forms of known values as this package does.
 
@@ -51,13 +52,14 @@ def computes_probes(
         connection: A connection to the database.
         form_of: Function that writes the normal forms of a column, given its type.
         probes: The values.
+        row: The clause `FROM` of one row on which the values depend, if they do.
 
     Returns:
         True if all normal forms are equal, and the database takes all of them for exact.
     """
     forms = [form_of(each.type) for each in probes]
     queries = [
-        _query(place, form, each.value)
+        _query(place, form, each.value, row)
         for place, (each, form) in enumerate(zip(probes, forms, strict=True))
         if form
     ]
@@ -65,9 +67,9 @@ def computes_probes(
     return {*map(tuple, computed)} == {(at, each.normal) for at, each in enumerate(probes)}
 
 
-def _query(place: int, form: SqlForm, value: str) -> str:
+def _query(place: int, form: SqlForm, value: str, row: str) -> str:
     """Write the query for the normal form of one value, without a row if it may be wrong."""
     return (
         f"SELECT {place} AS place, {form.normal} AS f FROM (SELECT {form.folded} AS f FROM "  # noqa: S608
-        f"(SELECT {form.value.format(value)} AS v) AS d WHERE NOT ({form.inexact})) AS e"
+        f"(SELECT {form.value.format(value)} AS v{row}) AS d WHERE NOT ({form.inexact})) AS e"
     )

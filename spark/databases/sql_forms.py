@@ -26,6 +26,22 @@ NUMBER_TYPES = ((DataType.INTEGER, "position('.' IN f) = 0"), (DataType.DECIMAL,
 """Conditions on the normal form of a number that tell whole numbers from others."""
 MOMENT_TYPES = ((DataType.DATE, "position(' ' IN f) = 0"), (DataType.TIMESTAMP, "true"))
 """Conditions on the normal form of a point in time that tell days from others."""
+# Some databases write floats with exponents, or not with the fewest digits. If any number of at
+# most 15 digits is read as the same float, it is the only one; of 32 bits, at most 6.
+DIGITS_OF_DOUBLE = {
+    6: "decimal(16, 9)",
+    9: "decimal(16, 6)",
+    12: "decimal(16, 3)",
+    15: "decimal(16, 0)",
+}
+"""Maps powers of ten to decimals of 15 digits for the floats below each of them."""
+DIGITS_OF_REAL = {
+    0: "decimal(7, 6)",
+    2: "decimal(7, 4)",
+    4: "decimal(7, 2)",
+    6: "decimal(7, 0)",
+}
+"""Maps powers of ten to decimals of 6 digits for the floats of 32 bits below each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +78,25 @@ class SqlForm:
         return not self.types
 
 
-def text_form(syntax: SqlSyntax, value: str, text: str = "v") -> SqlForm:
+def text_form(syntax: SqlSyntax, value: str, text: str = "v", spelled: str = "v") -> SqlForm:
     """Write the normal forms of a column of texts.
 
     Args:
         syntax: The database's SQL.
         value: Expression by which rows are grouped: the text of the column `{}`, in UTF-8.
         text: Expression of the grouped value `v`: the text as readers return it.
+        spelled: Expression of the grouped value `v`: the text of the column, if it was changed so
+            that no others are grouped with it.
 
     Returns:
         The expressions; exact for texts of ASCII characters.
     """
     # To look for spaces takes half of the time of replacing them, and few values have any.
     spaced = (
-        f"CASE WHEN {syntax.matching('v', _SOME_SPACES)} "
-        f"THEN {syntax.replacing('v', _SPACES, ' ')} ELSE v END"
+        f"CASE WHEN {syntax.matching(spelled, _SOME_SPACES)} "
+        f"THEN {syntax.replacing(spelled, _SPACES, ' ')} ELSE {spelled} END"
     )
-    characters, length = syntax.length.format("v"), syntax.byte_length.format("v")
+    characters, length = syntax.length.format(spelled), syntax.byte_length.format(spelled)
     return SqlForm(
         value=syntax.exact.format(value),
         folded=f"trim(lower({spaced}))",
@@ -107,6 +125,25 @@ def plain_form(
     return SqlForm("{}", text, types=tuple((each, "true") for each in plain)) if plain else None
 
 
+def decimal_form(digits: Mapping[int, str], float_: str, text: str) -> SqlForm:
+    """Write the normal forms of a column of floats, for those that have few digits.
+
+    Args:
+        digits: Maps powers of ten to types, as above.
+        float_: Template of the float that a decimal is read as.
+        text: Template of the text of a decimal.
+
+    Returns:
+        The expressions; a zero with a sign may be a group of its own.
+    """
+    cases = (f"WHEN abs(v) < 1e{power} THEN CAST(v AS {to})" for power, to in digits.items())
+    number = f"CASE {' '.join(cases)} END"
+    # With a NaN, no comparison is true.
+    inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(number)} <> v"
+    folded = without_needless_zeros(text.format(number))
+    return SqlForm("{}", folded, inexact, types=NUMBER_TYPES, is_unique=False)
+
+
 def day_form(syntax: SqlSyntax, day: str) -> SqlForm:
     """Write the normal forms of a column of days.
 
@@ -133,8 +170,9 @@ def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
     Returns:
         The expressions; exact for the years that Python knows.
     """
+    day, time = syntax.start.format(text, 10), syntax.rest.format(text, 12)
     shortened = (
-        f"CASE WHEN substr({text}, 12) = '00:00:00.000000' THEN {syntax.start.format(text, 10)} "
+        f"CASE WHEN {time} = '00:00:00.000000' THEN {day} "
         f"ELSE {without_last_zeros(text, syntax.without_end)} END"
     )
     return SqlForm(

@@ -6,6 +6,7 @@ column is: counts, the smallest hashes of the values, and the texts of a sample.
 
 # ruff: noqa: S608 (statements hold quoted names and expressions of this package only)
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,11 @@ _MOST_INEXACT_BYTES = 1 << 20
 texts; a column with more of them must be read."""
 _LONGEST_INEXACT = 1 << 16
 """Maximum size of each of these texts, in bytes, so that joining them takes little memory."""
+_END_DIGITS = 14
+"""Number of hexadecimal digits of a hash without its first byte."""
+_DIGITS_BESIDE = 32
+"""Maximum number of digits of a text's length or row count, with a separator."""
+_BY_RANK = "kind, r"
 _NULL, _VALUE, _INEXACT = range(3)
 """Kinds of distinct values: nulls and null words, values, and texts that SQL cannot normalise."""
 
@@ -60,6 +66,12 @@ class SqlSketch:
     sample: int
     """Number of texts."""
 
+    @property
+    def is_joinable(self) -> bool:
+        """Whether the database can join so many hashes, and so many texts of any length."""
+        most = self.syntax.most_joined or math.inf
+        return self.hashes * _END_DIGITS <= most and self.sample * LONGEST_TEXT <= most
+
 
 def count_values(
     connection: Connection,
@@ -80,12 +92,14 @@ def count_values(
         key: The integer key to which the ranges of the sample belong.
 
     Returns:
-        Counts by path.
+        Counts by path; none if the database cannot join so many hashes or texts.
 
     Raises:
         SQLAlchemyError: A statement fails, or takes longer than the time limit.
     """
     counts: dict[str, SqlCounts] = {}
+    if not sketch.is_joinable:
+        return counts
     # All statements see the same rows, so that the counts of all columns fit together.
     for preparation in sketch.syntax.preparations:
         connection.exec_driver_sql(preparation)
@@ -107,6 +121,8 @@ class _Statement:
         self._sketch, self._syntax = sketch, sketch.syntax
         self._digits, self._length = sketch.syntax.digits.format, sketch.syntax.length.format("t")
         self._first_byte = sketch.syntax.start.format("h", 2)
+        # Of each kind, ranks follow the hashes.
+        self._by_hash = _BY_RANK if sketch.syntax.has_one_order else "h"
         self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
@@ -183,14 +199,17 @@ class _Statement:
     def _ranked(self, column: CountableColumn, source: str) -> str:
         """Write the query that ranks the distinct values of each kind by their hashes.
 
-        The result has the rank `r`, and `previous`: the start of the previous hash.
+        The result has the rank `r`, and `previous`: the start of the previous hash. If the size of
+        joined texts is limited, it also has the size `joined` of the words and texts so far.
         """
         # Not every database knows the clause WINDOW.
         by_hash = "OVER (PARTITION BY kind ORDER BY h)"
-        return (
-            f"SELECT *, row_number() {by_hash} AS r, lag({self._first_byte}) {by_hash} AS previous "
-            f"FROM ({self._distinct(column, source)}) AS c"
-        )
+        ranks = f"row_number() {by_hash} AS r, lag({self._first_byte}) {by_hash} AS previous"
+        if self._syntax.most_joined:
+            size = f"{self._syntax.byte_length.format('t')} + {_DIGITS_BESIDE}"
+            rows = f"{by_hash[:-1]} ROWS UNBOUNDED PRECEDING)"
+            ranks += f", sum({_if(f'w OR kind = {_INEXACT}', size)}) {rows} AS joined"
+        return f"SELECT *, {ranks} FROM ({self._distinct(column, source)}) AS c"
 
     def _summary(self, at: int, column: CountableColumn, source: str) -> str:
         """Write the query that summarises a column in one row, which `read_counts` can read."""
@@ -203,10 +222,16 @@ class _Statement:
             f"AND coalesce(max({_if(is_inexact, bytes_)}), 0) <= {_LONGEST_INEXACT}"
         )
         other = f"w OR {is_inexact} AND r <= {most} AND {bytes_} <= {_LONGEST_INEXACT}"
+        if self._syntax.most_joined:
+            # Words and texts are joined together.
+            limit = self._syntax.most_joined // 2
+            fits += f" AND coalesce(max(joined), 0) <= {limit}"
+            other = f"({other}) AND joined <= {limit}"
         hashes = f"{is_value} AND r <= {sizes.hashes}"
+        end = self._syntax.rest.format("h", 3)
         start = f"{hashes} AND (previous IS NULL OR previous <> {self._first_byte})"
         texts = f"{is_value} AND r <= {sizes.sample}"
-        by_rank, length = "kind, r", self._digits(self._length)
+        by_hash, length = self._by_hash, self._digits(self._length)
         # Sorted hashes have few first bytes, which are sent once.
         results = {
             "place": str(at),
@@ -215,16 +240,16 @@ class _Statement:
             "types": self._syntax.bits.format(_if(is_value, "type")),
             "shortest": f"min({_if(is_value, 'shortest')})",
             "longest": f"max({_if(is_value, 'longest')})",
-            "ends": self._syntax.joined_bytes.format("substr(h, 3, 14)", "h", hashes),
-            "starts": self._join(self._first_byte, "h", start),
-            "start_ranks": self._join(self._digits("r"), "h", start, ","),
+            "ends": self._syntax.joined_bytes.format(end, by_hash, hashes),
+            "starts": self._join(self._first_byte, by_hash, start),
+            "start_ranks": self._join(self._digits("r"), by_hash, start, ","),
             "text_lengths": self._lengths(hashes),
-            "texts": self._join(self._syntax.start.format("t", LONGEST_TEXT), "h", texts),
-            "text_counts": self._join(self._digits("n"), "h", texts, ","),
+            "texts": self._join(self._syntax.start.format("t", LONGEST_TEXT), by_hash, texts),
+            "text_counts": self._join(self._digits("n"), by_hash, texts, ","),
             "fits": fits,
-            "others": _if(fits, self._join("t", by_rank, other)),
-            "other_lengths": _if(fits, self._join(length, by_rank, other, ",")),
-            "other_counts": _if(fits, self._join(self._digits("n"), by_rank, other, ",")),
+            "others": _if(fits, self._join("t", _BY_RANK, other)),
+            "other_lengths": _if(fits, self._join(length, _BY_RANK, other, ",")),
+            "other_counts": _if(fits, self._join(self._digits("n"), _BY_RANK, other, ",")),
         }
         selected = ", ".join(f"{expression} AS {name}" for name, expression in results.items())
         return f"SELECT {selected} FROM ({self._ranked(column, source)}) AS k"
@@ -234,7 +259,7 @@ class _Statement:
         length = f"{FIRST_CHARACTER} + least({self._length}, {LONGEST_TEXT})"
         least, most = (f"{end}({_if(condition, length)})" for end in ("min", "max"))
         one, each = map(self._syntax.character.format, (least, length))
-        all_ = self._join(each, "h", condition)
+        all_ = self._join(each, self._by_hash, condition)
         return f"CASE WHEN {least} = {most} THEN {one} ELSE {all_} END"
 
     def _join(self, text: str, order: str, condition: str, separator: str = "") -> str:

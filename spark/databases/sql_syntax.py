@@ -45,6 +45,9 @@ class SqlSyntax:
     start: str = "left({0}, {1})"
     """The first `{1}` characters of the text `{0}`."""
 
+    rest: str = "substr({0}, {1})"
+    """The text `{0}` from its character `{1}` on."""
+
     day: str = "{0}"
     """The day whose text is the literal `{0}`, as it is compared with a point in time."""
 
@@ -67,6 +70,13 @@ class SqlSyntax:
     joined_bytes: str
     """Aggregate that joins the bytes with the hexadecimal digits `{0}`, sorted by `{1}`, of the
     rows for which the condition `{2}` holds. The result is of bytes or their base64."""
+
+    has_one_order: bool = False
+    """Whether all texts that one statement joins must be sorted alike."""
+
+    most_joined: int = 0
+    """Maximum size of a joined text in bytes, beyond which a statement fails; 0 if it is larger
+    than any text that is asked for."""
 
     materialized: str = "AS MATERIALIZED"
     """Keywords that define a common table expression, which is computed once if possible."""

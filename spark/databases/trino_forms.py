@@ -1,7 +1,6 @@
 """Write the normal forms of values in Trino's SQL."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -21,9 +20,12 @@ from sqlalchemy.types import (
 
 from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
 from datahub_hyperjoin.spark.databases.sql_forms import (
+    DIGITS_OF_DOUBLE,
+    DIGITS_OF_REAL,
     NUMBER_TYPES,
     SqlForm,
     day_form,
+    decimal_form,
     moment_form,
     plain_form,
     text_form,
@@ -34,25 +36,11 @@ from datahub_hyperjoin.tables import DataType
 
 _PLAIN_TYPES = {Integer: DataType.INTEGER, Boolean: DataType.BOOLEAN, Uuid: DataType.TEXT}
 """Maps database types with text in normal form to the types that readers infer from the text."""
-_TEXT = "CAST(v AS varchar)"
+_TEXT_OF = "CAST({} AS varchar)"
+_TEXT = _TEXT_OF.format("v")
 # Readers get microseconds.
 _MOMENT = "CAST(v AS timestamp(6))"
 _TIME = "CAST(CAST(v AS time(6)) AS varchar)"
-# Trino writes floats with exponents, and in some versions not with the fewest digits. If any number
-# of at most 15 digits is read as the same float, it is the only one; of a REAL, at most 6.
-_DIGITS_OF_DOUBLE = {
-    6: "decimal(16, 9)",
-    9: "decimal(16, 6)",
-    12: "decimal(16, 3)",
-    15: "decimal(16, 0)",
-}
-_DIGITS_OF_REAL = {
-    0: "decimal(7, 6)",
-    2: "decimal(7, 4)",
-    4: "decimal(7, 2)",
-    6: "decimal(7, 0)",
-}
-"""Maps powers of ten to the decimals of enough digits for the floats below each of them."""
 _CONTROL = re.compile(r"[\0-\x1f]")
 _JOINED = "array_join(array_agg({text} ORDER BY {order}) FILTER (WHERE {condition}), {separator})"
 
@@ -116,28 +104,13 @@ def trino_form(type_: TypeEngine[object]) -> SqlForm | None:
             # Those of CHAR get the spaces at their end with which readers get them.
             return text_form(TRINO_SYNTAX, "CAST({} AS varchar)")
         case REAL():
-            return _float_form(_DIGITS_OF_REAL, "CAST(CAST({} AS double) AS real)")
+            return decimal_form(DIGITS_OF_REAL, "CAST(CAST({} AS double) AS real)", _TEXT_OF)
         case Float():
-            return _float_form(_DIGITS_OF_DOUBLE, "CAST({} AS double)")
+            return decimal_form(DIGITS_OF_DOUBLE, "CAST({} AS double)", _TEXT_OF)
         case Numeric():
             return SqlForm("{}", without_needless_zeros(_TEXT), types=NUMBER_TYPES)
         case _:
             return plain_form(type_, _PLAIN_TYPES, _TEXT) or _temporal_form(type_)
-
-
-def _float_form(digits: Mapping[int, str], float_: str) -> SqlForm:
-    """Write the normal forms of floats; a zero with a sign may be a group of its own.
-
-    Args:
-        digits: Maps powers of ten to types, as above.
-        float_: Template of the float that a decimal is read as.
-    """
-    cases = (f"WHEN abs(v) < 1e{power} THEN CAST(v AS {to})" for power, to in digits.items())
-    number = f"CASE {' '.join(cases)} END"
-    # With a NaN, no comparison is true.
-    inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(number)} <> v"
-    folded = without_needless_zeros(f"CAST({number} AS varchar)")
-    return SqlForm("{}", folded, inexact, types=NUMBER_TYPES, is_unique=False)
 
 
 def _temporal_form(type_: TypeEngine[object]) -> SqlForm | None:
