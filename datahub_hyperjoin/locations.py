@@ -150,14 +150,14 @@ class Database:
     """Maximum number of connections open at once; each is used by one Spark task."""
 
     timeout: SecondsFromOne = 600.0
-    """Time limit of a statement, in seconds, on PostgreSQL, MariaDB, MySQL, ClickHouse, Snowflake,
-    Trino and SQL warehouses of Databricks, where it is at most two days."""
+    """Time limit of a statement, in seconds, on PostgreSQL, MariaDB, MySQL, ClickHouse, Redshift,
+    Snowflake, Trino and SQL warehouses of Databricks, where it is at most two days."""
 
     compute: Compute | None = None
     """Where to profile large tables of this database and compare its columns with each other.
     With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on, ClickHouse from 26.9
-    on, Databricks, BigQuery, Snowflake and Trino do this in SQL, as far as they can; PostgreSQL by
-    default. Otherwise, the rows are read."""
+    on, Databricks, BigQuery, Redshift, Snowflake and Trino do this in SQL, as far as they can;
+    PostgreSQL by default. Otherwise, the rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

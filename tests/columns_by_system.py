@@ -7,7 +7,9 @@ from servers import Server
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.tables import Table
 
-COMPUTING = ("postgresql", "mariadb", "clickhouse", "databricks", "snowflake", "trino")
+COMPUTING = (
+    *("postgresql", "mariadb", "clickhouse", "databricks", "redshift", "snowflake", "trino"),
+)
 MESSY = (
     *("Oslo", " oslo", "OSLO\t", "New  York", "new york", "", "   ", "12", "12.0", "12.00", "-0"),
     *("007", "0", "-0.0", "2024-01-31", "2024-01-31T00:00", "2024-01-31 00:00:00Z", "NA", "null"),
@@ -169,8 +171,39 @@ TYPED["trino"] = {
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
     "varchar": ["'NA'", "'a\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
 }
+TYPED["redshift"] = {
+    "boolean": ["true", "false", "true", "NULL"],
+    "smallint": RANGE,
+    "bigint": ["9223372036854775807", "-5", *RANGE],
+    "numeric(12, 2)": [*RANGE, "-1.50", "1234567.89", "NULL"],
+    "numeric(38, 18)": ["0.0000001", "1e19", "12.50", "-7"],
+    "numeric(20, 0)": ["100", "12345678901234567890", "-20", "0"],
+    "double precision": [
+        *("0.1", "1e-9", "0", "-0.0", "2", "-7.25", "1234567.89", "123456789.5", "1e14", "NULL"),
+    ],
+    "real": ["0.1", "-7.25", "123456", "0.000001", "-0.0", "0"],
+    "date": ["'2024-01-31'", "'0001-06-01'", "NULL", *_DAYS],
+    "timestamp": [*_MOMENTS, "'2024-01-31'", "'2024-01-31 09:30:00.250001'", "NULL"],
+    "timestamptz": [f"'2024-01-31 01:00:{n}+01'" for n in range(10, 28)] + ["'2024-01-31'"],
+    "char(9)": ["'Oslo'", "'12'", "''", "'12'", *_QUOTED],
+    "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED, "'red '"],
+    "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+}
 # The type, and values of which some must be read.
 READ = {
+    "redshift": {
+        "varchar": [f"'{number},5'" for number in range(20)],
+        "varchar(8)": [f"'000{number}'" for number in range(20)],
+        "varchar(20)": [f"'Köln {number}'" for number in range(20)],
+        "varchar(40000)": [f"'{'ü' * 17_000}'", "'a'"],
+        "double precision": ["'NaN'", "1"],
+        "float8": ["0.30000000000000004", "1"],
+        "float": ["1e15", "1"],
+        "real": ["16777216", "1"],
+        "date": ["'0044-03-15 BC'", "'2024-01-31'"],
+        "time": ["'09:30:00'", "'23:59:59.25'"],
+        "timetz": ["'09:30:00+01'"],
+    },
     "trino": {
         "varchar": [f"'{number},5'" for number in range(20)],
         "varchar(8)": [f"'000{number}'" for number in range(20)],

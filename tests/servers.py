@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
+from redshift_functions import own_schema, redshift_functions
 from sqlalchemy import URL, Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
@@ -39,6 +40,9 @@ _ALLOWED = (
     "enable_time_time64_type",
 )
 """Settings under which ClickHouse accepts the statements of tests."""
+
+_CASCADING = {"postgresql", "databricks", "redshift", "trino"}
+"""Systems in which `CASCADE` drops a schema with all that it contains."""
 
 _SERVERS = {
     "postgresql": os.environ.get(
@@ -118,16 +122,23 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
     try:
         with asked.begin() as connection:
             connection.execute(text(f"CREATE {word} {schema}"))
+            if kind == "redshift":
+                for statement in redshift_functions(schema):
+                    connection.exec_driver_sql(statement)
     except OperationalError as error:
         pytest.skip(f"no server answers: {error.orig}")
-    own = url if kind == "postgresql" else url.set(database=_place(url, schema))
-    own = url.update_query_dict({"schema": schema}) if kind == "databricks" else own
+    if kind in {"databricks", "redshift"}:
+        own = url.update_query_dict({"schema": schema})
+    else:
+        own = url if kind == "postgresql" else url.set(database=_place(url, schema))
     found = Server(own.render_as_string(hide_password=False), schema)
     yield found
     found.engine.dispose()
     with asked.begin() as connection:
-        cascade = "CASCADE" if kind in {"postgresql", "databricks", "trino"} else ""
+        cascade = "CASCADE" if kind in _CASCADING else ""
         connection.execute(text(f"DROP {word} {schema} {cascade}"))
+        if kind == "redshift":
+            connection.execute(text(f"DROP {word} {own_schema(schema)} {cascade}"))
     asked.dispose()
 
 
@@ -173,6 +184,15 @@ def _snowflake() -> str:
 
 
 @cache
+def _redshift() -> str:
+    """Return the URL of the PostgreSQL server, which stands for Redshift behind its dialect."""
+    pytest.importorskip("sqlalchemy_redshift")
+    import_module("redshift_driver")
+    url = make_url(_SERVERS["postgresql"]).set(drivername="redshift+local")
+    return url.render_as_string(hide_password=False)
+
+
+@cache
 def _trino() -> str:
     """Return the URL of a Trino server, or of a translator to DuckDB in a process of its own."""
     if "HYPERJOIN_TRINO" in os.environ:
@@ -205,6 +225,7 @@ def _start(*command: str | Path) -> int:
 _ENGINES = {
     "clickhouse": _clickhouse,
     "databricks": _databricks,
+    "redshift": _redshift,
     "snowflake": _snowflake,
     "trino": _trino,
 }

@@ -7,7 +7,7 @@ is none that anybody expects.
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -16,6 +16,7 @@ from threading import Lock, Thread
 from typing import Any, ClassVar, NamedTuple
 
 import duckdb
+from sql_corrections import Corrections, corrected
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -139,7 +140,7 @@ def _table(node: exp.Table) -> exp.Expr:
     return exp.to_table("temp.main.trino_columns") if is_of_columns else node
 
 
-_CORRECTIONS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+_CORRECTIONS: Corrections = {
     exp.Anonymous: _function,
     exp.Cast: _cast,
     exp.Chr: lambda node: exp.Chr(expressions=[exp.cast(node.expressions[0], "int")]),
@@ -225,16 +226,7 @@ def _translated(statement: str) -> tuple[exp.Expr, str]:
         raise SqlglotError(message)
     for place, value in zip([*tree.find_all(exp.Placeholder, bfs=False)], parameters, strict=True):
         place.replace(value)
-    return tree, _corrected(tree).sql("duckdb")
-
-
-def _corrected(tree: exp.Expr) -> exp.Expr:
-    """Return a statement with all corrections, of which the innermost come first."""
-    copied = tree.copy()
-    for node in reversed([*copied.dfs()]):
-        if correct := _CORRECTIONS.get(type(node)):
-            node.replace(correct(node))
-    return copied
+    return tree, corrected(tree, _CORRECTIONS).sql("duckdb")
 
 
 def _selected(query: str, cursor: duckdb.DuckDBPyConnection) -> _Result:

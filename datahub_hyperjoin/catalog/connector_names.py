@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from datahub_hyperjoin.spark.databases.redshift_connections import is_redshift
+
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
@@ -55,18 +57,8 @@ def connector_names(url: "URL") -> ConnectorNames:
     Args:
         url: SQLAlchemy's URL of the database.
     """
-    dialect = url.get_backend_name()
-    if dialect == "postgresql" and _is_redshift(url.host or ""):
-        dialect = "redshift"
+    dialect = "redshift" if is_redshift(url) else url.get_backend_name()
     return _CONNECTORS.get(dialect, ConnectorNames(dialect))
-
-
-def _is_redshift(host: str) -> bool:
-    """Return whether a host belongs to Amazon Redshift.
-
-    PostgreSQL's drivers can read Redshift, too, so a URL of `postgresql` may lead there.
-    """
-    return ".redshift" in host and host.endswith(".amazonaws.com")
 
 
 def database_name(url: "URL") -> str:

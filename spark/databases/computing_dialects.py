@@ -34,6 +34,12 @@ from datahub_hyperjoin.spark.databases.postgresql_forms import (
     postgresql_can_compute,
     postgresql_form,
 )
+from datahub_hyperjoin.spark.databases.redshift_connections import complete_redshift
+from datahub_hyperjoin.spark.databases.redshift_forms import (
+    REDSHIFT_SYNTAX,
+    redshift_can_compute,
+    redshift_form,
+)
 from datahub_hyperjoin.spark.databases.snowflake_forms import (
     SNOWFLAKE_SYNTAX,
     snowflake_can_compute,
@@ -65,8 +71,8 @@ class ComputingDialect:
     by_default: bool
     """Whether databases compute normal forms unless the recipe says otherwise. Those of a system
     that takes several times longer than reading the rows do not, nor do those of ClickHouse, which
-    was measured as an engine in a process, not as a server, and of BigQuery, Databricks, Snowflake
-    and Trino, which were not measured at all."""
+    was measured as an engine in a process, not as a server, and of BigQuery, Databricks, Redshift,
+    Snowflake and Trino, which were not measured at all."""
 
     lists_sizes: bool = True
     """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
@@ -102,6 +108,9 @@ COMPUTING_DIALECTS: dict[str, ComputingDialect] = {
     "postgresql": ComputingDialect(
         POSTGRESQL_SYNTAX, postgresql_form, postgresql_can_compute, by_default=True
     ),
+    "redshift": ComputingDialect(
+        REDSHIFT_SYNTAX, redshift_form, redshift_can_compute, by_default=False, lists_sizes=False
+    ),
     "snowflake": ComputingDialect(
         SNOWFLAKE_SYNTAX, snowflake_form, snowflake_can_compute, by_default=False
     ),
@@ -120,11 +129,21 @@ def is_asked_to_compute(database: Database) -> bool:
     """
     if database.compute is not None:
         return database.compute is Compute.DATABASE
+    dialect = named_dialect(database)
+    return dialect is not None and dialect.by_default
+
+
+def named_dialect(database: Database) -> ComputingDialect | None:
+    """Return the dialect of the system that a database's URL names; None if there is none.
+
+    Args:
+        database: The database; its version or settings may be unsuitable.
+    """
     try:
-        system = make_url(database.url.get_secret_value()).get_backend_name()
+        url = make_url(database.url.get_secret_value())
     except ArgumentError:
-        return False
-    return system in COMPUTING_DIALECTS and COMPUTING_DIALECTS[system].by_default
+        return None
+    return COMPUTING_DIALECTS.get(complete_redshift(url).get_backend_name())
 
 
 def computing_dialect(connection: Connection) -> ComputingDialect | None:

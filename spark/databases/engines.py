@@ -18,6 +18,10 @@ from datahub_hyperjoin.spark.databases.clickhouse_connections import (
     prepare_clickhouse,
 )
 from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
+from datahub_hyperjoin.spark.databases.redshift_connections import (
+    complete_redshift,
+    describe_redshift_types,
+)
 from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
 from datahub_hyperjoin.spark.databases.trino_connections import limit_trino, translate_http_error
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
@@ -44,6 +48,8 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
         "SET SESSION TRANSACTION READ ONLY",
         f"SET SESSION max_execution_time = {round(seconds * _MILLISECONDS)}",
     ),
+    # It can only make single transactions read-only.
+    "redshift": lambda seconds: (f"SET statement_timeout = {round(seconds * _MILLISECONDS)}",),
     # Two days are its largest limit.
     "databricks": lambda seconds: (f"SET STATEMENT_TIMEOUT = {min(round(seconds), 172_800)}",),
     "sqlite": lambda _: ("PRAGMA query_only = ON",),
@@ -115,7 +121,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
         url = make_url(database.url.get_secret_value())
         if database.password:
             url = url.set(password=database.password.get_secret_value())
-        url = complete_databricks(complete_clickhouse(url))
+        url = complete_databricks(complete_clickhouse(complete_redshift(url)))
         engine = create_engine(
             url,
             pool_size=connections,
@@ -128,6 +134,8 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
     except ModuleNotFoundError as error:
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None
 
+    if engine.dialect.name == "redshift":
+        describe_redshift_types()
     event.listen(engine, "handle_error", translate_http_error)
 
     @event.listens_for(engine, "connect")

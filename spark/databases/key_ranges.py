@@ -99,13 +99,17 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     """
     name = relation.name, relation.schema or None
     try:
-        key = inspector.get_pk_constraint(*name)["constrained_columns"]
-        types = {column_["name"]: column_["type"] for column_ in inspector.get_columns(*name)}
+        constraint = inspector.get_pk_constraint(*name)
+        key = [name_of(column_, inspector) for column_ in constraint["constrained_columns"]]
+        types = {
+            name_of(column_["name"], inspector): column_["type"]
+            for column_ in inspector.get_columns(*name)
+        }
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
     if len(key) != 1 or not _is_integer(types[key[0]]):
         return ""
-    return name_of(key[0], inspector)
+    return key[0]
 
 
 def _is_integer(type_: TypeEngine[object]) -> bool:

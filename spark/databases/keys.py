@@ -9,7 +9,7 @@ from sqlalchemy import Engine, Inspector, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
-from datahub_hyperjoin.spark.databases.relations import name_of
+from datahub_hyperjoin.spark.databases.relations import name_in_key, name_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 RelationName = tuple[str, str]
@@ -126,8 +126,9 @@ def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
     """For each foreign key, yield the referring table's name and the foreign key itself."""
-    # PostgreSQL leaves out the schema of a table on its search path.
-    on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
+    # PostgreSQL and Redshift leave out the schema of a table on the search path.
+    has_path = inspector.dialect.name in {"postgresql", "redshift"}
+    on_path = inspector.default_schema_name if has_path else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():
         for key in constraints:
             yield (
@@ -137,7 +138,10 @@ def _foreign_keys(
                     columns=tuple(
                         name_of(column, inspector) for column in key["constrained_columns"]
                     ),
-                    relation=(key["referred_schema"] or on_path or "", key["referred_table"]),
+                    relation=(
+                        name_in_key(key["referred_schema"] or on_path or "", inspector),
+                        name_in_key(key["referred_table"], inspector),
+                    ),
                     referenced=tuple(
                         name_of(column, inspector) for column in key["referred_columns"]
                     ),

@@ -24,6 +24,7 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
+from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
@@ -31,7 +32,18 @@ from datahub_hyperjoin.tables import DataType
 
 _BATCH_CELLS = 1 << 17
 _NESTED_TYPES = {
-    *("ARRAY", "GEOGRAPHY", "GEOMETRY", "HSTORE", "JSON", "MAP", "OBJECT", "ROW", "STRUCT"),
+    *(
+        "ARRAY",
+        "GEOGRAPHY",
+        "GEOMETRY",
+        "HLLSKETCH",
+        "HSTORE",
+        "JSON",
+        "MAP",
+        "OBJECT",
+        "ROW",
+        "STRUCT",
+    ),
     *("SUPER", "TSVECTOR", "VARIANT", "VECTOR"),
 }
 
@@ -125,7 +137,21 @@ def name_of(reported: str, inspector: Inspector) -> str:
         The name.
     """
     is_mysql = inspector.dialect.name in {"mysql", "mariadb"}
-    return reported.replace("``", "`") if is_mysql else reported
+    return reported.replace("``", "`") if is_mysql else name_in_key(reported, inspector)
+
+
+def name_in_key(reported: str, inspector: Inspector) -> str:
+    """Remove the quotes that SQLAlchemy leaves around a name in a key of Redshift.
+
+    Args:
+        reported: The name as SQLAlchemy reports it.
+        inspector: The inspector of the database.
+
+    Returns:
+        The name.
+    """
+    is_quoted = inspector.dialect.name == "redshift" and reported.startswith('"')
+    return reported[1:-1].replace('""', '"') if is_quoted else reported
 
 
 def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
@@ -208,6 +234,8 @@ def read_rows(
         UnreadableRelationError: The rows cannot be read.
     """
     rows = max(1, _BATCH_CELLS // max(1, len(names)))
+    if engine.dialect.name == "redshift":
+        rows = min(rows, MOST_FETCHED)
     options = {"stream_results": True, "max_row_buffer": rows}
     try:
         with engine.connect() as connection:

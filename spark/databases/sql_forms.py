@@ -28,20 +28,10 @@ MOMENT_TYPES = ((DataType.DATE, "position(' ' IN f) = 0"), (DataType.TIMESTAMP, 
 """Conditions on the normal form of a point in time that tell days from others."""
 # Some databases write floats with exponents, or not with the fewest digits. If any number of at
 # most 15 digits is read as the same float, it is the only one; of 32 bits, at most 6.
-DIGITS_OF_DOUBLE = {
-    6: "decimal(16, 9)",
-    9: "decimal(16, 6)",
-    12: "decimal(16, 3)",
-    15: "decimal(16, 0)",
-}
-"""Maps powers of ten to decimals of 15 digits for the floats below each of them."""
-DIGITS_OF_REAL = {
-    0: "decimal(7, 6)",
-    2: "decimal(7, 4)",
-    4: "decimal(7, 2)",
-    6: "decimal(7, 0)",
-}
-"""Maps powers of ten to decimals of 6 digits for the floats of 32 bits below each of them."""
+DIGITS_OF_DOUBLE = {6: (16, 9), 9: (16, 6), 12: (16, 3), 15: (16, 0)}
+"""Maps powers of ten to precision and scale of decimals with 15 digits of the floats below."""
+DIGITS_OF_REAL = {0: (7, 6), 2: (7, 4), 4: (7, 2), 6: (7, 0)}
+"""Maps powers of ten to precision and scale of decimals with 6 digits of the floats below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +115,30 @@ def plain_form(
     return SqlForm("{}", text, types=tuple((each, "true") for each in plain)) if plain else None
 
 
-def decimal_form(digits: Mapping[int, str], float_: str, text: str) -> SqlForm:
+def decimal_form(
+    digits: Mapping[int, tuple[int, int]], float_: str, text: str, number: str = "v"
+) -> SqlForm:
     """Write the normal forms of a column of floats, for those that have few digits.
 
     Args:
-        digits: Maps powers of ten to types, as above.
+        digits: Maps powers of ten to decimals, as above.
         float_: Template of the float that a decimal is read as.
         text: Template of the text of a decimal.
+        number: Template of the number `v` that is cast to a decimal, given a quarter of the unit of
+            its last digit.
 
     Returns:
         The expressions; a zero with a sign may be a group of its own.
     """
-    cases = (f"WHEN abs(v) < 1e{power} THEN CAST(v AS {to})" for power, to in digits.items())
-    number = f"CASE {' '.join(cases)} END"
+    cases = (
+        f"WHEN abs(v) < 1e{power} THEN "
+        f"CAST({number.format(f'25e-{scale + 2}')} AS decimal({precision}, {scale}))"
+        for power, (precision, scale) in digits.items()
+    )
+    decimal = f"CASE {' '.join(cases)} END"
     # With a NaN, no comparison is true.
-    inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(number)} <> v"
-    folded = without_needless_zeros(text.format(number))
+    inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(decimal)} <> v"
+    folded = without_needless_zeros(text.format(decimal))
     return SqlForm("{}", folded, inexact, types=NUMBER_TYPES, is_unique=False)
 
 

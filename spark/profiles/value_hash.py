@@ -78,19 +78,13 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
 
 def _is_computing(database: Database, *, has_size: bool) -> bool:
     """Return whether a database computes by the recipe, for tables with or without a known size."""
-    from sqlalchemy import make_url  # noqa: PLC0415 (lakes of files need no database)
-    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
-
+    # Lakes of files need no database.
     from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
-        COMPUTING_DIALECTS,
         is_asked_to_compute,
+        named_dialect,
     )
 
-    try:
-        system = make_url(database.url.get_secret_value()).get_backend_name()
-    except ArgumentError:
-        return False
-    dialect = COMPUTING_DIALECTS.get(system)
+    dialect = named_dialect(database)
     return (
         dialect is not None
         and (has_size or not dialect.lists_sizes)
