@@ -32,6 +32,8 @@ from datahub_hyperjoin.wording import name_some
 
 _DRIVERS = {"psycopg2": "'datahub-hyperjoin[postgres]'", "pymysql": "'datahub-hyperjoin[mysql]'"}
 """The package that installs a driver without a compiler, if its name differs from the driver's."""
+_SYSTEMS_WITH_EXTRA = {"bigquery", "clickhouse", "databricks", "redshift", "snowflake", "trino"}
+"""The database systems whose SQLAlchemy dialect an extra of this package installs."""
 _LONGEST_REASON = 1_000
 """Number of characters to keep of a library's error message, which may quote a whole file."""
 
@@ -148,6 +150,20 @@ class UnreachableDatabaseError(CatalogError, OSError):
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {_DRIVERS.get(package, package)}`, or name "
             "another driver in the `url`, as in `postgresql+psycopg2://`"
+        )
+
+    @classmethod
+    def without_dialect(cls, connection: str, scheme: str) -> Self:
+        """Report that no SQLAlchemy dialect for a database's URL is installed."""
+        system = scheme.partition("+")[0]
+        fix = (
+            f"Install it with `pip install 'datahub-hyperjoin[{system}]'`"
+            if system in _SYSTEMS_WITH_EXTRA
+            else "Install the package that has it, or correct the `url`"
+        )
+        return cls(
+            f"the database of `{connection}` cannot be read: no SQLAlchemy dialect for `{scheme}` "
+            f"is installed. {fix}"
         )
 
 

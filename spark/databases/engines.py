@@ -117,11 +117,13 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
     from sqlalchemy import create_engine, event, make_url  # noqa: PLC0415
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError  # noqa: PLC0415
 
+    scheme = ""
     try:
-        url = make_url(database.url.get_secret_value())
+        url = complete_redshift(make_url(database.url.get_secret_value()))
+        scheme = url.drivername
         if database.password:
             url = url.set(password=database.password.get_secret_value())
-        url = complete_databricks(complete_clickhouse(complete_redshift(url)))
+        url = complete_databricks(complete_clickhouse(url))
         engine = create_engine(
             url,
             pool_size=connections,
@@ -129,7 +131,9 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
             hide_parameters=True,
             connect_args=snowflake_arguments(url, database.timeout),
         )
-    except (ArgumentError, NoSuchModuleError, TypeError) as error:
+    except NoSuchModuleError:
+        raise UnreachableDatabaseError.without_dialect(connection, scheme) from None
+    except (ArgumentError, TypeError) as error:
         raise UnreachableDatabaseError.because(connection, redact(str(error))) from None
     except ModuleNotFoundError as error:
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None

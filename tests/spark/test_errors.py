@@ -19,3 +19,16 @@ def test_a_missing_driver_is_installed_without_a_compiler(driver: str, package: 
     assert (
         f"its driver {driver} is not installed. Install it with `pip install {package}`" in message
     )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "fix"),
+    [
+        ("redshift+psycopg2", "Install it with `pip install 'datahub-hyperjoin[redshift]'`"),
+        ("trino", "Install it with `pip install 'datahub-hyperjoin[trino]'`"),
+        ("cobol", "Install the package that has it, or correct the `url`"),
+    ],
+)
+def test_a_missing_dialect_names_the_extra_that_has_it(scheme: str, fix: str) -> None:
+    message = str(UnreachableDatabaseError.without_dialect("connections[0]", scheme))
+    assert f"no SQLAlchemy dialect for `{scheme}` is installed. {fix}" in message

@@ -216,7 +216,7 @@ def test_a_table_without_permission_is_reported_and_the_others_are_read(
             "[Cc]onnection refused\\. Check its `url`",
         ),
         ("mariadb+pymysql://me:hush@127.0.0.1:1/shop", "[Cc]onnection refused"),
-        ("cobol://me:hush@127.0.0.1/shop", "cobol"),
+        ("cobol://me:hush@127.0.0.1/shop", "no SQLAlchemy dialect for `cobol` is installed"),
         ("oracle+oracledb://me:hush@127.0.0.1/shop", "its driver oracledb is not installed"),
     ],
 )
