@@ -148,6 +148,11 @@ class Lake:
         return tuple(identifiers.get(table) for table in range(len(self.titles)))
 
     @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The folder or schema of each table; empty for a table without columns."""
+        return tuple(table.place if table else "" for table in self.tables)
+
+    @cached_property
     def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:
         """The columns of each table."""
         order = np.argsort(self.table_of, kind="stable")

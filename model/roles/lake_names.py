@@ -65,7 +65,7 @@ class LakeNames:
         self.meanings = [_letters(meaningful_words(words)) for words in self.columns]
         self.tables = [_letters(words) for words in tables]
         self.spellings = [set(spellings) for spellings in spell(self.tables, self._prefixes)]
-        self._places = [table.place if table else "" for table in lake.tables]
+        self._places = lake.places
         self._named: dict[str, list[int]] = defaultdict(list)
         for table, spellings in enumerate(self.spellings):
             for spelling in spellings:

@@ -98,10 +98,8 @@ def _is_forward(
 
 def _number_names(lake: Lake, groups: Int[np.ndarray, " table"]) -> Int[np.ndarray, " column"]:
     """Give all namesakes the same positive number; generic names such as `id` get 0."""
-    places = [table.place if table else "" for table in lake.tables]
-    copies = [
-        (title_number(title), place) for title, place in zip(lake.titles, places, strict=True)
-    ]
+    titled = zip(lake.titles, lake.places, strict=True)
+    copies = [(title_number(title), place) for title, place in titled]
     numbers: dict[tuple[Words, int, tuple[str, str]], int] = {}
     kinds = np.zeros(len(lake), dtype=np.int64)
     names = zip(column_stems(lake), lake.table_of.tolist(), strict=True)

@@ -5,6 +5,7 @@ and columns such as `created_by`; copies of a system share the number behind the
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,7 @@ def title_number(title: str) -> str:
     return number.group() if number else ""
 
 
-def _numbered(names: list[str]) -> Int[np.ndarray, " table"]:
+def _numbered(names: Sequence[str]) -> Int[np.ndarray, " table"]:
     return np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)[1]
 
 
@@ -87,7 +88,7 @@ class TableComparison:
         prefixes = [_prefix(title) for title in lake.titles]
         self._prefix = _numbered(prefixes)
         self._has_prefix = np.array([bool(prefix) for prefix in prefixes], dtype=bool)
-        self._place = _numbered([table.place if table else "" for table in lake.tables])
+        self._place = _numbered(lake.places)
         self._vocabulary = _weigh_vocabulary(lake)
         squares = self._vocabulary.multiply(self._vocabulary)
         self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
