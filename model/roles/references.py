@@ -41,6 +41,9 @@ _SURE = 0.5
 """Minimum probability at which one key counts as referring to another key."""
 _MAX_SCORE = 30.0
 """Greatest score, which keeps exponentials finite."""
+_APART_IN_FOLDER = 0.5
+"""Share of the clue of groups that counts if two tables of different groups are in one of several
+folders or schemas. These tell databases apart, too."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +199,15 @@ def weigh_candidates(
     scores += weights.catalog * connected
     scores += further
     groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
-    groups_of = groups[lake.table_of]
+    has_folders = len({*filter(None, lake.places)}) > 1
     for some in split_pairs(len(scores)):
-        other = groups_of[candidates.referring[some]] != groups_of[candidates.referenced[some]]
-        scores[some] += np.where(other, weights.other_group, 0.0)
+        apart = np.not_equal(
+            groups[:, lake.table_of[candidates.referring[some]]],
+            groups[:, lake.table_of[candidates.referenced[some]]],
+        ).mean(axis=0)
+        if has_folders:
+            apart[~tables.elsewhere[some]] *= _APART_IN_FOLDER
+        scores[some] += weights.other_group * apart
     # Only now, since tables that share labels may well belong to one group.
     scores[labels.at] += weights.labels * labels.share
     # Only now, too: tables of several copies may well belong to one group.
@@ -208,7 +216,7 @@ def weigh_candidates(
     outdone, by = outdone[unstated], by[unstated]
     np.logaddexp.at(scores, by[by >= 0], scores[outdone[by >= 0]])
     scores[outdone] = -_MAX_SCORE
-    namesakes = follow_namesakes(lake, candidates, connected, scores, groups)
+    namesakes = follow_namesakes(lake, candidates, connected, scores, groups[0])
     for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share
     probability = _normalise(candidates.referring, scores)

@@ -15,6 +15,8 @@ _LIKELY = 0.2
 """Two tables may be grouped if a reference between them is more probable than this."""
 _RESOLUTION = 0.5
 """Resolution of community detection; a value below 1 gives fewer and larger communities."""
+_PARTITIONS = 9
+"""Number of partitions."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,11 @@ def group_tables(
     candidates: ReferenceCandidates,
     tables: TablePairs,
     probability: Float[np.ndarray, " pair"],
-) -> Int[np.ndarray, " table"]:
+) -> Int[np.ndarray, "partition table"]:
     """Group the tables that refer to each other or have similar columns.
 
-    The groups are the communities that the Louvain method finds.
+    The groups are the communities that the Louvain method finds. Many partitions of a lake are
+    nearly as good, and a slight change of one table may lead to another, so there are several.
 
     Args:
         lake: The columns.
@@ -48,7 +51,7 @@ def group_tables(
         probability: The probability of each possible reference.
 
     Returns:
-        The group of each table.
+        In each partition, the group of each table.
     """
     count = len(lake.titles)
     likely = np.flatnonzero(probability > _LIKELY)
@@ -58,23 +61,24 @@ def group_tables(
     evidence[1, len(likely) :] = tables.likeness
     ends = lake.table_of[np.stack([candidates.referring[pairs], candidates.referenced[pairs]])]
     apart = ends[0] != ends[1]
-    pairs, evidence = pairs[apart], evidence[:, apart]
+    evidence = evidence[:, apart]
     one, other = np.sort(ends[:, apart], axis=0)
     edges, edge = np.unique(number_pairs(one, other, count), return_inverse=True)
-    strongest, first = np.zeros((2, len(edges))), np.full(len(edges), len(probability))
+    if not len(edges):
+        return np.arange(count)[np.newaxis]
+    strongest = np.zeros((2, len(edges)))
     for strength, of_kind in zip(strongest, evidence, strict=True):
         np.maximum.at(strength, edge, of_kind)
-    # In the order of the pairs, on which the groups depend where several are equally good.
-    np.minimum.at(first, edge, pairs)
-    order = np.argsort(first, kind="stable")
-    import networkx as nx  # noqa: PLC0415 (a tenth of a second; a run without changes needs none)
+    # A run without changes needs neither.
+    from scipy.sparse import coo_matrix  # noqa: PLC0415
+    from sknetwork.clustering import Louvain  # noqa: PLC0415
 
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(count))
-    weighted = (edges[order] // count, edges[order] % count, strongest.sum(axis=0)[order])
-    graph.add_weighted_edges_from(zip(*(each.tolist() for each in weighted), strict=True))
-    groups = np.zeros(count, dtype=np.int64)
-    communities = nx.community.louvain_communities(graph, seed=0, resolution=_RESOLUTION)
-    for number, members in enumerate(communities):
-        groups[list(members)] = number
-    return groups
+    between = edges // count, edges % count
+    half = coo_matrix((strongest.sum(axis=0), between), shape=(count, count)).tocsr()
+    graph = half + half.T
+    return np.stack(
+        [
+            Louvain(_RESOLUTION, shuffle_nodes=True, random_state=seed).fit_predict(graph)
+            for seed in range(_PARTITIONS)
+        ]
+    )
