@@ -26,9 +26,10 @@ def find_outdone_copies(
 ) -> _Outdone:
     """Find the pairs of a column and a key of another folder that a copy of the key outdoes.
 
-    Copies have the same name, in tables of the same name and columns. A copy in the column's own
-    folder outdoes others if it fits the column at least as well; of copies with equal values
-    elsewhere, the best remains. The column's own copies are outdone by any probable key at home.
+    Copies have the same name, in tables of the same name, whose other columns may differ. A copy in
+    the column's own folder outdoes others if it fits the column at least as well; of copies with
+    equal values elsewhere, the best remains. The column's own copies are outdone by any probable
+    key at home.
 
     Args:
         lake: The columns.
@@ -119,14 +120,10 @@ def _best_of_groups(
 
 
 def _number_copies(lake: Lake) -> _Numbers:
-    """Give the same number to columns of one name in tables of the same name and columns."""
-    paths = [profile.id.path.casefold() for profile in lake.profiles]
-    columns: list[set[str]] = [set() for _ in lake.titles]
-    for table, path in zip(lake.table_of.tolist(), paths, strict=True):
-        columns[table].add(path)
-    titled = zip(lake.titles, columns, strict=True)
-    tables = _number((title.casefold(), frozenset(paths)) for title, paths in titled)
-    return _number(zip(tables[lake.table_of].tolist(), paths, strict=True))
+    """Give the same number to columns of one name in tables of one name."""
+    titles = [title.casefold() for title in lake.titles]
+    paths = (profile.id.path.casefold() for profile in lake.profiles)
+    return _number(zip((titles[table] for table in lake.table_of.tolist()), paths, strict=True))
 
 
 def _number(labels: Iterable[object]) -> _Numbers:

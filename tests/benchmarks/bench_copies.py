@@ -3,6 +3,7 @@
 Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_copies FOLDER...`. Each folder
 is a labelled lake with a file `references.csv` of directed foreign keys. A run reads some copies of
 it, each in a folder, as companies have copies of a database for each client, year or environment.
+With `--rows` or `--columns`, copies differ: each lacks other rows or columns.
 """
 
 import argparse
@@ -12,8 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
 from tabulate import tabulate
 
+from benchmarks.differing_copies import write_copy
 from benchmarks.directed_lake import DirectedLake, read_directed_lake
 from benchmarks.reference_metrics import column_name
 from datahub_hyperjoin.discovery.progress import RunProgress
@@ -58,17 +61,26 @@ def count(lake: DirectedLake, joins: Iterable[Join]) -> CountedReferences:
     return CountedReferences(declared, other, between)
 
 
-def measure(folder: Path, copies: int) -> CountedReferences:
+def measure(folder: Path, copies: int, *, rows: float = 1, columns: float = 1) -> CountedReferences:
     """Find the references of a lake that holds several copies of a labelled lake.
 
     Args:
         folder: The labelled lake.
         copies: Number of copies.
+        rows: Probability that a copy keeps a row.
+        columns: Probability that a copy keeps a column.
     """
+    labelled = read_directed_lake(folder)
     with TemporaryDirectory() as lake:
         for copy in range(copies):
-            shutil.copytree(folder / "tables", Path(lake) / f"copy_{copy}")
-        return count(read_directed_lake(folder), run_discovery([lake], RunProgress(), sql=False))
+            to = Path(lake) / f"copy_{copy}"
+            if rows == columns == 1:
+                shutil.copytree(folder / "tables", to)
+            else:
+                random = np.random.default_rng(copy)
+                links = labelled.directions
+                write_copy(folder / "tables", to, links, rows=rows, columns=columns, random=random)
+        return count(labelled, run_discovery([lake], RunProgress(), sql=False))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -76,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.bench_copies", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="a labelled lake")
     parser.add_argument("--copies", type=int, nargs="+", default=COPIES, help="numbers of copies")
+    for what in ("rows", "columns"):
+        share = f"probability that a copy keeps each of its {what}"
+        parser.add_argument(f"--{what}", type=float, default=1.0, help=share)
     options = parser.parse_args(arguments)
     rows = []
     for folder in options.folders:
@@ -84,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except (LabelledLakeError, FileNotFoundError) as error:
             parser.error(str(error))
         for copies in options.copies:
-            found = measure(folder, copies)
+            found = measure(folder, copies, rows=options.rows, columns=options.columns)
             share = f"{found.declared / copies / most:.1%}"
             each = (f"{number / copies:,.1f}" for number in (found.other, found.between))
             rows.append((folder.name, copies, share, *each))

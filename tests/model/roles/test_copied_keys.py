@@ -87,12 +87,20 @@ def test_keys_of_one_name_with_other_values_compete() -> None:
     assert max(likely) - min(likely) < 0.01
 
 
-def test_tables_with_other_columns_are_no_copies() -> None:
-    tables = copies(["a", "b"])
-    tables = {**tables, "b/Customer": {"customer_id": CUSTOMERS, "city": ["Oslo"] * len(CUSTOMERS)}}
+@pytest.mark.parametrize("count", [2, 12])
+def test_copies_may_have_other_columns(count: int) -> None:
+    folders = [f"year_{at}" for at in range(count)]
+    tables = {**copies(folders)}
+    for folder in folders:
+        cities = {f"{name} of {folder}": ["Oslo"] * len(CUSTOMERS) for name in ("city", "port")}
+        tables[f"{folder}/Customer"] = {"customer_id": CUSTOMERS, **cities}
     lake = with_titles(lake_of(tables))
     found = name(lake, references_of(lake))
-    assert found["a/order.customer_id", "b/Customer.customer_id"] > 0.05
+    for folder in folders:
+        column, key = f"{folder}/order.customer_id", f"{folder}/Customer.customer_id"
+        assert found[column, key] > 0.5
+        others = (p for pair, p in found.items() if pair[0] == column and pair[1] != key)
+        assert sum(others) < 0.01
 
 
 def test_the_catalog_may_connect_a_column_with_a_copy() -> None:
