@@ -75,11 +75,11 @@ def _outdone_by_home(
     candidates: ReferenceCandidates, scores: _Scores, at_home: _Mask, names: _Numbers
 ) -> _Outdone:
     """Find pairs that are no better than one at home whose key is a copy."""
-    groups, best = _best_of_groups(candidates, scores, np.flatnonzero(at_home), names)
+    home = np.flatnonzero(at_home)
+    groups, best = _best_of_groups(_number_groups(candidates, home, names), scores, home)
     outdone, by = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
     for some in split_pairs(len(scores) if len(groups) else 0):
-        part = candidates.part(some)
-        wanted = number_pairs(part.referring, names[part.referenced], len(names))
+        wanted = _number_groups(candidates, some, names)
         at = np.minimum(np.searchsorted(groups, wanted), len(groups) - 1)
         worse = (groups[at] == wanted) & (scores[best[at]] >= scores[some]) & ~at_home[some]
         outdone.append(some.start + np.flatnonzero(worse))
@@ -92,28 +92,28 @@ def _outdone_by_first(
 ) -> _Outdone:
     """Of the chosen pairs of a column with copies of one key, find all but the best, or first."""
     pairs = np.flatnonzero(chosen)
-    groups, best = _best_of_groups(candidates, scores, pairs, copies)
-    own = number_pairs(
-        candidates.referring[pairs], copies[candidates.referenced[pairs]], len(copies)
-    )
-    by = best[np.searchsorted(groups, own)]
+    group = _number_groups(candidates, pairs, copies)
+    groups, best = _best_of_groups(group, scores, pairs)
+    by = best[np.searchsorted(groups, group)]
     return pairs[by != pairs], by[by != pairs]
 
 
+def _number_groups(
+    candidates: ReferenceCandidates, pairs: Int[np.ndarray, " chosen"] | slice, labels: _Numbers
+) -> Int[np.ndarray, " chosen"]:
+    """Give the same number to pairs of one column with keys of one label."""
+    keys = labels[candidates.referenced[pairs]]
+    return number_pairs(candidates.referring[pairs], keys, len(labels))
+
+
 def _best_of_groups(
-    candidates: ReferenceCandidates,
-    scores: _Scores,
-    pairs: Int[np.ndarray, " chosen"],
-    labels: _Numbers,
+    group: Int[np.ndarray, " chosen"], scores: _Scores, pairs: Int[np.ndarray, " chosen"]
 ) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
-    """Group pairs by column and label of the key, and find the best pair of each group.
+    """Find the best pair of each group.
 
     Returns:
         The number of each group, ascending, and its best pair; of equally good ones, the first.
     """
-    group = number_pairs(
-        candidates.referring[pairs], labels[candidates.referenced[pairs]], len(labels)
-    )
     order = np.lexsort((-scores[pairs], group))
     first = order[np.diff(group[order], prepend=-1) > 0]
     return group[first], pairs[first]
