@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.spark.databases.redshift_connections import is_redshift
+from datahub_hyperjoin.spark.databases.redshift_connections import complete_redshift
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -57,7 +57,7 @@ def connector_names(url: "URL") -> ConnectorNames:
     Args:
         url: SQLAlchemy's URL of the database.
     """
-    dialect = "redshift" if is_redshift(url) else url.get_backend_name()
+    dialect = complete_redshift(url).get_backend_name()
     return _CONNECTORS.get(dialect, ConnectorNames(dialect))
 
 

@@ -9,23 +9,11 @@ MOST_FETCHED = 1000
 """The most rows that a cluster of one node returns at once from a cursor."""
 
 
-def is_redshift(url: "URL") -> bool:
-    """Return whether a URL leads to Amazon Redshift.
-
-    Redshift speaks the protocol of PostgreSQL, so a URL of `postgresql` may lead there.
-
-    Args:
-        url: SQLAlchemy's URL of a database.
-    """
-    system, host = url.get_backend_name(), url.host or ""
-    is_at_amazon = ".redshift" in host and host.endswith(".amazonaws.com")
-    return system == "redshift" or (system == "postgresql" and is_at_amazon)
-
-
 def complete_redshift(url: "URL") -> "URL":
     """Return the URL that SQLAlchemy understands as one of Redshift.
 
-    The dialect of PostgreSQL asks for the columns of a table in SQL that Redshift does not know.
+    Redshift speaks the protocol of PostgreSQL, so a URL of `postgresql` may lead there. But the
+    dialect of PostgreSQL asks for the columns of a table in SQL that Redshift does not know.
 
     Args:
         url: SQLAlchemy's URL of a database.
@@ -33,7 +21,9 @@ def complete_redshift(url: "URL") -> "URL":
     Returns:
         For Redshift behind the name of PostgreSQL, the URL of its own dialect; others unchanged.
     """
-    is_disguised = url.get_backend_name() == "postgresql" and is_redshift(url)
+    host = url.host or ""
+    is_at_amazon = ".redshift" in host and host.endswith(".amazonaws.com")
+    is_disguised = url.get_backend_name() == "postgresql" and is_at_amazon
     return url.set(drivername="redshift+psycopg2") if is_disguised else url
 
 
