@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from datahub.utilities.urns.dataset_urn import DatasetUrn
 from pyarrow import parquet
@@ -44,6 +44,17 @@ def written_references(lake: Path) -> frozenset[PublishedReference]:
     return frozenset(find())
 
 
+def written_relationships(joins: Path) -> Iterator[dict[str, Any]]:
+    """Yield the properties of each join relationship in a file of joins.
+
+    Args:
+        joins: The file that a sink wrote.
+    """
+    for event in json.loads(joins.read_text("utf-8")):
+        if event.get("aspectName") == "erModelRelationshipProperties":
+            yield event["aspect"]["json"]
+
+
 def published_references(joins: Path, role: str = "reference") -> frozenset[PublishedReference]:
     """Return the single-column references in a file of joins.
 
@@ -53,10 +64,7 @@ def published_references(joins: Path, role: str = "reference") -> frozenset[Publ
     """
 
     def find() -> Iterator[PublishedReference]:
-        for event in json.loads(joins.read_text("utf-8")):
-            if event.get("aspectName") != "erModelRelationshipProperties":
-                continue
-            aspect = event["aspect"]["json"]
+        for aspect in written_relationships(joins):
             fields = [mapping["sourceField"] for mapping in aspect["relationshipFieldMappings"]]
             if aspect["customProperties"]["role"] == role and len(fields) == 1:
                 table, referenced = (

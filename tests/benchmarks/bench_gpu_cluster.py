@@ -14,22 +14,23 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from datahub.ingestion.run.pipeline import Pipeline
 from tabulate import tabulate
 
 import clusters
 from benchmarks.area_lake import write_areas
+from benchmarks.area_references import written_relationships
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import SessionConfig
 
 SIZES = (250, 1_000)
 _STAGE = "Encoding columns"
-_LOCAL = SessionConfig()
 _MEMORY = {"spark.executor.memory": "2g"}
 
 
@@ -53,19 +54,7 @@ class TrainedRun:
     """The titles of the report's warnings."""
 
     joins: list[str]
-    """Each written join: its relationship and what is stated of it, without scores."""
-
-
-@contextmanager
-def own_processor() -> Iterator[SessionConfig]:
-    """Train on the processor."""
-    yield _LOCAL
-
-
-@contextmanager
-def own_gpu() -> Iterator[SessionConfig]:
-    """Train on the GPU that the run's process sees."""
-    yield _LOCAL
+    """Each written join: its columns and cardinality, without scores."""
 
 
 @contextmanager
@@ -88,15 +77,27 @@ def connect_server() -> Iterator[SessionConfig]:
         yield config
 
 
-Place = Callable[[], AbstractContextManager[SessionConfig]]
+class Place(NamedTuple):
+    """Where a network can be trained."""
+
+    start: Callable[[], AbstractContextManager[SessionConfig]]
+    """Function that starts what the run's Spark session needs."""
+
+    sees_gpu: bool = False
+    """Whether the run's own process sees the GPU."""
+
+
+def _own_process() -> AbstractContextManager[SessionConfig]:
+    return nullcontext(SessionConfig())
+
+
 PLACES: Mapping[str, Place] = {
-    "processor": own_processor,
-    "own GPU": own_gpu,
-    "own GPU again": own_gpu,
-    "executor": executor,
-    "executor behind Connect": connect_server,
+    "processor": Place(_own_process),
+    "own GPU": Place(_own_process, sees_gpu=True),
+    "own GPU again": Place(_own_process, sees_gpu=True),
+    "executor": Place(executor),
+    "executor behind Connect": Place(connect_server),
 }
-"""Where a network can be trained."""
 
 
 def run(lake: Path, place: Place, epochs: int | None = None) -> TrainedRun:
@@ -107,8 +108,8 @@ def run(lake: Path, place: Place, epochs: int | None = None) -> TrainedRun:
         place: Where the network is trained.
         epochs: Number of epochs; None for the usual number.
     """
-    hidden = {} if place is own_gpu else {"CUDA_VISIBLE_DEVICES": ""}
-    with place() as session:
+    hidden = {} if place.sees_gpu else {"CUDA_VISIBLE_DEVICES": ""}
+    with place.start() as session:
         task = {
             "folder": str(lake),
             "training": {} if epochs is None else {"epochs": epochs},
@@ -152,7 +153,7 @@ def _ingest(task: dict[str, object]) -> TrainedRun:
             columns=report.columns_profiled,
             trained=report.models_trained,
             warnings=[warning.title or "" for warning in report.warnings],
-            joins=sorted(_written_joins(joins)),
+            joins=sorted(map(_state, written_relationships(joins))),
         )
 
 
@@ -162,11 +163,9 @@ def _seconds(report: HyperJoinReport) -> float:
     return seconds
 
 
-def _written_joins(file: Path) -> Iterator[str]:
-    for aspect in json.loads(file.read_text("utf-8")):
-        if aspect.get("aspectName") == "erModelRelationshipProperties":
-            stated = aspect["aspect"]["json"]
-            yield f"{aspect['entityUrn']} {stated['cardinality']} {stated['name']}"
+def _state(relationship: Mapping[str, object]) -> str:
+    kept = ("source", "destination", "relationshipFieldMappings", "cardinality")
+    return json.dumps([relationship[name] for name in kept])
 
 
 def agreement(one: TrainedRun, other: TrainedRun) -> float:

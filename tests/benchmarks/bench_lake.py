@@ -33,7 +33,11 @@ from pyarrow import parquet
 from tabulate import tabulate
 
 from benchmarks.area_lake import write_areas
-from benchmarks.area_references import published_references, written_references
+from benchmarks.area_references import (
+    published_references,
+    written_references,
+    written_relationships,
+)
 from benchmarks.bench_incremental import ingest
 from benchmarks.bench_profile import MIB, peaks_below
 from datahub_hyperjoin.evaluate.cost import measured
@@ -106,7 +110,7 @@ def measure(folder: Path) -> LakeCost:
         tables=len(files),
         columns=sum(len(parquet.read_schema(file)) for file in files),
         mebibytes=sum(file.stat().st_size for file in files) / MIB,
-        relationships=_count_relationships(joins),
+        relationships=sum(1 for _ in written_relationships(joins)),
         references=len(written),
         found=len(written & published),
         one_to_one=len(written & published_references(joins, "one-to-one")),
@@ -116,11 +120,6 @@ def measure(folder: Path) -> LakeCost:
         java=peaks[0],
         worker=peaks[1],
     )
-
-
-def _count_relationships(file: Path) -> int:
-    aspects = json.loads(file.read_text("utf-8"))
-    return sum(each.get("aspectName") == "erModelRelationshipProperties" for each in aspects)
 
 
 @contextmanager
