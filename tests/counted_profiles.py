@@ -2,11 +2,38 @@
 
 from dataclasses import replace
 
+from datahub_hyperjoin.locations import Compute, Relation
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
-from datahub_hyperjoin.tables import ColumnProfile, Table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.tables import ColumnProfile, Table, TableProfile
+
+MD5 = Md5ProfileConfig.of(ProfileConfig())
+
+
+def relation_of(table: Table) -> Relation:
+    assert isinstance(table.location, Relation)
+    return table.location
+
+
+def located(table: Table, **settings: object) -> Table:
+    """Return a table whose database has other settings."""
+    relation = relation_of(table)
+    database = replace(relation.database, **settings)  # type: ignore[arg-type]
+    return replace(table, location=replace(relation, database=database))
+
+
+def profiled(table: Table, config: ProfileConfig = MD5) -> TableProfile:
+    """Profile a table as its recipe says."""
+    with Databases() as databases:
+        return profile_table(table, config, databases)
+
+
+def by_reading(table: Table, config: ProfileConfig = MD5) -> TableProfile:
+    """Profile a table by reading its rows, even if the database could count them."""
+    return replace(profiled(located(table, compute=Compute.SPARK), config), table=table)
 
 
 def unread(table: Table, config: ProfileConfig) -> list[str]:

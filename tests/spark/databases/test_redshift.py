@@ -14,9 +14,8 @@ from servers import Server, serving
 from sqlalchemy import inspect, make_url
 
 from columns_by_system import RANGE, fill, literal, series
-from counted_profiles import in_normal_form, unread
-from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
+from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import redshift_forms
 from datahub_hyperjoin.spark.databases.computing_dialects import (
     computing_dialect,
@@ -31,10 +30,8 @@ from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED,
 from datahub_hyperjoin.spark.databases.redshift_forms import REDSHIFT_SYNTAX
 from datahub_hyperjoin.spark.databases.relations import read_rows, select_from
 from datahub_hyperjoin.spark.databases.states import states_of
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.tables import DataType, Table, TableProfile
+from datahub_hyperjoin.tables import DataType
 
-MD5 = Md5ProfileConfig.of(ProfileConfig())
 FEW = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -44,22 +41,6 @@ FEW = settings(
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving("redshift", tmp_path_factory.mktemp("server")) as running:
         yield running
-
-
-def relation_of(table: Table) -> Relation:
-    assert isinstance(table.location, Relation)
-    return table.location
-
-
-def profiled(table: Table) -> TableProfile:
-    with Databases() as databases:
-        return profile_table(table, MD5, databases)
-
-
-def by_reading(table: Table) -> TableProfile:
-    database = replace(relation_of(table).database, compute=Compute.SPARK)
-    location = replace(relation_of(table), database=database)
-    return replace(profiled(replace(table, location=location)), table=table)
 
 
 def read(server: Server, type_: str, *values: str) -> tuple[str, ...]:

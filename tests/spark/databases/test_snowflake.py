@@ -1,9 +1,7 @@
 """Test what is special about Snowflake: its names, sessions, sizes, and the SQL it is sent."""
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from gzip import decompress
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from servers import Server, serving
+from sql_functions import called_functions
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.types import (
     Boolean,
@@ -31,8 +30,8 @@ from sqlalchemy.types import (
 from sqlglot import exp, parse_one
 
 from columns_by_system import fill, literal
-from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from counted_profiles import MD5, by_reading, profiled, relation_of
+from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import snowflake_forms
 from datahub_hyperjoin.spark.databases.computing_dialects import (
     computing_dialect,
@@ -48,10 +47,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import text_form
 from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.tables import DataType, Table, TableProfile
+from datahub_hyperjoin.tables import DataType, Table
 
-MD5 = Md5ProfileConfig.of(ProfileConfig())
 GOLDEN = Path(__file__).with_name("snowflake_forms.sql")
 FUNCTIONS = {
     *("coalesce", "collate", "length", "listagg", "lower", "octet_length", "position"),
@@ -67,22 +64,6 @@ https://docs.snowflake.com/en/sql-reference/functions-all."""
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving("snowflake", tmp_path_factory.mktemp("server")) as running:
         yield running
-
-
-def relation_of(table: Table) -> Relation:
-    assert isinstance(table.location, Relation)
-    return table.location
-
-
-def profiled(table: Table) -> TableProfile:
-    with Databases() as databases:
-        return profile_table(table, MD5, databases)
-
-
-def by_reading(table: Table) -> TableProfile:
-    database = replace(relation_of(table).database, compute=Compute.SPARK)
-    location = replace(relation_of(table), database=database)
-    return replace(profiled(replace(table, location=location)), table=table)
 
 
 def counted(table: Table) -> list[str] | None:
@@ -291,10 +272,8 @@ def test_the_sql_does_not_change_unnoticed() -> None:
 
 def test_all_functions_are_those_of_snowflake() -> None:
     forms = [snowflake_form(type_) for type_ in TYPES]
-    templates = [getattr(SNOWFLAKE_SYNTAX, name) for name in SNOWFLAKE_SYNTAX.__slots__]
-    written = [text for text in templates if isinstance(text, str)]
-    written += [text for form in forms if form for text in (form.folded, form.inexact, form.normal)]
-    called = {name.lower() for text in written for name in re.findall(r"\b([a-zA-Z]\w*)\(", text)}
+    written = [text for form in forms if form for text in (form.folded, form.inexact, form.normal)]
+    called = called_functions(SNOWFLAKE_SYNTAX, written)
     unknown = called - FUNCTIONS - {"in", "group", "number", "when", "and", "or", "then"}
     assert unknown == set()
 

@@ -1,8 +1,6 @@
 """Test what is special about Trino: its types, sessions, errors, and the SQL it is sent."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from servers import Server, serving
+from sql_functions import called_functions
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import (
@@ -31,9 +30,8 @@ from sqlalchemy.types import (
 from sqlglot import exp, parse_one
 
 from columns_by_system import RANGE, fill, literal
-from counted_profiles import in_normal_form, unread
-from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
+from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
+from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import trino_forms
 from datahub_hyperjoin.spark.databases.computing_dialects import (
     computing_dialect,
@@ -46,10 +44,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import text_form
 from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.databases.trino_forms import TRINO_SYNTAX, trino_form
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.tables import DataType, Table, TableProfile
+from datahub_hyperjoin.tables import DataType
 
-MD5 = Md5ProfileConfig.of(ProfileConfig())
 GOLDEN = Path(__file__).with_name("trino_forms.sql")
 FUNCTIONS = {
     *("abs", "array_agg", "array_join", "at_timezone", "bitwise_or_agg", "cast", "chr", "from_hex"),
@@ -67,22 +63,6 @@ FEW = settings(
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving("trino", tmp_path_factory.mktemp("server")) as running:
         yield running
-
-
-def relation_of(table: Table) -> Relation:
-    assert isinstance(table.location, Relation)
-    return table.location
-
-
-def profiled(table: Table) -> TableProfile:
-    with Databases() as databases:
-        return profile_table(table, MD5, databases)
-
-
-def by_reading(table: Table) -> TableProfile:
-    database = replace(relation_of(table).database, compute=Compute.SPARK)
-    location = replace(relation_of(table), database=database)
-    return replace(profiled(replace(table, location=location)), table=table)
 
 
 def read(server: Server, type_: str, *values: str) -> tuple[str, ...]:
@@ -263,15 +243,13 @@ def test_the_sql_does_not_change_unnoticed() -> None:
 
 def test_all_functions_are_those_of_trino() -> None:
     forms = [trino_form(type_) for type_ in TYPES]
-    templates = [getattr(TRINO_SYNTAX, name) for name in TRINO_SYNTAX.__slots__]
-    written = [text for text in templates if isinstance(text, str)]
-    written += [
+    written = [
         text
         for form in forms
         if form
         for text in (form.value, form.folded, form.inexact, form.normal)
     ]
-    called = {name.lower() for text in written for name in re.findall(r"\b([a-zA-Z]\w*)\(", text)}
+    called = called_functions(TRINO_SYNTAX, written)
     types = {"decimal", "time", "timestamp"}
     assert called - types - {"and", "filter", "not", "or", "then", "when"} == FUNCTIONS
 

@@ -25,8 +25,8 @@ from columns_by_system import (
     numbered,
     series,
 )
-from counted_profiles import in_normal_form, unread
-from datahub_hyperjoin.locations import Compute, Database, Relation
+from counted_profiles import by_reading, in_normal_form, located, profiled, unread
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
@@ -34,8 +34,6 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.sql_counts import SqlCounts, read_counts
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.tables import Table, TableProfile
 
 CONFIG = Md5ProfileConfig.of(ProfileConfig())
 SMALL = replace(CONFIG, sketch_size=8, sample_size=4)
@@ -62,22 +60,6 @@ def server(
 
 def each_of(types: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
     return [(kind, type_) for kind, columns in types.items() for type_ in columns]
-
-
-def located(table: Table, **settings: object) -> Table:
-    assert isinstance(table.location, Relation)
-    database = replace(table.location.database, **settings)  # type: ignore[arg-type]
-    return replace(table, location=replace(table.location, database=database))
-
-
-def by_reading(table: Table, config: ProfileConfig) -> TableProfile:
-    """Profile a table by reading its rows, even if the database could count them."""
-    return replace(profiled(located(table, compute=Compute.SPARK), config), table=table)
-
-
-def profiled(table: Table, config: ProfileConfig) -> TableProfile:
-    with Databases() as databases:
-        return profile_table(table, config, databases)
 
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
