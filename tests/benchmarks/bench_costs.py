@@ -11,7 +11,7 @@ Java, and Spark's workers. A run that was held up by others takes longer, but ha
 import argparse
 import multiprocessing
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -116,6 +116,13 @@ def measure_folder(folder: str, writing: float = 0.0) -> Cost:
     )
 
 
+def in_own_process(task: Callable[[], Cost]) -> Cost:
+    """Measure in a new process, which has neither memory nor Java of what ran before."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        return pool.submit(task).result()
+
+
 def _rows(costs: Sequence[Cost]) -> Iterator[list[str]]:
     for name in costs[0].counts:
         yield [name, *(f"{cost.counts[name]:,}" for cost in costs)]
@@ -141,9 +148,7 @@ def main() -> None:
     lakes = [partial(measure_folder, folder) for folder in chosen.lakes]
     costs: list[Cost] = []
     for task in lakes or [partial(measure, tables) for tables in chosen.tables]:
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-            costs.append(pool.submit(task).result())
+        costs.append(in_own_process(task))
         headers = ["", *(f"{cost.counts['columns']:,} columns" for cost in costs)]
         print(tabulate(_rows(costs), headers, disable_numparse=True), "\n", flush=True)
 
