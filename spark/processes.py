@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import resource_tracker
+from threading import enumerate as enumerate_threads
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -72,6 +73,11 @@ def end_processes() -> None:
     """
     executor = get_reusable_executor(reuse=True)  # pyright: ignore[reportArgumentType] (a default)
     executor.shutdown(kill_workers=True)
+    # Ended with the program, the thread that fills the queue could stop half-way through freeing a
+    # semaphore, which loky would then report as leaked.
+    for thread in enumerate_threads():
+        if thread.name == "QueueFeederThread":
+            thread.join(timeout=1)
 
 
 @contextmanager

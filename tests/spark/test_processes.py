@@ -154,3 +154,31 @@ import datahub_hyperjoin.spark.profiles.local_batch
 print({"datahub", "duckdb", "fastavro", "pyspark", "scipy", "sqlalchemy"} & {*sys.modules})"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_the_end_of_all_processes_leaks_no_semaphore() -> None:
+    """The thread that fills loky's queue is slow here, as on a busy machine."""
+    code = """import sys, threading, time
+import loky.backend.queues, loky.backend.synchronize
+from datahub_hyperjoin.spark.processes import end_processes, start_first_process
+
+synchronize = sys.modules["loky.backend.synchronize"]
+feed, unlink = loky.backend.queues.Queue._feed, synchronize.sem_unlink
+
+def fill_slowly(*queue):
+    feed(*queue)
+    time.sleep(0.05)
+
+def unlink_slowly(name):
+    unlink(name)
+    if threading.current_thread().name == "QueueFeederThread":
+        time.sleep(0.2)
+
+loky.backend.queues.Queue._feed = staticmethod(fill_slowly)
+synchronize.sem_unlink = unlink_slowly
+start_first_process()
+time.sleep(0.5)  # until the task is in the queue
+end_processes()
+time.sleep(0.1)  # until the thread unlinks a semaphore, if it still runs"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stderr
