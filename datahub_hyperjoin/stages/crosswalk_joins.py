@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+import numpy as np
+
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, note_crosswalk
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
@@ -52,13 +54,14 @@ def measure_with_crosswalks(
     return direct, _measure_bridges(bridges, tables, session, store, index, note_unread)
 
 
-def _list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
+def _list_bridges(index: LakeIndex, pairs: Sequence[Pair]) -> tuple[Bridge, ...]:
     """List the pairs that a crosswalk connects, each with the crosswalk's columns."""
-    ids = index.lake.ids
-    number = index.lake.index_of
-    found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)
+    ids, number = index.lake.ids, index.lake.index_of
+    ends = np.array([[number[end] for end in pair] for pair in pairs], dtype=np.int64)
+    via = index.crosswalks.steps(*ends.reshape(-1, 2).T)
     return tuple(
-        Bridge(left, ids[via[0]], ids[via[1]], right) for (left, right), via in found if via
+        Bridge(pairs[at][0], *(ids[column] for column in via[at]), pairs[at][1])
+        for at in np.flatnonzero(via[:, 0] >= 0)
     )
 
 

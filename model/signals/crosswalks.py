@@ -51,22 +51,21 @@ class CrosswalkOverlap:
         """Return an instance without pairs."""
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
-    def steps(self, left: int, right: int) -> tuple[int, int] | None:
-        """Return the two crosswalk columns that connect a pair of columns.
+    def steps(
+        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
+    ) -> Int[np.ndarray, "pair 2"]:
+        """Return the two crosswalk columns that connect each pair of columns.
 
         Args:
-            left: A column index.
-            right: Another column index.
+            left: Column indices.
+            right: Column indices, as many.
 
         Returns:
-            Two columns of one table; None if no crosswalk connects the pair.
+            For each pair, the column that the left one matches and the column of the same table
+            that the right one matches; -1 twice if no crosswalk connects the pair.
         """
-        ends = np.array([left, right])
-        if not self.pairs.holds(ends[:1], ends[1:])[0]:
-            return None
-        # Look-ups are of floats, which hold the index of any column exactly.
-        via = self.pairs.look_up(self.via.astype(np.float64), ends, ends[::-1])
-        return int(via[0]), int(via[1])
+        ends = np.column_stack([left, right])
+        return np.append(self.via, -1)[self.pairs.locate(ends, ends[:, ::-1])]
 
 
 @dataclass(frozen=True)

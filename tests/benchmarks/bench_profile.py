@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -221,11 +221,13 @@ def peaks_below() -> tuple[float, float]:
     """
     peaks: dict[bool, float] = {}
     for process in psutil.Process().children(recursive=True):
-        status = Path(f"/proc/{process.pid}/status").read_text("ascii").splitlines()
-        for line in status:
-            if line.startswith("VmHWM:"):
-                java = process.name() == "java"
-                peaks[java] = max(peaks.get(java, 0.0), float(line.split()[1]) * 1024)
+        # A process may end at any time.
+        with suppress(FileNotFoundError, ProcessLookupError, psutil.NoSuchProcess):
+            status = Path(f"/proc/{process.pid}/status").read_text("ascii").splitlines()
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    java = process.name() == "java"
+                    peaks[java] = max(peaks.get(java, 0.0), float(line.split()[1]) * 1024)
     return peaks.get(True, 0.0), peaks.get(False, 0.0)
 
 

@@ -34,12 +34,12 @@ def find(lake: Lake, overlap: ValueOverlap | None = None) -> CrosswalkOverlap:
 def found_in(lake: Lake) -> dict[tuple[str, str], tuple[str, str]]:
     """Map each pair to the two columns of its crosswalk."""
     overlap, names = find(lake), [str(column) for column in lake.ids]
-    pairs = zip(overlap.pairs.left.tolist(), overlap.pairs.right.tolist(), strict=True)
-    steps = {pair: overlap.steps(*pair) for pair in pairs}
+    pairs = overlap.pairs
+    steps = overlap.steps(pairs.left, pairs.right)
+    assert (steps >= 0).all()
     return {
         (names[left], names[right]): (names[via[0]], names[via[1]])
-        for (left, right), via in steps.items()
-        if via
+        for left, right, via in zip(pairs.left, pairs.right, steps, strict=True)
     }
 
 
@@ -73,6 +73,16 @@ def test_columns_that_share_values_need_no_crosswalk(make_lake: MakeLake) -> Non
     assert found_in(make_lake({"orders": ORDERS, "prices": prices, "items": CROSSWALK})) == {}
 
 
+def test_only_a_pair_with_a_crosswalk_has_steps(make_lake: MakeLake) -> None:
+    lake = make_lake({"orders": ORDERS, "prices": PRICES, "items": CROSSWALK})
+    number = {str(column): at for at, column in enumerate(lake.ids)}
+    item, article = number["orders.item"], number["prices.article"]
+    code, label = number["items.code"], number["items.label"]
+    left, right = np.array([item, item, article]), np.array([code, article, item])
+    steps = find(lake).steps(left, right)
+    assert steps.tolist() == [[-1, -1], [code, label], [label, code]]
+
+
 def test_two_numbers_in_a_row_are_no_crosswalk(make_lake: MakeLake) -> None:
     left, right = ([str(start + 7 * n) for n in range(60)] for start in (100, 5000))
     tables = {"a": {"x": left}, "b": {"y": right}, "c": {"x": left, "y": right}}
@@ -99,8 +109,7 @@ def test_a_lake_without_values_has_no_crosswalks(make_lake: MakeLake) -> None:
     lake = make_lake({"orders": ORDERS, "prices": PRICES, "items": CROSSWALK})
     overlap = find(lake, ValueOverlap.empty(len(lake)))
     assert len(overlap.pairs) == 0
-    assert overlap.steps(0, 1) is None
-    assert CrosswalkOverlap.empty(3).steps(0, 2) is None
+    assert CrosswalkOverlap.empty(3).steps(np.array([0]), np.array([2])).tolist() == [[-1, -1]]
 
 
 def test_the_strongest_steps_are_kept(make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch) -> None:
