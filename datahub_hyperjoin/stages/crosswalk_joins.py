@@ -58,10 +58,11 @@ def _list_bridges(index: LakeIndex, pairs: Sequence[Pair]) -> tuple[Bridge, ...]
     """List the pairs that a crosswalk connects, each with the crosswalk's columns."""
     ids, number = index.lake.ids, index.lake.index_of
     ends = np.array([[number[end] for end in pair] for pair in pairs], dtype=np.int64)
-    via = index.crosswalks.steps(*ends.reshape(-1, 2).T)
+    via = index.crosswalks.steps(*ends.reshape(-1, 2).T).tolist()
     return tuple(
-        Bridge(pairs[at][0], *(ids[column] for column in via[at]), pairs[at][1])
-        for at in np.flatnonzero(via[:, 0] >= 0)
+        Bridge(left, ids[first], ids[second], right)
+        for (left, right), (first, second) in zip(pairs, via, strict=True)
+        if first >= 0
     )
 
 
