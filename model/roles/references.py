@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.roles.common_keys import find_common_keys
 from datahub_hyperjoin.model.roles.copied_keys import find_outdone_copies
 from datahub_hyperjoin.model.roles.namesakes import Namesakes, follow_namesakes
 from datahub_hyperjoin.model.roles.pair_scores import score_references, split_pairs
-from datahub_hyperjoin.model.roles.table_groups import group_tables
+from datahub_hyperjoin.model.roles.table_groups import TablePairs, group_tables
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
@@ -198,24 +198,11 @@ def weigh_candidates(
     candidates = candidates.without_values()
     scores += weights.catalog * connected
     scores += further
-    groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
-    has_folders = len({*filter(None, lake.places)}) > 1
-    for some in split_pairs(len(scores)):
-        apart = np.not_equal(
-            groups[:, lake.table_of[candidates.referring[some]]],
-            groups[:, lake.table_of[candidates.referenced[some]]],
-        ).mean(axis=0)
-        if has_folders:
-            apart[~tables.elsewhere[some]] *= _APART_IN_FOLDER
-        scores[some] += weights.other_group * apart
+    groups = _discount_other_groups(lake, candidates, tables, scores, weights)
     # Only now, since tables that share labels may well belong to one group.
     scores[labels.at] += weights.labels * labels.share
     # Only now, too: tables of several copies may well belong to one group.
-    outdone, by = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
-    unstated = ~connected[outdone]
-    outdone, by = outdone[unstated], by[unstated]
-    np.logaddexp.at(scores, by[by >= 0], scores[outdone[by >= 0]])
-    scores[outdone] = -_MAX_SCORE
+    _leave_to_copies(lake, candidates, tables, scores, connected)
     namesakes = follow_namesakes(lake, candidates, connected, scores, groups[0])
     for some in split_pairs(len(scores)):
         scores[some] += weights.namesake * namesakes.select(some).share
@@ -227,6 +214,49 @@ def weigh_candidates(
     del common
     probability = _normalise(candidates.referring, scores)
     return References(candidates.referring, candidates.referenced, probability, namesakes)
+
+
+def _discount_other_groups(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    tables: TablePairs,
+    scores: Float[np.ndarray, " pair"],
+    weights: ReferenceWeights,
+) -> Int[np.ndarray, "partition table"]:
+    """Lower the scores of references between groups of tables, in place; return the groups.
+
+    Returns:
+        The group of each table, in each of several partitions.
+    """
+    groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
+    has_folders = len({*filter(None, lake.places)}) > 1
+    for some in split_pairs(len(scores)):
+        apart = np.not_equal(
+            groups[:, lake.table_of[candidates.referring[some]]],
+            groups[:, lake.table_of[candidates.referenced[some]]],
+        ).mean(axis=0)
+        if has_folders:
+            apart[~tables.elsewhere[some]] *= _APART_IN_FOLDER
+        scores[some] += weights.other_group * apart
+    return groups
+
+
+def _leave_to_copies(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    tables: TablePairs,
+    scores: Float[np.ndarray, " pair"],
+    stated: Bool[np.ndarray, " pair"],
+) -> None:
+    """Give the odds of references to outdone copies of a key to the best copy, in place.
+
+    References that the catalog states keep theirs.
+    """
+    outdone, by = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
+    unstated = ~stated[outdone]
+    outdone, by = outdone[unstated], by[unstated]
+    np.logaddexp.at(scores, by[by >= 0], scores[outdone[by >= 0]])
+    scores[outdone] = -_MAX_SCORE
 
 
 def _without_names(lake: Lake) -> Lake:
