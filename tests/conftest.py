@@ -40,12 +40,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        # A local Spark stands for Databricks.
         chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if "spark" in getattr(item, "fixturenames", ()) or any(
-            value == "databricks" for value in chosen if isinstance(value, str)
-        ):
+        systems = {value for value in chosen if isinstance(value, str)}
+        # A local Spark stands for Databricks.
+        if "spark" in getattr(item, "fixturenames", ()) or "databricks" in systems:
             item.add_marker("spark")
+        # What stands for these translates each statement.
+        if systems & {"snowflake", "trino"}:
+            item.add_marker("slow")
         if "double" in item.path.parts:
             item.add_marker("no_cover")  # they run nothing of the project, and tracing takes time
     # Of several processes, none should begin a long test when the others are done.

@@ -37,7 +37,9 @@ _SETTINGS = {
 def _answer(session: SparkSession, statement: str, parameters: dict[str, object]) -> object:
     """Return the Arrow bytes of a statement's result, or the text of Spark's error."""
     try:
-        table = session.sql(statement, args=parameters or None).toArrow()
+        frame = session.sql(statement, args=parameters or None)
+        # A statement without a result has been executed by now.
+        table = frame.toArrow() if frame.columns else pa.table({})
     except PySparkException as error:
         return str(error)
     except Py4JJavaError as error:

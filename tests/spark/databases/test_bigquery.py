@@ -6,23 +6,28 @@ from itertools import combinations_with_replacement
 from typing import cast
 
 import pytest
+from counted_pairs import verified_and_counted, verified_by_reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from sqlalchemy.types import String, TypeEngine
 
 from columns_by_system import FOREIGN, MESSY, RANGE, WORDS
-from counted_profiles import in_normal_form, unread
+from counted_profiles import (
+    by_reading,
+    in_normal_form,
+    profiled,
+    profiled_and_unread,
+    unread,
+)
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.keys import list_keys
 from datahub_hyperjoin.spark.databases.sql_syntax import quote_in_one_line
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.spark.verification.in_database import count_in_databases
-from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
-from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 pytest.importorskip("sqlalchemy_bigquery")
 pytest.importorskip("zetasql")
@@ -86,25 +91,13 @@ def filled(
     )
 
 
-def by_spark(table: Table) -> Table:
-    assert isinstance(table.location, Relation)
-    database = replace(table.location.database, compute=Compute.SPARK)
-    return replace(table, location=replace(table.location, database=database))
-
-
-def profiled(table: Table, config: ProfileConfig) -> TableProfile:
-    with Databases() as databases:
-        return replace(profile_table(table, config, databases), table=by_spark(table))
-
-
-@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
 @pytest.mark.parametrize("type_", TYPED)
-def test_profiles_equal_those_of_reading(type_: str, config: ProfileConfig) -> None:
+def test_profiles_equal_those_of_reading(type_: str) -> None:
     table = filled("typed", type_, TYPED[type_])
-    assert unread(table, config) == []
-    found = profiled(table, config)
-    assert found == profiled(by_spark(table), config)
-    assert found.columns[0].distinct > 1
+    for config in (CONFIG, SMALL):
+        found, missing = profiled_and_unread(table, config)
+        assert (found, missing) == (by_reading(table, config), [])
+        assert found.columns[0].distinct > 1
 
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
@@ -112,7 +105,7 @@ def test_odd_texts_are_counted_once_in_whichever_spelling(config: ProfileConfig)
     values = [quote_in_one_line(text) for text in (*MESSY, *FOREIGN, *MESSY[:9])]
     table = filled("messy", "STRING", [*values, "NULL"])
     assert unread(table, replace(config, sketch_size=64)) == []
-    [found], [expected] = (profiled(each, config).columns for each in (table, by_spark(table)))
+    [found], [expected] = (of(table, config).columns for of in (profiled, by_reading))
     assert in_normal_form(found) == in_normal_form(expected)
     assert (found.nulls, found.lengths.longest) == (6, 1500)
 
@@ -120,8 +113,9 @@ def test_odd_texts_are_counted_once_in_whichever_spelling(config: ProfileConfig)
 @pytest.mark.parametrize(("type_", "values"), READ)
 def test_columns_that_sql_cannot_count_are_read(type_: str, values: list[str]) -> None:
     table = filled("odd", type_, values)
-    assert unread(table, SMALL) in (["all"], ["v"])
-    assert profiled(table, SMALL) == profiled(by_spark(table), SMALL)
+    found, missing = profiled_and_unread(table, SMALL)
+    assert missing in (["all"], ["v"])
+    assert found == by_reading(table, SMALL)
 
 
 def test_of_a_large_table_the_rows_that_would_be_read_are_counted() -> None:
@@ -138,7 +132,7 @@ def test_few_rows_are_read_if_the_size_is_unknown() -> None:
     table = replace(filled("few", "INT64", RANGE), size=0)
     for rows, missing in ((len(RANGE), ["all"]), (len(RANGE) - 1, [])):
         assert unread(table, replace(CONFIG, sketch_size=rows)) == missing
-    assert profiled(table, CONFIG) == profiled(by_spark(table), CONFIG)
+    assert profiled(table, CONFIG) == by_reading(table, CONFIG)
 
 
 def test_evidence_is_the_same_wherever_values_are_counted() -> None:
@@ -152,9 +146,8 @@ def test_evidence_is_the_same_wherever_values_are_counted() -> None:
     columns = sorted(ColumnId(table.id, "v") for table in tables)
     pairs = [*combinations_with_replacement(columns, 2)]
     kinds = ColumnKinds(texts=frozenset(ColumnId(table.id, "v") for table in texts))
-    assert count_in_databases(tables, pairs, kinds.texts).keys() == {*pairs}
-    read = verify_joins(None, [*map(by_spark, tables)], pairs, kinds=kinds)
-    assert verify_joins(None, tables, pairs, kinds=kinds) == read
+    read = verified_by_reading(tables, pairs, kinds)
+    assert verified_and_counted(tables, pairs, kinds) == (read, {*pairs})
     assert sum(evidence.shared > 0 for evidence in read.values()) > len(tables)
 
 
@@ -181,7 +174,7 @@ NUMBERS = st.from_regex(r"-?[0-9]{1,3}(\.0{0,3}[0-9]{0,2})?(e[+-]?[0-9])?", full
 @settings(max_examples=25)
 def test_profiles_of_any_ascii_texts_equal_those_of_reading(values: list[str]) -> None:
     table = filled("random", "STRING", [*map(quote_in_one_line, values)])
-    [found], [expected] = (profiled(each, CONFIG).columns for each in (table, by_spark(table)))
+    [found], [expected] = (of(table, CONFIG).columns for of in (profiled, by_reading))
     assert in_normal_form(found) == in_normal_form(expected)
 
 
@@ -194,5 +187,4 @@ def test_profiles_of_any_floats_equal_those_of_reading(values: list[float]) -> N
     # Those of more digits are read.
     shortened = [repr(float(f"{value:.15g}")) for value in values]
     table = filled("floats", "FLOAT64", shortened)
-    assert unread(table, CONFIG) == []
-    assert profiled(table, CONFIG) == profiled(by_spark(table), CONFIG)
+    assert profiled_and_unread(table, CONFIG) == (by_reading(table, CONFIG), [])

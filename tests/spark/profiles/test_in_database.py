@@ -25,7 +25,14 @@ from columns_by_system import (
     numbered,
     series,
 )
-from counted_profiles import by_reading, in_normal_form, located, profiled, unread
+from counted_profiles import (
+    by_reading,
+    in_normal_form,
+    located,
+    profiled,
+    profiled_and_unread,
+    unread,
+)
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
@@ -62,14 +69,14 @@ def each_of(types: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
     return [(kind, type_) for kind, columns in types.items() for type_ in columns]
 
 
-@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
 @pytest.mark.parametrize(("server", "type_"), each_of(TYPED), indirect=["server"])
-def test_profiles_equal_those_of_reading(server: Server, type_: str, config: ProfileConfig) -> None:
+def test_profiles_equal_those_of_reading(server: Server, type_: str) -> None:
     table = fill(server, "typed", type_, TYPED[server.kind][type_])
-    assert unread(table, config) == []
-    found = profiled(table, config)
-    assert found == by_reading(table, config)
-    assert found.columns[0].distinct > 1
+    for config in (CONFIG, SMALL):
+        found, missing = profiled_and_unread(table, config)
+        assert missing == []
+        assert found == by_reading(table, config)
+        assert found.columns[0].distinct > 1
 
 
 @pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["whole", "small"])
@@ -89,15 +96,13 @@ def test_only_columns_that_sql_cannot_count_are_read(server: Server, type_: str)
     table = fill(server, "odd", type_, READ[server.kind][type_])
     default = "" if server.kind == "trino" else "DEFAULT 7"
     server.run(f"ALTER TABLE odd ADD COLUMN n integer {default}")
-    assert unread(table, SMALL) == ["v"]
-    assert profiled(table, SMALL) == by_reading(table, SMALL)
+    assert profiled_and_unread(table, SMALL) == (by_reading(table, SMALL), ["v"])
 
 
 def test_a_notation_of_few_values_needs_no_reading(server: Server) -> None:
     table = fill(server, "few", "text", ["'0001'", "'0002'", "'0003'"])
-    assert unread(table, SMALL) == []
-    found = profiled(table, SMALL)
-    assert found == by_reading(table, SMALL)
+    found, missing = profiled_and_unread(table, SMALL)
+    assert (found, missing) == (by_reading(table, SMALL), [])
     assert found.columns[0].form_sketch
 
 
@@ -119,16 +124,14 @@ def test_views_odd_names_and_opaque_columns_are_counted(server: Server) -> None:
         f"CREATE VIEW odd_view AS SELECT {quoted} AS {server.quote('kündig :x')} FROM {source}",
     )
     for table in map(server.table, (name, "odd_view")):
-        assert unread(table, SMALL) == []
-        assert profiled(table, SMALL) == by_reading(table, SMALL)
+        assert profiled_and_unread(table, SMALL) == (by_reading(table, SMALL), [])
 
 
 def test_more_columns_than_one_statement_takes_are_counted(server: Server) -> None:
     columns = ", ".join(f"i + {at} AS c{at}" for at in range(19))
     server.run(f"CREATE TABLE wide AS SELECT {columns} FROM {series(server, 40)}")
     table = server.table("wide")
-    assert unread(table, SMALL) == []
-    assert profiled(table, SMALL) == by_reading(table, SMALL)
+    assert profiled_and_unread(table, SMALL) == (by_reading(table, SMALL), [])
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
@@ -146,8 +149,9 @@ def test_of_a_large_table_the_rows_that_would_be_read_are_counted(server: Server
         *(["CREATE INDEX by_name ON large (name)"] if has_indexes else []),
     )
     table, config = server.table("large"), replace(SMALL, max_rows=320)
-    assert unread(table, config) == []
-    found, expected = (of(table, config) for of in (profiled, by_reading))
+    found, missing = profiled_and_unread(table, config)
+    expected = by_reading(table, config)
+    assert missing == []
     assert (found.columns, found.rows) == (expected.columns, expected.rows)
     note = (
         "read 10 rows from each of 32 ranges of 'id'; the table has 2000 rows"
@@ -192,8 +196,9 @@ def test_an_empty_table_is_reported_as_such(server: Server) -> None:
 def test_personal_values_are_hidden(server: Server) -> None:
     mails = [f"'user{number}@example.org'" for number in range(40)]
     table = fill(server, "mails", "text", mails)
-    assert unread(table, SMALL) == []
-    [found] = profiled(table, SMALL).columns
+    found_table, missing = profiled_and_unread(table, SMALL)
+    [found] = found_table.columns
+    assert missing == []
     assert found.personal == "e-mail addresses"
     assert found == by_reading(table, SMALL).columns[0]
     assert not any("@" in text for text in found.sample)
@@ -229,8 +234,7 @@ def test_a_statement_that_fails_leaves_its_table_to_be_read(
     limits = "-c temp_file_limit=0 -c work_mem=64kB -c hash_mem_multiplier=1"
     url = make_url(server.url).update_query_dict({"options": limits})
     table = located(server.table("long"), url=SecretStr(url.render_as_string(hide_password=False)))
-    assert unread(table, CONFIG) == ["all"]
-    assert profiled(table, CONFIG) == by_reading(table, CONFIG)
+    assert profiled_and_unread(table, CONFIG) == (by_reading(table, CONFIG), ["all"])
     assert (
         "Reading a table that the database could not count: temporary file size exceeds "
         "temp_file_limit" in caplog.text
@@ -318,5 +322,4 @@ def test_profiles_of_any_floats_equal_those_of_reading(server: Server, values: l
         # It reads doubles of more digits, which engines write in different ways.
         values = [float(f"{value:.15g}") for value in values]
     table = fill(server, "floats", "double precision", [f"'{value!r}'" for value in values])
-    assert unread(table, CONFIG) == []
-    assert profiled(table, CONFIG) == by_reading(table, CONFIG)
+    assert profiled_and_unread(table, CONFIG) == (by_reading(table, CONFIG), [])

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
+from counted_pairs import verified_and_counted, verified_by_reading
 from servers import Server, serving
 
 from columns_by_system import COMPUTING, MESSY, fill, literal, series
-from datahub_hyperjoin.locations import Compute, Relation
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
@@ -193,12 +192,6 @@ def all_pairs(tables: Sequence[Table]) -> list[Pair]:
     return [*combinations_with_replacement(sorted(map(column, tables)), 2)]
 
 
-def by_spark(table: Table) -> Table:
-    assert isinstance(table.location, Relation)
-    database = replace(table.location.database, compute=Compute.SPARK)
-    return replace(table, location=replace(table.location, database=database))
-
-
 def test_evidence_is_the_same_wherever_values_are_counted(server: Server) -> None:
     if server.kind == "postgresql":
         server.run("CREATE TYPE mood AS ENUM ('Oslo', 'sad')")
@@ -208,10 +201,8 @@ def test_evidence_is_the_same_wherever_values_are_counted(server: Server) -> Non
     messy.append(texts(server, "lengthy", *LONG))
     pairs, tables = all_pairs([*tables, *messy]), [*tables, *messy]
     kinds = ColumnKinds(texts=frozenset(map(column, messy)))
-    counted = count_in_databases(tables, pairs, kinds.texts)
-    assert counted.keys() == {*pairs}
-    read = verify_joins(None, [*map(by_spark, tables)], pairs, kinds=kinds)
-    assert verify_joins(None, tables, pairs, kinds=kinds) == read
+    read = verified_by_reading(tables, pairs, kinds)
+    assert verified_and_counted(tables, pairs, kinds) == (read, {*pairs})
     assert sum(evidence.shared > 0 for evidence in read.values()) > len(tables)
 
 
@@ -225,11 +216,9 @@ def test_a_column_that_sql_cannot_normalise_is_read(
     ]
     pairs = all_pairs(tables)
     plain = column(tables[1])
-    assert {*count_in_databases(tables, pairs, {plain})} == {(plain, plain)}
     kinds = ColumnKinds(texts=frozenset({plain}))
-    assert verify_joins(None, tables, pairs, kinds=kinds) == verify_joins(
-        None, [*map(by_spark, tables)], pairs, kinds=kinds
-    )
+    read = verified_by_reading(tables, pairs, kinds)
+    assert verified_and_counted(tables, pairs, kinds) == (read, {(plain, plain)})
 
 
 def test_views_and_odd_names_are_counted(server: Server) -> None:
