@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # A local Spark stands for Databricks.
         if "spark" in getattr(item, "fixturenames", ()) or "databricks" in systems:
             item.add_marker("spark")
-        # What stands for these translates each statement.
+        # What stands for these translates each statement, so all their tests take minutes.
         if systems & {"snowflake", "trino"}:
             item.add_marker("slow")
         if "double" in item.path.parts:
