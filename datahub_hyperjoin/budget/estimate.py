@@ -23,7 +23,7 @@ _OF_KEY = 32_000
 _MOST_WIDE_KEYS = 24_000
 """Number of keys above which a key needs half of `_OF_KEY`: so many keys are usual in a lake of
 32,768 columns, and the vectors of larger lakes are half as wide."""
-_OF_WRITTEN_KEY = 26_000
+_OF_WRITTEN_KEY = 29_000
 """Bytes of a key column with its suggestions and their evidence, while joins are written."""
 _NETWORK = 250 * _MEBIBYTE
 """Bytes that HIN needs in training, even without columns."""
