@@ -63,9 +63,9 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     columns_with_partners_left_out: int = 0
     """Columns that share values with so many others that only the best pairs are considered."""
     approximate_searches: int = 0
-    """Searches, for similar cells or for similar names, that compare each key column with a part of
-    the lake, since more than 262,144 columns differ. They may miss columns that are hardly similar.
-    """
+    """Searches that compare each key column with a part of the lake, since more than 65,536 columns
+    of a kind differ in their cells, or more than 262,144 in their names. They may miss columns that
+    are hardly similar."""
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0
     largest_hyperedge_across_tables: int = 0

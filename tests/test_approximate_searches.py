@@ -26,7 +26,7 @@ def test_the_report_counts_approximate_searches(
         (tmp_path / f"{word}.csv").write_text("\n".join(lines), "utf-8")
     exact = counts_of(tmp_path)
     assert exact["approximate_searches"] == 0
-    monkeypatch.setattr("datahub_hyperjoin.model.ranking.nearest.MOST_EXACT", 15)
+    monkeypatch.setattr("datahub_hyperjoin.model.ranking.nearest.most_exact", lambda _: 15)
     approximate = counts_of(tmp_path)
     assert approximate["approximate_searches"] == 2
     assert approximate["key_columns"] == exact["key_columns"] == 16

@@ -8,7 +8,7 @@ Those of time hold for one machine; `speed` compares it with that of the run.
 from dataclasses import dataclass
 
 from datahub_hyperjoin.budget.counts import LakeCounts
-from datahub_hyperjoin.model.ranking.nearest import MOST_EXACT
+from datahub_hyperjoin.model.ranking.nearest import COMPARED_CELLS, most_exact
 
 _MEBIBYTE = 1 << 20
 
@@ -83,7 +83,7 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
         + _SECONDS_OF_PAIR * counts.kept
         + _SECONDS_OF_KEY * counts.keys
         # The approximate search of a larger lake takes about as long as that of so many columns.
-        + _SECONDS_OF_SEARCH * counts.keys * min(counts.columns, MOST_EXACT)
+        + _SECONDS_OF_SEARCH * counts.keys * min(counts.columns, most_exact(COMPARED_CELLS))
         + _SECONDS_OF_COLUMN * counts.columns
         + _SECONDS_OF_MEBIBYTE * counts.mebibytes
     )

@@ -8,7 +8,13 @@ from jaxtyping import Float, Float32, Int, Int32
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, unit_rows
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, Candidates, ColumnIndex
+from datahub_hyperjoin.model.ranking.nearest import (
+    COMPARED_CELLS,
+    COMPARED_VECTORS,
+    NO_CANDIDATE,
+    Candidates,
+    ColumnIndex,
+)
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
@@ -172,8 +178,9 @@ def _nearest(
     vectors: StoredVectors,
     count: int,
     note: Note,
+    compared: int = COMPARED_VECTORS,
 ) -> _Source:
-    columns = ColumnIndex(vectors, index.lake.table_of)
+    columns = ColumnIndex(vectors, index.lake.table_of, compared)
     if not columns.is_exact:
         note(source)
     return source, columns.neighbours(index.keys, count)
@@ -187,14 +194,15 @@ def _with_similar_cells(index: LakeIndex, count: int, note: Note) -> _Source:
     """
     source, vectors, is_text = "cells", index.cells.vectors, index.lake.is_text
     if len(index.lake) <= _MANY:
-        return _nearest(index, source, vectors, count, note)
+        return _nearest(index, source, vectors, count, note, COMPARED_CELLS)
     found = np.full((len(index.keys), count), NO_CANDIDATE, dtype=np.int32)
     is_exact = True
     for kind in (is_text, ~is_text):
         members, asked = np.flatnonzero(kind), np.flatnonzero(kind[index.keys])
         if not len(asked):
             continue
-        columns = ColumnIndex(vectors.select(members), index.lake.table_of[members])
+        tables = index.lake.table_of[members]
+        columns = ColumnIndex(vectors.select(members), tables, COMPARED_CELLS)
         near = columns.neighbours(np.searchsorted(members, index.keys[asked]), count)
         found[asked] = np.where(near == NO_CANDIDATE, NO_CANDIDATE, members[near])
         is_exact &= columns.is_exact

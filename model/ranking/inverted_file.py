@@ -11,8 +11,6 @@ from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 _LISTS = 4
 """Number of lists, as a multiple of the square root of the number of vectors."""
-_COMPARED = 128
-"""Number of vectors that each query is compared with, as such a multiple."""
 _SPARE = 4
 """Number of vectors to compare with, at least, for each one to find."""
 
@@ -37,12 +35,14 @@ class InvertedFile:
 
     Args:
         vectors: Unit vectors, 16 or more; they are not copied.
+        compared: Number of vectors that each query is compared with, as a multiple of the square
+            root of their number.
     """
 
-    def __init__(self, vectors: StoredVectors) -> None:
+    def __init__(self, vectors: StoredVectors, compared: int) -> None:
         root = len(vectors) ** 0.5
         self._vectors = vectors
-        self._compared = round(_COMPARED * root)
+        self._compared = round(compared * root)
         self._centres = _find_centres(vectors, round(_LISTS * root))
         self.list_of = _nearest_centre(vectors, self._centres)
         """The list of each vector."""

@@ -23,9 +23,15 @@ _QUERIES = 4096
 """Number of queries that are searched at once, to bound memory. FAISS itself works in blocks of
 this size, so smaller blocks would only cost time."""
 
-MOST_EXACT = 1 << 18
-"""Number of distinct vectors up to which each query is compared with all of them, on machines
-without a GPU. An approximate search that is as good is hardly faster below."""
+COMPARED_VECTORS = 128
+"""Number of vectors that an approximate search compares each query with, as a multiple of the
+square root of their number."""
+COMPARED_CELLS = 64
+"""The same for the vectors of cells. They have more dimensions than those of names, and their
+neighbours are found among fewer vectors."""
+_PARTS = 4
+"""An approximate search compares each query with at most one of so many equal parts of the vectors.
+If it compared more, it would hardly be faster than an exact search, since it groups them first."""
 
 _MANY = 1 << 16
 """Number of distinct vectors above which a GPU is looked for. PyTorch takes seconds to import, in
@@ -36,6 +42,19 @@ _MOST_DISTINCT = 0.8
 little time."""
 
 
+def most_exact(compared: int) -> int:
+    """Return the number of distinct vectors up to which a processor searches exactly.
+
+    Args:
+        compared: Number of vectors that an approximate search compares each query with, as a
+            multiple of the square root of their number.
+
+    >>> most_exact(64)
+    65536
+    """
+    return (_PARTS * compared) ** 2
+
+
 class _Distinct:
     """The distinct vectors of a lake, each with all columns that have this vector.
 
@@ -44,9 +63,11 @@ class _Distinct:
 
     Args:
         embeddings: One vector for each column.
+        compared: Number of vectors that an approximate search compares each query with, as a
+            multiple of the square root of their number.
     """
 
-    def __init__(self, embeddings: StoredVectors) -> None:
+    def __init__(self, embeddings: StoredVectors, compared: int) -> None:
         rows, stored = embeddings.numbers, embeddings.stored
         hashes = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
         _, first, of_column = np.unique(hashes[stored], return_index=True, return_inverse=True)
@@ -62,7 +83,8 @@ class _Distinct:
         self._sizes = np.bincount(self.of_column, minlength=len(first))
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._gpu = find_gpu(self.vectors) if len(first) > _MANY else None
-        self.is_exact = self._gpu is not None or len(first) <= MOST_EXACT
+        self._compared = compared
+        self.is_exact = self._gpu is not None or len(first) <= most_exact(compared)
         """Whether each query is compared with all vectors."""
 
     @cached_property
@@ -75,7 +97,7 @@ class _Distinct:
 
     @cached_property
     def _inverted_file(self) -> InvertedFile:
-        return InvertedFile(self.vectors)
+        return InvertedFile(self.vectors, self._compared)
 
     @property
     def group_of(self) -> Int[np.ndarray, " distinct"]:
@@ -108,23 +130,26 @@ class ColumnIndex:
     """An index of embeddings, searched by cosine similarity.
 
     It compares equal embeddings once. A search skips the columns of the query's own
-    table. With a GPU, or up to 262,144 distinct embeddings, it is exact. Otherwise, it compares
-    each query only with those that are most probably near.
+    table. With a GPU, or up to `most_exact` distinct embeddings, it is exact. Otherwise, it
+    compares each query only with those that are most probably near.
 
     Args:
         embeddings: One unit vector for each column.
         tables: The table of each column.
+        compared: Number of embeddings that an approximate search compares each query with, as a
+            multiple of the square root of the number of distinct embeddings.
     """
 
     def __init__(
         self,
         embeddings: StoredVectors,
         tables: Int[np.ndarray, " column"],
+        compared: int = COMPARED_VECTORS,
     ) -> None:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()
         self._tables = tables
-        self._distinct = _Distinct(embeddings)
+        self._distinct = _Distinct(embeddings, compared)
 
     @property
     def is_exact(self) -> bool:

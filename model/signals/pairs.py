@@ -105,7 +105,9 @@ class SparsePairs:
         # into the processor's cache, where a search among all pairs takes several times as long.
         position, stop = self.starts[left], self.starts[left + 1]
         last = len(self.right) - 1
-        step = 1 << int(np.diff(self.starts).max()).bit_length()
+        # The greatest number of partners of these columns, not of all: that would take time in
+        # proportion to the lake for every few pairs.
+        step = 1 << int((stop - position).max(initial=0)).bit_length()
         while step := step >> 1:
             ahead = position + (step - 1)
             below = (ahead < stop) & (self.right[np.minimum(ahead, last)] < right)

@@ -70,7 +70,7 @@ def test_large_lakes_are_searched_exactly_on_a_gpu(monkeypatch: pytest.MonkeyPat
     )
     assert not asked  # so few vectors do not need one
     monkeypatch.setattr(nearest, "_MANY", 499)
-    monkeypatch.setattr(nearest, "MOST_EXACT", 499)
+    monkeypatch.setattr(nearest, "most_exact", lambda _: 499)
     index = ColumnIndex(StoredVectors.of(vectors), table)
     assert index.is_exact
     assert np.array_equal(index.neighbours(columns, 10), expected)

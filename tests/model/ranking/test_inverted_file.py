@@ -24,20 +24,16 @@ def exact(vectors: np.ndarray, queries: np.ndarray, count: int) -> np.ndarray:
     return np.argsort(-(queries @ vectors.T), axis=1, kind="stable")[:, :count]
 
 
-def test_nearly_all_nearest_vectors_are_found_in_a_part_of_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(inverted_file, "_COMPARED", 8)
+def test_nearly_all_nearest_vectors_are_found_in_a_part_of_them() -> None:
     vectors = kinds_of_vectors(kinds=100, of_each=50)
-    found = InvertedFile(StoredVectors.of(vectors)).search(vectors[:500], 20)
+    lists = InvertedFile(StoredVectors.of(vectors), compared=8)
+    found = lists.search(vectors[:500], 20)
     expected = exact(vectors, vectors[:500], 20)
     recall = [len(np.intersect1d(*rows)) / 20 for rows in zip(found, expected, strict=True)]
     assert np.mean(recall) >= 0.99
     # Not all vectors were compared: some neighbours of a vector without kind are missed.
     stray = kinds_of_vectors(kinds=500, of_each=1, seed=1)
-    assert not np.array_equal(
-        InvertedFile(StoredVectors.of(vectors)).search(stray, 20), exact(vectors, stray, 20)
-    )
+    assert not np.array_equal(lists.search(stray, 20), exact(vectors, stray, 20))
 
 
 @settings(max_examples=25, deadline=None)
@@ -46,7 +42,7 @@ def test_a_search_of_all_lists_is_exact(count: int, asked: int, seed: int) -> No
     vectors = kinds_of_vectors(kinds=count, of_each=1, seed=seed)
     asked = min(asked, count)
     # Fewer vectors than are compared at least.
-    found = InvertedFile(StoredVectors.of(vectors)).search(vectors, asked)
+    found = InvertedFile(StoredVectors.of(vectors), compared=128).search(vectors, asked)
     assert [len(set(row)) for row in found.tolist()] == [asked] * count
     cosines = vectors @ vectors.T
     np.testing.assert_allclose(
@@ -70,13 +66,16 @@ def test_few_cosines_reach_the_bound_of_a_query(width: int, count: int, seed: in
 
 
 def test_every_run_finds_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inverted_file, "_COMPARED", 8)
     vectors = kinds_of_vectors(kinds=40, of_each=25)
-    found = InvertedFile(StoredVectors.of(vectors)).search(vectors, 10)
-    assert np.array_equal(InvertedFile(StoredVectors.of(vectors)).search(vectors, 10), found)
+
+    def search() -> np.ndarray:
+        return InvertedFile(StoredVectors.of(vectors), compared=8).search(vectors, 10)
+
+    found = search()
+    assert np.array_equal(search(), found)
     monkeypatch.setattr(inverted_file, "_AT_ONCE", 20_000)
     # Products of other shapes round sums in another way, which decides between two equal cosines.
-    assert np.mean(InvertedFile(StoredVectors.of(vectors)).search(vectors, 10) == found) > 0.999
+    assert np.mean(search() == found) > 0.999
 
 
 def test_columns_of_a_large_lake_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,14 +84,13 @@ def test_columns_of_a_large_lake_are_searched_in_part(monkeypatch: pytest.Monkey
     index = ColumnIndex(StoredVectors.of(vectors), table)
     assert index.is_exact
     expected = index.neighbours(columns, 10)
-    monkeypatch.setattr(nearest, "MOST_EXACT", 999)
+    monkeypatch.setattr(nearest, "most_exact", lambda _: 999)
     index = ColumnIndex(StoredVectors.of(vectors), table)
     assert not index.is_exact
     # The lists to compare hold all vectors of so small a lake.
     assert np.array_equal(index.neighbours(columns, 10), expected)
     assert np.array_equal(index.search(vectors[columns], table[columns], 10), expected)
-    monkeypatch.setattr(inverted_file, "_COMPARED", 8)
-    found = ColumnIndex(StoredVectors.of(vectors), table).neighbours(columns, 10)
+    found = ColumnIndex(StoredVectors.of(vectors), table, compared=8).neighbours(columns, 10)
     assert (found != NO_CANDIDATE).all()
     assert (table[found] != table[columns][:, None]).all()
     recall = [len(np.intersect1d(*rows)) / 10 for rows in zip(found, expected, strict=True)]
