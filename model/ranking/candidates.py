@@ -10,7 +10,6 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, unit_rows
 from datahub_hyperjoin.model.ranking.nearest import (
     COMPARED_CELLS,
-    COMPARED_VECTORS,
     NO_CANDIDATE,
     Candidates,
     ColumnIndex,
@@ -178,9 +177,8 @@ def _nearest(
     vectors: StoredVectors,
     count: int,
     note: Note,
-    compared: int = COMPARED_VECTORS,
 ) -> _Source:
-    columns = ColumnIndex(vectors, index.lake.table_of, compared)
+    columns = ColumnIndex(vectors, index.lake.table_of)
     if not columns.is_exact:
         note(source)
     return source, columns.neighbours(index.keys, count)
@@ -194,7 +192,7 @@ def _with_similar_cells(index: LakeIndex, count: int, note: Note) -> _Source:
     """
     source, vectors, is_text = "cells", index.cells.vectors, index.lake.is_text
     if len(index.lake) <= _MANY:
-        return _nearest(index, source, vectors, count, note, COMPARED_CELLS)
+        return _nearest(index, source, vectors, count, note)
     found = np.full((len(index.keys), count), NO_CANDIDATE, dtype=np.int32)
     is_exact = True
     for kind in (is_text, ~is_text):

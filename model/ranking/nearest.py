@@ -23,7 +23,7 @@ _QUERIES = 4096
 """Number of queries that are searched at once, to bound memory. FAISS itself works in blocks of
 this size, so smaller blocks would only cost time."""
 
-COMPARED_VECTORS = 128
+_COMPARED = 128
 """Number of vectors that an approximate search compares each query with, as a multiple of the
 square root of their number."""
 COMPARED_CELLS = 64
@@ -144,7 +144,7 @@ class ColumnIndex:
         self,
         embeddings: StoredVectors,
         tables: Int[np.ndarray, " column"],
-        compared: int = COMPARED_VECTORS,
+        compared: int = _COMPARED,
     ) -> None:
         if not len(embeddings):
             raise EmptyIndexError.without_columns()

@@ -6,10 +6,10 @@ tables of all folders make one lake; `--areas N` takes N tables of `area_lake` i
 drawn anew, so that few labelled lakes make a large one.
 
 As in large lakes, texts are searched among texts, and other columns among each other. The recall is
-the share of the 50 columns of the exact search that the approximate search finds.
-Vectors are random projections, whose cosines are wrong by about 0.03; where hundreds of columns are
-equally similar, the error decides which of them are the nearest 50, in the exact search, too. So
-`within 0.03` compares the cosines of both searches at each rank, and counts the ranks at which the
+the share of the 50 columns of the exact search that the approximate search finds. Vectors are
+random projections, whose cosines are wrong by about 0.03; where hundreds of columns are equally
+similar, the error decides which of them are the nearest 50, in the exact search, too. So `within
+0.03` compares the cosines of both searches at each rank, and counts the ranks at which the
 approximate search loses no more than 0.03.
 
 The exact search compares only 2,000 key columns, and its time is multiplied. With `--few`, the
@@ -85,7 +85,7 @@ def search_on_gpu(
     """Return the nearest columns of each given column, and the seconds of the clock."""
     began = perf_counter()
     with mock.patch.object(nearest, "_MANY", 0):
-        near = ColumnIndex(vectors, tables, COMPARED_CELLS).neighbours(columns, NEAREST)
+        near = ColumnIndex(vectors, tables).neighbours(columns, NEAREST)
     return near, perf_counter() - began
 
 
