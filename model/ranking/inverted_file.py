@@ -146,8 +146,9 @@ def _lower_bounds(
     """
     block = max(min(cosines.shape[1] // (_SPARE * count), _BLOCK), 1)
     blocks = cosines.shape[1] // block
-    # Each maximum is a cosine, so the smallest of the `count` greatest maxima is such a bound.
-    maxima = cosines[:, : blocks * block].reshape(len(cosines), blocks, block).max(axis=2)
+    # Each maximum is a cosine, so the smallest of the `count` greatest maxima is such a bound. The
+    # vectors of one list, many of which may be near, are in different blocks.
+    maxima = cosines[:, : blocks * block].reshape(len(cosines), block, blocks).max(axis=1)
     bounds: Float32[np.ndarray, " query"]
     bounds = np.partition(maxima, blocks - count, axis=1)[:, blocks - count]
     return np.maximum(bounds, np.finfo(np.float32).min)
