@@ -100,7 +100,7 @@ class InvertedFile:
             A query, a list, and the number of vectors in the query's lists before this one; sorted
             by query and this number.
         """
-        order = np.argsort(-(queries @ self._centres.T), axis=1, kind="stable")
+        order = np.argsort(-(queries @ self._centres.T), axis=1)
         sizes = self._sizes[order]
         before = np.cumsum(sizes, axis=1) - sizes
         query, rank = np.nonzero((before < least) & (sizes > 0))
