@@ -22,6 +22,7 @@ _LEVEL = 3
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     folder = ""
 
     def do_POST(self) -> None:

@@ -58,7 +58,7 @@ def serve_frontend(gms: str, people: Mapping[str, str]) -> Iterator[Frontend]:
     frontend = Frontend(gms, people)
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -256,6 +256,7 @@ def _json_value(value: Any, type_: _Type) -> object:  # noqa: ANN401 (of any typ
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     engine = _Engine()
     results: ClassVar[dict[str, _Result]] = {}
     numbers = count()
