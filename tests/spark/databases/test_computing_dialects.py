@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filled_tables import fill, literal
 from pydantic import SecretStr
 from servers import Server, serving
 from sqlalchemy import make_url
 
-from columns_by_system import COMPUTING, MESSY, fill, literal
+from columns_by_system import COMPUTING, MESSY
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import (

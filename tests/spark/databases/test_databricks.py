@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filled_tables import fill
 from pydantic import SecretStr
 from servers import Server, serving
 from sqlalchemy import inspect, make_url
 
-from columns_by_system import fill
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect

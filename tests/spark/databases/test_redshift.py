@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from filled_tables import fill, literal, series
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
@@ -13,7 +14,7 @@ from redshift_functions import own_schema
 from servers import Server, serving
 from sqlalchemy import inspect, make_url
 
-from columns_by_system import RANGE, fill, literal, series
+from columns_by_system import RANGE
 from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import redshift_forms

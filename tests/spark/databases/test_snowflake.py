@@ -10,6 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from filled_tables import fill, literal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
@@ -29,7 +30,6 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from columns_by_system import fill, literal
 from counted_profiles import MD5, by_reading, profiled, relation_of
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import snowflake_forms

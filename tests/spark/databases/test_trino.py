@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filled_tables import fill, literal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
@@ -29,7 +30,7 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from columns_by_system import RANGE, fill, literal
+from columns_by_system import RANGE
 from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases import trino_forms

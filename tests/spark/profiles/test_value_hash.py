@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filled_tables import numbered, series
 from pydantic import SecretStr
 from servers import Server, serving
 
-from columns_by_system import COMPUTING, numbered, series
+from columns_by_system import COMPUTING
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.folder import scan_folder

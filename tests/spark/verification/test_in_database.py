@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from counted_pairs import verified_and_counted, verified_by_reading
+from filled_tables import fill, literal, series
 from servers import Server, serving
 
-from columns_by_system import COMPUTING, MESSY, fill, literal, series
+from columns_by_system import COMPUTING, MESSY
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
