@@ -121,12 +121,13 @@ def _prepared(statement: str) -> PreparedQuery:
 
 def _result_of(statement: str) -> tuple[list[str], list[tuple[object, ...]]]:
     """Return the names of a result's columns, and its rows as the real driver converts them."""
-    columns = [(each.name, each.type.type_kind) for each in _prepared(statement).columns]
+    prepared = _prepared(statement)
+    columns = [(each.name, each.type.type_kind) for each in prepared.columns]
     sent = ", ".join(f"{_sent_as(kind).format(f'`{name}`')} AS `{name}`" for name, kind in columns)
     named = [name for name, _ in columns]
-    is_sent = any(kind in _FROM_TEXT for _, kind in columns)
-    query = f"SELECT {sent} FROM ({statement})" if is_sent else statement
-    content: Any = _prepared(query).execute().content
+    if any(kind in _FROM_TEXT for _, kind in columns):
+        prepared = _prepared(f"SELECT {sent} FROM ({statement})")
+    content: Any = prepared.execute().content
     rows = content.table_data.row
     return named, [
         tuple(
