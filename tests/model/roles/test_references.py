@@ -13,6 +13,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles import candidates, pair_scores
+from datahub_hyperjoin.model.roles.references import References
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.tables import DataType
 from handmade import Tables, draw, facts_of, lake_of, numbers, things
@@ -233,24 +234,30 @@ def test_more_containment_never_lowers_the_probability_of_a_reference(
     assert likely(one) <= likely(other) + 1e-12
 
 
-@given(st.permutations(["id", "name", "code", "customer_id"]), st.permutations("wxyz"))
-def test_names_do_not_matter_to_a_method_that_reads_none(
-    names: list[str], titles: list[str]
-) -> None:
-    def lake(names: Sequence[str], titles: Sequence[str]) -> Lake:
-        codes = [f"k{n}" for n in range(60)]
-        return lake_of(
-            {
-                titles[0]: {names[0]: numbers(1001, 1061), names[1]: codes},
-                titles[1]: {names[0]: numbers(1, 201), names[2]: draw(numbers(1001, 1061), 200)},
-                titles[2]: {names[3]: draw(codes, 150)},
-                titles[3]: {names[0]: numbers(1, 91), names[3]: numbers(1001, 1091)},
-            }
-        )
+def references_under(names: Sequence[str], titles: Sequence[str]) -> References:
+    """Find references without names in a lake whose columns and tables have the given ones."""
+    codes = [f"k{n}" for n in range(60)]
+    lake = lake_of(
+        {
+            titles[0]: {names[0]: numbers(1001, 1061), names[1]: codes},
+            titles[1]: {names[0]: numbers(1, 201), names[2]: draw(numbers(1001, 1061), 200)},
+            titles[2]: {names[3]: draw(codes, 150)},
+            titles[3]: {names[0]: numbers(1, 91), names[3]: numbers(1001, 1091)},
+        }
+    )
+    return references_of(lake, weights=DEFAULT_WEIGHTS.without_names())
 
-    weights = DEFAULT_WEIGHTS.without_names()
-    found = references_of(lake(names, titles), weights=weights)
-    plain = references_of(lake(["a", "b", "c", "d"], "efgh"), weights=weights)
+
+@pytest.fixture(scope="module")
+def plain() -> References:
+    return references_under(["a", "b", "c", "d"], "efgh")
+
+
+@given(names=st.permutations(["id", "name", "code", "customer_id"]), titles=st.permutations("wxyz"))
+def test_names_do_not_matter_to_a_method_that_reads_none(
+    plain: References, names: list[str], titles: list[str]
+) -> None:
+    found = references_under(names, titles)
     for what in ("referring", "referenced", "probability"):
         assert getattr(found, what).tolist() == getattr(plain, what).tolist()
     assert len(plain.probability) == 7
