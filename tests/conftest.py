@@ -1,5 +1,6 @@
 """Set up what all tests share: one Spark session, and word vectors that are trained once."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -37,6 +38,8 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # DuckDB counts its objects when Python ends, and would report those as leaked.
+        atexit.register(gc.unfreeze)
         gc.enable()
 
 
