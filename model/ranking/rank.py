@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -28,6 +30,9 @@ from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
 _CHUNK = 128
 """Number of query columns that are ranked at once; memory grows with the number of their
 candidates."""
+
+_BLOCK = 8192
+"""Number of query columns that are put in order by the number of their candidates."""
 
 
 @dataclass(frozen=True)
@@ -114,23 +119,45 @@ def _select(
 
     One scorer scores the candidates of a key, the other one the candidates among themselves.
     """
-    keys, duplicates = index.keys, number_duplicates(index.lake)
-    for start in range(0, len(keys), _CHUNK):
-        queries = keys[start : start + _CHUNK]
-        near = _trim(candidates[start : start + _CHUNK]).astype(np.int64)
-        # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
-        scores = scorer.score(queries[:, None], near)[:, 0]
-        scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
-        selected = select_coherent(
-            scores,
-            partial(_score_among, coherence, near),
-            count=config.ranking.top_k,
-            coherence=config.ranking.coherence,
-            duplicates=duplicates[near] if config.setting.defer_duplicates else None,
-        )
-        for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
-            filled = positions[positions != NO_CANDIDATE]
-            yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
+    select = partial(
+        _select_chunk,
+        scorer=scorer,
+        coherence=coherence,
+        duplicates=number_duplicates(index.lake),
+        config=config,
+    )
+    for start in range(0, len(index.keys), _BLOCK):
+        keys, near = index.keys[start : start + _BLOCK], candidates[start : start + _BLOCK]
+        # Empty positions are scored, too: few, where queries with as many candidates go together.
+        by_width = np.argsort((near != NO_CANDIDATE).sum(axis=1), kind="stable")
+        chunks = np.split(by_width, range(_CHUNK, len(by_width), _CHUNK))
+        found = chain.from_iterable(select(keys[chunk], _trim(near[chunk])) for chunk in chunks)
+        yield from sorted(found, key=attrgetter("query"))
+
+
+def _select_chunk(
+    queries: Int[np.ndarray, " query"],
+    near: Int[np.ndarray, "query candidate"],
+    *,
+    scorer: PairScorer,
+    coherence: PairScorer,
+    duplicates: Int[np.ndarray, " column"],
+    config: ModelConfig,
+) -> Iterator[_Selection]:
+    near = near.astype(np.int64)
+    # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
+    scores = scorer.score(queries[:, None], near)[:, 0]
+    scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
+    selected = select_coherent(
+        scores,
+        partial(_score_among, coherence, near),
+        count=config.ranking.top_k,
+        coherence=config.ranking.coherence,
+        duplicates=duplicates[near] if config.setting.defer_duplicates else None,
+    )
+    for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
+        filled = positions[positions != NO_CANDIDATE]
+        yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from itertools import chain, product
 from unicodedata import normalize
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Float32, Int
 from scipy import sparse
 
@@ -241,7 +242,7 @@ class NameSimilarity:
     ) -> Float[np.ndarray, "*pair"]:
         count = len(self._sizes)
         # Many columns share a name, so each pair of spellings is compared once.
-        distinct, inverse = np.unique(left * count + right, return_inverse=True)
+        inverse, distinct = pd.factorize((left * count + right).ravel())
         first, second = distinct // count, distinct % count
         common: Float[np.ndarray, " distinct"] = (
             self._holds[first].multiply(self._holds[second]).sum(axis=1)

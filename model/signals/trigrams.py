@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Int, UInt32
 from scipy import sparse
 
@@ -49,7 +50,7 @@ def _count(texts: Sequence[str], buckets: int) -> sparse.csr_array:
     middle = np.flatnonzero(letters != _SPACE)
     before, at, after = letters[middle - 1], letters[middle], letters[middle + 1]
     trigrams = (before << 2 * _BITS) | (at << _BITS) | after
-    distinct, number = np.unique(trigrams, return_inverse=True)
+    number, distinct = pd.factorize(trigrams)
     text = np.repeat(np.arange(len(plain)), [len(each) + 1 for each in plain])[middle - 1]
     ones, bucket = np.ones(len(text), dtype=np.float32), _hash(distinct) % buckets
     return sparse.csr_array((ones, (text, bucket[number])), shape=(len(plain), buckets))

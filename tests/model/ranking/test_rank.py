@@ -8,6 +8,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import OURS, FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking import rank as rank_module
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import CosineScorer, build_scorer
@@ -76,6 +77,18 @@ def test_scores_are_shares_and_ranks_are_dense(index: LakeIndex, embeddings: np.
         ranks.setdefault(str(suggestion.query), []).append(suggestion.rank)
     assert set(map(tuple, ranks.values())) == {(1, 2, 3, 4)}
     assert len(ranks) == len(index.keys)
+
+
+def test_keys_are_ranked_alike_and_in_order_in_chunks_of_any_size(
+    index: LakeIndex, embeddings: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = [*rank(index, embeddings, ModelConfig())]
+    monkeypatch.setattr(rank_module, "_CHUNK", 2)
+    monkeypatch.setattr(rank_module, "_BLOCK", 5)
+    in_chunks = [*rank(index, embeddings, ModelConfig())]
+    for one, other in zip(at_once, in_chunks, strict=True):
+        assert replace(one, joinability=0.0) == replace(other, joinability=0.0)
+        assert one.joinability == pytest.approx(other.joinability, abs=1e-5)
 
 
 def test_candidates_are_of_other_tables_and_once_each(
