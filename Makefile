@@ -112,7 +112,7 @@ bench-costs: $(VENV)/.dev ## Measure processor time and memory of whole runs on 
 bench-database: $(VENV)/.dev ## Count what a database server sends for profiles of 300 tables; a quarter of an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_database $(ARGS)
 
-bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 20,000 tables by stages, or LAKE="--tables N ..."; hours
+bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 50,000 tables by stages, or LAKE="--tables N ..."; an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_lake $(LAKE)
 
 gallery: $(VENV)/.dev ## Find the joins of three lakes for docs/gallery.md, and take its pictures; two minutes

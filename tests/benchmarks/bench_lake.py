@@ -42,7 +42,7 @@ from benchmarks.bench_incremental import ingest
 from benchmarks.bench_profile import MIB, peaks_below
 from datahub_hyperjoin.evaluate.cost import measured
 
-SIZES = (1_000, 5_000, 20_000)
+SIZES = (1_000, 5_000, 20_000, 50_000)
 _TOTAL = "all"
 _LEAST_SECONDS = 0.5
 """Minimum seconds of a stage; shorter times are ignored when the stage's growth is computed."""
