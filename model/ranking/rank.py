@@ -32,7 +32,7 @@ _CHUNK = 128
 candidates."""
 
 _BLOCK = 8192
-"""Number of query columns that are put in order by the number of their candidates."""
+"""Number of query columns that are divided into chunks by their numbers of candidates."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,8 @@ def _select(
     )
     for start in range(0, len(index.keys), _BLOCK):
         keys, near = index.keys[start : start + _BLOCK], candidates[start : start + _BLOCK]
-        # Empty positions are scored, too: few, where queries with as many candidates go together.
+        # Empty positions are scored, too; they are few if all queries of a chunk have about as many
+        # candidates.
         by_width = np.argsort((near != NO_CANDIDATE).sum(axis=1), kind="stable")
         chunks = np.split(by_width, range(_CHUNK, len(by_width), _CHUNK))
         found = chain.from_iterable(select(keys[chunk], _trim(near[chunk])) for chunk in chunks)
