@@ -77,8 +77,6 @@ def _type_in(kind: str, type_: str) -> str:
     if kind == "clickhouse" and type_.islower():
         # Its columns have no nulls by default.
         return f"Nullable({type_})"
-    if kind == "databricks":
-        return {"text": "string", "double precision": "double"}.get(type_, type_)
-    if kind == "trino":
-        return {"text": "varchar", "double precision": "double"}.get(type_, type_)
+    if text := {"databricks": "string", "trino": "varchar"}.get(kind):
+        return {"text": text, "double precision": "double"}.get(type_, type_)
     return type_

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,10 +83,20 @@ def test_scores_are_shares_and_ranks_are_dense(index: LakeIndex, embeddings: np.
 def test_keys_are_ranked_alike_and_in_order_in_chunks_of_any_size(
     index: LakeIndex, embeddings: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def find_fewer(*given: Any) -> np.ndarray:  # noqa: ANN401 (what the function takes)
+        candidates = find_candidates(*given)
+        # Queries are ranked in the order of their numbers of candidates: in reverse here.
+        for row, of_query in enumerate(candidates):
+            of_query[len(candidates) - row :] = NO_CANDIDATE
+        return candidates
+
+    monkeypatch.setattr(rank_module, "find_candidates", find_fewer)
     at_once = [*rank(index, embeddings, ModelConfig())]
     monkeypatch.setattr(rank_module, "_CHUNK", 2)
     monkeypatch.setattr(rank_module, "_BLOCK", 5)
     in_chunks = [*rank(index, embeddings, ModelConfig())]
+    keys = [index.lake.ids.index(each.query) for each in in_chunks]
+    assert keys == sorted(keys)
     for one, other in zip(at_once, in_chunks, strict=True):
         assert replace(one, joinability=0.0) == replace(other, joinability=0.0)
         assert one.joinability == pytest.approx(other.joinability, abs=1e-5)
