@@ -5,12 +5,13 @@ the columns share a value domain.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil
 
 from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
 from datahub_hyperjoin.value_forms import ValueForm
 
@@ -71,16 +72,19 @@ def find_domains(
     return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
 
 
-def drop_redundant_joins(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
+def drop_redundant_joins(
+    joins: Sequence[Join], domains: Iterable[Domain], shown: Collection[JoinedColumns] = ()
+) -> tuple[Join, ...]:
     """In each value domain, drop the joins that are not needed to connect the domain's columns.
 
     What is left of a domain is a star around its representative. A member that does not join the
-    representative keeps its best join with a member that is already connected. Joins that the
-    catalog or a person confirms are always kept.
+    representative keeps its best join with a member that is already connected, or one that the
+    catalog shows already. Joins that the catalog or a person confirms are always kept.
 
     Args:
         joins: All joins.
         domains: The domains of these joins.
+        shown: The joins that earlier runs published.
 
     Returns:
         The other joins in their order.
@@ -91,7 +95,7 @@ def drop_redundant_joins(joins: Sequence[Join], domains: Iterable[Domain]) -> tu
         domain = domain_of.get(join.left)
         if _same_values(join) and domain and domain is domain_of.get(join.right):
             inner[domain.representative].append(join)
-    stars = {join.pairs for centre, group in inner.items() for join in _star(centre, group)}
+    stars = {join.pairs for centre, group in inner.items() for join in _star(centre, group, shown)}
     dropped = {join.pairs for group in inner.values() for join in group} - stars
     return tuple(join for join in joins if join.pairs not in dropped or join.catalog.is_confirmed)
 
@@ -224,19 +228,18 @@ def _coverage(profile: ColumnProfile) -> float:
     return profile.distinct * profile.completeness
 
 
-def _star(centre: ColumnId, joins: Sequence[Join]) -> list[Join]:
+def _star(centre: ColumnId, joins: Sequence[Join], shown: Collection[JoinedColumns]) -> list[Join]:
     """Choose a few joins that connect all columns of a domain.
 
-    Joins with the column `centre` are preferred.
-
-    A step adds a column by the most joinable join with the centre or, if none is left, with any
-    connected column.
+    A step adds a column by the most joinable join with the column `centre`. If none is left, it
+    adds one by a join with any connected column, if possible by one of `shown`: the scores of many
+    such joins are nearly equal, and would choose others in each run.
     """
-    joins_of: dict[ColumnId, list[tuple[bool, float, int, Join]]] = defaultdict(list)
+    joins_of: dict[ColumnId, list[tuple[bool, bool, float, int, Join]]] = defaultdict(list)
     for position, join in enumerate(joins):
-        ends = {join.left, join.right}
+        ends, is_new = {join.left, join.right}, join.pairs not in shown
         for end in ends:
-            joins_of[end].append((centre not in ends, -join.joinability, position, join))
+            joins_of[end].append((centre not in ends, is_new, -join.joinability, position, join))
     reached, chosen, bridging = {centre}, list[Join](), sorted(joins_of[centre])
     while bridging:
         *_, best = heappop(bridging)

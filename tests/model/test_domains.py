@@ -157,6 +157,21 @@ def test_a_domain_is_published_as_a_star() -> None:
     assert all(centre in {each.left, each.right} for each in kept)
 
 
+def test_of_joins_without_the_centre_the_catalogs_own_stay() -> None:
+    # The centre is column 0, which does not join column 4.
+    best, shown = join(1, 4, 0.91), join(2, 4, 0.9)
+    joins = [*clique(range(4)), best, shown]
+    profiles = {column(at): profile(at, distinct=50 if at else 100) for at in range(5)}
+    domains = find_domains(joins, profiles)
+    assert [domain.representative for domain in domains] == [column(0)]
+    star = joins[:3]
+    assert drop_redundant_joins(joins, domains) == (*star, best)
+    assert drop_redundant_joins(joins, domains, {shown.pairs}) == (*star, shown)
+    # A join with the centre comes before those that the catalog shows.
+    others = {each.pairs for each in joins[3:]}
+    assert drop_redundant_joins(joins, domains, others) == (*star, best)
+
+
 def test_joins_outside_of_domains_are_all_published() -> None:
     reference = replace(join(0, 9), role=Role.REFERENCE, referenced=column(9))
     joins = [reference, *clique(range(3)), join(20, 21)]

@@ -30,7 +30,7 @@ from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.publishing.kept_metadata import carry_over
 from datahub_hyperjoin.publishing.publish import build_publication
 from datahub_hyperjoin.statements import Statement
-from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lake import EVIDENCE, column, table
 
 CARRIER, AIRLINE = column("flights.csv.carrier"), column("airlines.csv.carrier")
@@ -38,7 +38,15 @@ ORIGIN, FAA = column("flights.csv.origin"), column("airports.csv.faa")
 AIRLINES = Join(left=AIRLINE, right=CARRIER, joinability=0.9, evidence=EVIDENCE)
 AIRPORTS = Join(left=FAA, right=ORIGIN, joinability=0.8, evidence=EVIDENCE)
 STATEMENT = Statement(sql="SELECT 1", dialect="duckdb", rows=9)
+COUNTRIES = [column(f"{name}.csv.country") for name in "abcde"]
 NOTHING = Findings(profiles=(), keys=(), suggestions=(), joins=(), model_version="1")
+
+
+def of_one_domain(*pairs: tuple[ColumnId, ColumnId]) -> tuple[Join, ...]:
+    many = replace(EVIDENCE, cardinality=Cardinality.MANY_MANY)
+    return tuple(
+        Join(left=left, right=right, joinability=0.9, evidence=many) for left, right in pairs
+    )
 
 
 def recorded(join: Join) -> Relationship:
@@ -143,17 +151,32 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
 
 
 def test_joins_of_a_domain_are_implied_by_those_of_one_member() -> None:
-    many = replace(EVIDENCE, cardinality=Cardinality.MANY_MANY)
-    columns = [column(f"{name}.csv.country") for name in "abcd"]
-    joins = tuple(
-        Join(left=left, right=right, joinability=0.9, evidence=many)
-        for left, right in combinations(columns, 2)
-    )
+    joins = of_one_domain(*combinations(COUNTRIES[:4], 2))
     found = replace(NOTHING, joins=joins, domains=find_domains(joins))
     publication = build_publication(found, catalog())
     assert list(publication.joins) == list(joins)
     assert len(publication.linking) == 3
     assert len(publication.implied) == 3
+
+
+def test_a_domain_stays_connected_as_the_catalog_shows_it() -> None:
+    # Every two columns join, but not the first and the last.
+    ends = COUNTRIES[0], COUNTRIES[-1]
+    joins = of_one_domain(*(pair for pair in combinations(COUNTRIES, 2) if pair != ends))
+    [domain] = find_domains(joins)
+    own = Dataset(table=ends[1].table, title="e", columns=(("country", "[type=string].country"),))
+    known = replace(catalog(), datasets={own.table: own})
+    found = replace(NOTHING, joins=joins, domains=(replace(domain, representative=ends[0]),))
+    last = [join for join in joins if join.right == ends[1]]
+    first, second, _ = (
+        replace(join, right=replace(ends[1], path=own.columns[0][1])) for join in last
+    )
+    assert [*build_publication(found, known).linking][-1] == first
+    shown = replace(known, relationships=catalog(recorded(second)).relationships)
+    assert [*build_publication(found, shown).linking][-1] == second
+    hidden = replace(recorded(second), removed=True)
+    gone = replace(known, relationships=catalog(hidden).relationships)
+    assert [*build_publication(found, gone).linking][-1] == first
 
 
 def test_joins_in_two_steps_have_the_field_paths_of_the_catalog() -> None:
