@@ -45,6 +45,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     tables_profiled: int = 0
     tables_from_profile_store: int = 0
     """Profiled tables that were not read again because `profile.store` had their profiles."""
+    tables_written_again: int = 0
+    """Tables whose files were written again with the same content, so that they are unchanged."""
     tables_skipped: int = 0
     columns_profiled: int = 0
     personal_columns: int = 0

@@ -106,12 +106,17 @@ def test_a_run_says_that_nothing_has_changed(
     ]
 
 
-def with_new_state(tables: list[Table]) -> list[Table]:
-    return [*tables[:2], replace(tables[2], state="second")]
+def with_fewer_rows(tables: list[Table]) -> list[Table]:
+    prices = tables[2]
+    assert isinstance(prices.location, File)
+    file = Path(prices.location.uri)
+    header, *rows = file.read_text().splitlines()
+    file.write_text("\n".join([header, *rows[:34]]))
+    return [*tables[:2], replace(prices, state="second", size=file.stat().st_size)]
 
 
 CHANGES: Mapping[str, tuple[Callable[[list[Table]], list[Table]], dict[str, object]]] = {
-    "a table": (with_new_state, {}),
+    "a table": (with_fewer_rows, {}),
     "a table less": (lambda tables: tables[:2], {}),
     "a title": (lambda tables: [replace(tables[0], title="goods"), *tables[1:]], {}),
     "an accepted pair": (list, {"facts": decide(ODD, Verdict.ACCEPTED)}),
@@ -196,6 +201,15 @@ def test_findings_with_warnings_are_not_kept(
     _, told = find(tables, kept)
     assert not is_reused(told)
     assert [warning.title for warning in told.warnings] == ["Little memory"]
+
+
+def test_files_written_again_with_the_same_content_change_nothing(tmp_path: Path) -> None:
+    config = ProfileConfig(store=tmp_path / "store")
+    first, _ = find(write(tmp_path), config)
+    again, told = find([replace(table, state="second") for table in write(tmp_path)], config)
+    assert is_reused(told)
+    assert told.counts["tables_written_again"] == len(LAKE)
+    assert again.joins == first.joins
 
 
 def test_findings_without_the_joins_of_a_lost_table_are_not_kept(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Find the simplest SQL that returns a join's expected number of rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -35,7 +35,7 @@ class LakeInSql:
     """Profiles of columns, whose samples show how values are written."""
 
     @classmethod
-    def of(cls, tables: Iterable[Table], profiles: Iterable[TableProfile]) -> "LakeInSql":
+    def of(cls, tables: Iterable[Table], profiles: Collection[TableProfile]) -> "LakeInSql":
         """Collect the tables of a run and the profiles of their columns.
 
         Args:
@@ -44,7 +44,8 @@ class LakeInSql:
         """
         columns = (column for profile in profiles for column in profile.columns)
         return cls(
-            tables={table.id: table for table in tables},
+            # Tables with profiles have the states under which results are stored.
+            tables={table.id: table for table in [*tables, *(each.table for each in profiles)]},
             columns={column.id: column for column in columns},
         )
 

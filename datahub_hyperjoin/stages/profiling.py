@@ -12,6 +12,7 @@ from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
 from datahub_hyperjoin.spark.files.header import ROW_NAME, ROWS_NAMED
+from datahub_hyperjoin.spark.profiles.known_contents import KnownContents
 from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
@@ -39,6 +40,8 @@ def read_profiles(
         One profile per table, in the same order, including unreadable tables.
     """
     config = with_value_hash(config, tables)
+    contents = KnownContents(open_store(config, progress))
+    tables = contents.recognise(tables)
     store, lost = _store_of_profiles(config, progress), LostTables(open_store(config, progress))
     stored = {
         id_: hide_personal_columns(profile, config)
@@ -55,9 +58,11 @@ def read_profiles(
     by_table = known | {profile.table.id: profile for profile in read}
     profiles = tuple(replace(by_table[table.id], value_hash=config.value_hash) for table in tables)
     store.keep_profiles(profiles)
+    contents.keep(profiles)
     prune_value_files(config, tables)
     lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))
+    progress.count("tables_written_again", contents.written_again)
     _report_personal_columns(profiles, progress)
     _report_row_names(profiles, progress)
     _report_profiles(profiles, progress)

@@ -57,7 +57,10 @@ def test_a_first_run_reads_in_other_processes(
     monkeypatch.setattr(profiling, "profile_here", note)
     read_profiles(tables, lambda: None, config, RunProgress())
     assert here == []
-    later = [replace(table, state="second") for table in tables[:changed]] + tables[changed:]
+    rewritten = [
+        replace(make_table(f"{at}.csv", "a\n2\n"), state="second") for at in range(changed)
+    ]
+    later = rewritten + tables[changed:]
     read_profiles(later, lambda: None, config, RunProgress())
     # If all have changed, nothing is known yet of any table.
     assert here == (["0"] if changed == 1 else [])

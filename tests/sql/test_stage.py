@@ -14,7 +14,7 @@ from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.sql import LakeInSql, find_join_sql
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeFile = Callable[..., Table]
 MakeJoin = Callable[..., Join]
@@ -103,6 +103,13 @@ def test_only_joins_of_changed_tables_or_evidence_run_again(
     assert found[more.pairs].reason.endswith("returns 2")
     changed = [tables[0], replace(tables[1], state="another")]
     assert stated(joins, changed, tmp_path / "store")[1]["sql_from_profile_store"] == 0
+
+
+def test_the_state_of_a_profile_decides(tables: list[Table]) -> None:
+    written_again = [replace(table, state="later") for table in tables]
+    profiles = [TableProfile(table=tables[0])]
+    lake = LakeInSql.of(written_again, profiles)
+    assert [lake.tables[table.id].state for table in tables] == [tables[0].state, "later"]
 
 
 def test_another_time_limit_is_another_try(
