@@ -1,11 +1,16 @@
 """Compute inner products of rows of sparse matrices."""
 
+from itertools import pairwise
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
 
 _CHUNK = 1 << 20
 """Approximate number of non-zeros to multiply at once, which bounds memory."""
+_ROWS, _LEAST = 64, 4
+"""Number of left rows in a block, and with how many of them a right row must be paired to be
+multiplied with all of them."""
 
 
 def row_products(
@@ -31,4 +36,32 @@ def row_products(
             left[left_rows[part]].multiply(right[right_rows[part]]).sum(axis=1)
         )
         products[part] = np.asarray(common).ravel()
+    return products
+
+
+def products_of_pairs(
+    rows: sparse.csr_array, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
+) -> Int[np.ndarray, " pair"]:
+    """For each pair of rows of a matrix of integers, compute the inner product.
+
+    A block of left rows is multiplied with all right rows that are paired with several of them,
+    which takes time only for the non-zeros that two rows have in common. The other pairs are
+    multiplied one by one.
+
+    Args:
+        rows: The matrix.
+        left: Numbers of rows, in ascending order.
+        right: Numbers of rows, as many.
+    """
+    products = np.empty(len(left), dtype=np.int64)
+    starts = np.searchsorted(left, np.unique(left)[::_ROWS])
+    for start, stop in pairwise([*starts.tolist(), len(left)]):
+        block, found = slice(start, stop), products[start:stop]
+        in_block, row = np.unique(left[block], return_inverse=True)
+        partners, partner, times = np.unique(right[block], return_inverse=True, return_counts=True)
+        is_often = times >= min(_LEAST, len(in_block))
+        together = (rows[in_block] @ rows[partners[is_often]].T).toarray()
+        at = is_often[partner]
+        found[at] = together[row[at], (np.cumsum(is_often) - 1)[partner[at]]]
+        found[~at] = row_products(rows, rows, left[block][~at], right[block][~at])
     return products

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int, Int32, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.signals.partition import Partition, number_distinct
-from datahub_hyperjoin.model.signals.row_products import row_products
+from datahub_hyperjoin.model.signals.row_products import products_of_pairs
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
 MAX_POSTINGS = 512
@@ -27,8 +27,6 @@ _HASHES_AT_ONCE = 1 << 22
 """Approximate number of hashes that are sorted at once, which takes some 200 MB."""
 _MOST_PARTS = 256
 """Maximum number of parts in which hashes are sorted, which one byte of a hash tells apart."""
-_SIGN = np.uint64(1 << 63)
-"""The bit that is the sign of a signed number."""
 _ALONE, _FREQUENT = -1, -2
 """In place of a value's number: only one group holds the value, or too many sketches do."""
 
@@ -235,11 +233,5 @@ def count_common_hashes(
     first, second = np.split(np.array(of_column, dtype=np.int64)[ends], 2)
     low, high = np.minimum(first, second), np.maximum(first, second)
     pairs, of_pair = np.unique(low * len(numbers) + high, return_inverse=True)
-    hashes, bounds = concatenate_sketches([*numbers])
-    # The hashes of each sketch are in ascending order, so rows can be multiplied as they are, which
-    # spares sorting and numbering all hashes. SciPy wants signed numbers, in the same order.
-    signed = (hashes ^ _SIGN).view(np.int64)
-    ones = np.ones(len(hashes), dtype=np.int8)
-    holds = sparse.csr_array((ones, signed, bounds), (len(numbers), np.iinfo(np.int64).max))
-    common = row_products(holds, holds, *np.divmod(pairs, len(numbers)))
-    return common.astype(np.int64)[of_pair]
+    common = products_of_pairs(build_incidence([*numbers]), *np.divmod(pairs, len(numbers)))
+    return common[of_pair]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import overlap, shared_values
+from datahub_hyperjoin.model.signals import overlap, row_products, shared_values
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.shared_values import (
     Postings,
@@ -88,12 +88,18 @@ def test_sketches_of_all_and_of_some_values_are_apart(monkeypatch: pytest.Monkey
     assert not postings.is_partial.any()
 
 
+@pytest.mark.parametrize(("rows", "least"), [(1, 4), (8, 2), (8, 5), (64, 4), (64, 99)])
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
 def test_hashes_of_chosen_pairs_are_counted_however_common_they_are(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, rows: int, least: int, share: float
 ) -> None:
     monkeypatch.setattr(shared_values, "MAX_POSTINGS", 1)
+    monkeypatch.setattr(row_products, "_ROWS", rows)
+    monkeypatch.setattr(row_products, "_LEAST", least)
     sketches = random_sketches(30)
     left, right = (ends.ravel() for ends in np.meshgrid(np.arange(30), np.arange(5, 25)))
+    chosen = np.random.default_rng(3).random(len(left)) < share
+    left, right = left[chosen], right[chosen]
     expected = shared_by_sets(sketches)
     pairs = zip(left.tolist(), right.tolist(), strict=True)
     assert count_common_hashes(sketches, left, right).tolist() == [
