@@ -74,8 +74,9 @@ class ProfileConfig:
     """Whether all tables are read again, even if the store has their profiles."""
 
     keep_values: bool = True
-    """Whether values of the data may stay on disk after the run. If false, the store keeps neither
-    profiles nor hashes of values, and a saved model must not contain words of values."""
+    """Whether values of the data may stay on disk after the run. If false, the store keeps no
+    profiles, and no hashes of values or files, and a saved model must not contain words of values.
+    """
 
     detect_personal: bool = True
     """Whether columns of e-mail addresses, phone numbers, IBANs and national identity numbers are

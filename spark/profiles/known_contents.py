@@ -66,12 +66,17 @@ class KnownContents:
     def recognise(self, tables: Sequence[Table]) -> list[Table]:
         """Give each table whose content is known the state under which results are stored.
 
-        Only files that have the same size and another time of change are read.
+        Only files that have the same size and another time of change are read, and none if no
+        hashes of values may be kept.
 
         Args:
             tables: The tables of this run, with the states of their files.
+
+        Returns:
+            The same tables, in the same order.
         """
-        if self._store.config.store is None:
+        config = self._store.config
+        if config.store is None or not config.keep_values:
             return [*tables]
         local = [table for table in tables if table.state and _files(table)]
         self._seen = {table.id: table.state for table in local}

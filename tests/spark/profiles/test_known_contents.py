@@ -217,6 +217,16 @@ def test_without_a_store_nothing_is_read(lake: Path, read: list[str]) -> None:
     assert read == []
 
 
+def test_nothing_is_kept_where_no_values_may_be(config: ProfileConfig, lake: Path) -> None:
+    write(lake / "a.csv", OLD, 1)
+    run(config, scan(lake))
+    assert Store(config).results("contents")
+    write(lake / "a.csv", OLD, 2)
+    second = [table.state for table in scan(lake)]
+    assert run(replace(config, keep_values=False), scan(lake)) == (second, 0)
+    assert not Store(config).results("contents")
+
+
 def test_a_run_reads_the_smallest_tables_first_and_not_too_much(
     config: ProfileConfig, lake: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
