@@ -265,18 +265,17 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         page, emit = self.config.page, self.config.emit
         if page or emit.queries or emit.documents:
             with self.report.stage("Running the SQL"):
-                findings = self._run_sql(findings, catalog, session)
+                findings = self._run_sql(findings, session)
         # Of columns, only the page shows profiles, which take some 8 kB each.
         return findings if page else findings.without_columns()
 
-    def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
+    def _run_sql(self, findings: Findings, session: Session) -> Findings:
         """Run the SQL of all joins, and add the SQL that works to the findings."""
         from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (slow)
 
-        lake = LakeInSql.of(catalog.tables, findings.profiles)
         statements = find_join_sql(
             [*findings.joins, *findings.crosswalks],
-            lake,
+            LakeInSql.of(findings.profiles),
             store=open_store(self.config.profile, self.report),
             session=session,
             timeout=self.config.emit.sql_timeout,

@@ -78,13 +78,13 @@ def drop_redundant_joins(
     """In each value domain, drop the joins that are not needed to connect the domain's columns.
 
     What is left of a domain is a star around its representative. A member that does not join the
-    representative keeps its best join with a member that is already connected, or one that the
-    catalog shows already. Joins that the catalog or a person confirms are always kept.
+    representative keeps a join with a member that is already connected: one of `shown` or, if there
+    is none, the best. Joins that the catalog or a person confirms are always kept.
 
     Args:
         joins: All joins.
         domains: The domains of these joins.
-        shown: The joins that earlier runs published.
+        shown: The joins that the catalog shows already.
 
     Returns:
         The other joins in their order.

@@ -22,7 +22,6 @@ from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import open_store
 from datahub_hyperjoin.suggest import suggest
-from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
 
 _SQL_TIMEOUT = 60.0
@@ -111,7 +110,7 @@ def run_discovery(
         warn_of_unknown_columns(catalog.filed, findings.profiles, progress.warn)
         if sql:
             with progress.stage("Running the SQL"):
-                findings = _with_sql(findings, tables, profile, session, progress)
+                findings = _with_sql(findings, profile, session, progress)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
     warnings = tuple(progress.warnings)
     return FoundJoins(findings, warnings, catalog.filed, file, keeps_values=profile.keep_values)
@@ -132,17 +131,13 @@ def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[Writte
 
 
 def _with_sql(
-    findings: Findings,
-    tables: Sequence[Table],
-    profile: ProfileConfig,
-    session: Session,
-    progress: RunProgress,
+    findings: Findings, profile: ProfileConfig, session: Session, progress: RunProgress
 ) -> Findings:
     from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (a table needs none)
 
     statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
-        LakeInSql.of(tables, findings.profiles),
+        LakeInSql.of(findings.profiles),
         store=open_store(profile, progress),
         session=session,
         timeout=_SQL_TIMEOUT,

@@ -42,7 +42,6 @@ from datahub_hyperjoin.publishing.pipelines import OtherPipeline, shared_joins, 
 from datahub_hyperjoin.publishing.renamed_columns import rename_columns, rename_steps
 from datahub_hyperjoin.publishing.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 _LARGE_DOMAIN = 4
@@ -78,7 +77,12 @@ def build_publication(
         for join in shared_joins(catalog, {*map(join_urn, joins)}, others)
     ]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
-    shown = _shown(findings.joins, catalog)
+    visible = {urn for urn, entry in catalog.relationships.items() if not entry.removed}
+    shown = {
+        join.pairs
+        for join, own in zip(joins, renamed, strict=True)
+        if visible and join_urn(own) in visible
+    }
     kept = {join.pairs for join in drop_redundant_joins(findings.joins, large, shown)}
     implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
@@ -102,15 +106,6 @@ def build_publication(
             for pairs, statement in findings.statements.items()
         },
     )
-
-
-def _shown(joins: Iterable[Join], catalog: Catalog) -> frozenset[JoinedColumns]:
-    """Return the columns of those joins for which the catalog shows a relationship."""
-    visible = {urn for urn, entry in catalog.relationships.items() if not entry.removed}
-    if not visible:
-        return frozenset()
-    urns = ((join, join_urn(rename_columns(join, catalog.field_path))) for join in joins)
-    return frozenset(join.pairs for join, urn in urns if urn in visible)
 
 
 def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:

@@ -1,6 +1,6 @@
 """Find the simplest SQL that returns a join's expected number of rows."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -35,17 +35,15 @@ class LakeInSql:
     """Profiles of columns, whose samples show how values are written."""
 
     @classmethod
-    def of(cls, tables: Iterable[Table], profiles: Collection[TableProfile]) -> "LakeInSql":
+    def of(cls, profiles: Collection[TableProfile]) -> "LakeInSql":
         """Collect the tables of a run and the profiles of their columns.
 
         Args:
-            tables: The tables.
-            profiles: The profiles of their columns.
+            profiles: The profiles of all tables.
         """
         columns = (column for profile in profiles for column in profile.columns)
         return cls(
-            # Tables with profiles have the states under which results are stored.
-            tables={table.id: table for table in [*tables, *(each.table for each in profiles)]},
+            tables={profile.table.id: profile.table for profile in profiles},
             columns={column.id: column for column in columns},
         )
 

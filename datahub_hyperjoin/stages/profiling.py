@@ -40,9 +40,9 @@ def read_profiles(
         One profile per table, in the same order, including unreadable tables.
     """
     config = with_value_hash(config, tables)
-    contents = KnownContents(open_store(config, progress))
+    results, store = open_store(config, progress), _store_of_profiles(config, progress)
+    contents, lost = KnownContents(results), LostTables(results)
     tables = contents.recognise(tables)
-    store, lost = _store_of_profiles(config, progress), LostTables(open_store(config, progress))
     stored = {
         id_: hide_personal_columns(profile, config)
         for id_, profile in store.profiles(tables).items()

@@ -228,10 +228,9 @@ def count_common_hashes(
     """
     columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
     # Large lakes repeat columns and pairs, so each pair of distinct sketches is counted once.
-    numbers: dict[bytes, int] = {}
-    of_column = [numbers.setdefault(sketches[at], len(numbers)) for at in columns.tolist()]
-    first, second = np.split(np.array(of_column, dtype=np.int64)[ends], 2)
+    distinct, of_column = number_distinct(sketches[at] for at in columns.tolist())
+    first, second = np.split(of_column[ends], 2)
     low, high = np.minimum(first, second), np.maximum(first, second)
-    pairs, of_pair = np.unique(low * len(numbers) + high, return_inverse=True)
-    common = products_of_pairs(build_incidence([*numbers]), *np.divmod(pairs, len(numbers)))
+    pairs, of_pair = np.unique(low * len(distinct) + high, return_inverse=True)
+    common = products_of_pairs(build_incidence(distinct), *np.divmod(pairs, len(distinct)))
     return common[of_pair]

@@ -60,6 +60,7 @@ class KnownContents:
         self._texts = store.results(_NAME)
         self._seen: dict[TableId, str] = {}
         self._times: dict[TableId, _Times] = {}
+        self._sums: dict[TableId, str] = {}
         self.written_again = 0
         """Number of tables whose files were written again with the same content."""
 
@@ -80,18 +81,17 @@ class KnownContents:
             return [*tables]
         local = [table for table in tables if table.state and _files(table)]
         self._seen = {table.id: table.state for table in local}
-        self._times = {table.id: _times(table) for table in local}
         known = {table.id: content for table in local if (content := self._content(table))}
-        sums = _checksums(
-            table
-            for table in local
-            if (content := known.get(table.id))
-            and table.state != content.seen
-            and table.size == content.size
+        unseen = [
+            each for each in local if each.id not in known or known[each.id].seen != each.state
+        ]
+        self._times = {table.id: _times(table) for table in unseen}
+        self._sums = _checksums(
+            table for table in unseen if table.id in known and table.size == known[table.id].size
         )
-        self.written_again = sum(sums[id_] == known[id_].checksum for id_ in sums)
+        self.written_again = sum(found == known[id_].checksum for id_, found in self._sums.items())
         return [
-            replace(table, state=_state(table, known[table.id], sums.get(table.id, "")))
+            replace(table, state=_state(table, known[table.id], self._sums.get(table.id, "")))
             if table.id in known
             else table
             for table in tables
@@ -113,7 +113,7 @@ class KnownContents:
                 kept[_key(table)] = replace(content, seen=self._seen[table.id])
             else:
                 new.append(table)
-        sums = _checksums(new)
+        sums = self._sums | _checksums(table for table in new if table.id not in self._sums)
         for table in new:
             if table.id in sums and _times(table) == self._times[table.id] != ():
                 seen = self._seen[table.id]

@@ -106,10 +106,8 @@ def test_only_joins_of_changed_tables_or_evidence_run_again(
 
 
 def test_the_state_of_a_profile_decides(tables: list[Table]) -> None:
-    written_again = [replace(table, state="later") for table in tables]
-    profiles = [TableProfile(table=tables[0])]
-    lake = LakeInSql.of(written_again, profiles)
-    assert [lake.tables[table.id].state for table in tables] == [tables[0].state, "later"]
+    lake = LakeInSql.of([TableProfile(table=table) for table in tables])
+    assert [lake.tables[table.id].state for table in tables] == ["a.csv", "b.csv"]
 
 
 def test_another_time_limit_is_another_try(

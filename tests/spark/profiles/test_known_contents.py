@@ -86,7 +86,7 @@ def test_the_same_content_keeps_its_state(
 
 
 def test_other_content_of_the_same_size_has_another_state(
-    config: ProfileConfig, lake: Path
+    config: ProfileConfig, lake: Path, read: list[str]
 ) -> None:
     write(lake / "a.csv", OLD, 1)
     first, _ = run(config, scan(lake))
@@ -94,6 +94,7 @@ def test_other_content_of_the_same_size_has_another_state(
     second, again = run(config, scan(lake))
     assert (second != first, again) == (True, 0)
     assert run(config, scan(lake)) == (second, 0)
+    assert read == ["a.csv"] * 2
 
 
 def test_content_of_another_size_is_read_once(
