@@ -21,6 +21,8 @@ _MAX_SELECTIVITY = 0.1
 """Selectivity of a join above which its values hardly tell rows apart."""
 _FEW_VALUES = 2
 """Maximum number of shared values at which such a join is never useful: two values are a flag."""
+_FIRST = 8
+"""Number of hashes that are looked up first, since most columns lack one of them."""
 _HASH = np.dtype("<u8")
 
 _Hashes = UInt64[np.ndarray, " hash"]
@@ -95,7 +97,7 @@ class SharedDomains:
         shared = hashes[_are_in(self._hashes(right), hashes)]
         tables = [lake.columns_of[lake.table_of[column]] for column in (left, right)]
         for column in np.concatenate(tables).tolist() if len(shared) else []:
-            if column not in {left, right} and _are_in(self._hashes(column), shared).all():
+            if column not in {left, right} and _holds_all(self._hashes(column), shared):
                 return lake.ids[column]
         return None
 
@@ -107,6 +109,12 @@ def _are_in(sketch: _Hashes, hashes: _Hashes) -> Bool[np.ndarray, " hash"]:
     """Mark the hashes that a sketch holds, both ascending; much faster than `numpy.isin`."""
     at = np.minimum(np.searchsorted(sketch, hashes), len(sketch) - 1)
     return np.asarray(sketch[at] == hashes)
+
+
+def _holds_all(sketch: _Hashes, hashes: _Hashes) -> bool:
+    """Return whether a sketch holds all of some hashes, of which a few mostly tell."""
+    few = hashes[:_FIRST]
+    return bool(_are_in(sketch, few).all() and _are_in(sketch, hashes).all())
 
 
 def _selectivity(evidence: Evidence) -> float:

@@ -115,7 +115,7 @@ def _find_holders(
     starts_found, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
     for start in range(0, len(sketches), _CHUNK):
         hashes, bounds = concatenate_sketches(sketches[start : start + _CHUNK])
-        possible = np.flatnonzero(ends[hashes % _ENDS])
+        possible = np.flatnonzero(ends.take((hashes % _ENDS).view(np.int64)))
         position = np.searchsorted(wanted, hashes[possible])
         position[position == len(wanted)] = 0
         is_held = wanted[position] == hashes[possible]
@@ -128,5 +128,5 @@ def _find_holders(
         (np.ones(len(values), dtype=np.int32), values, np.concatenate(starts_found)), shape=shape
     )
     # Equal sketches count once, as in `Postings`.
-    held = holds[is_first].indices
+    held = values[np.repeat(is_first, np.diff(holds.indptr))]
     return holds, np.bincount(held, minlength=len(wanted)) <= MAX_POSTINGS

@@ -21,7 +21,8 @@ from datahub_hyperjoin.model.signals.measured_pairs import (
 )
 from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
-from datahub_hyperjoin.model.signals.shared_values import Postings, count_common_hashes
+from datahub_hyperjoin.model.signals.shared_counts import SharedCounts
+from datahub_hyperjoin.model.signals.shared_values import Postings
 from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
 _MOST_PAIRS = 1 << 23
@@ -145,11 +146,12 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
         total[best.columns], is_cut[best.columns] = best.total, best.is_cut
         parts += best.parts
     expected = mean_containment(lake.is_text, total)
-    is_partial, is_alone = postings.is_partial, postings.is_alone
+    is_partial, is_alone, frequent = postings.is_partial, postings.is_alone, postings.frequent
     del postings
     is_incomplete = is_cut | is_partial
     if is_incomplete.any():
-        near = _measure_near(arrays, lake, sketches, is_incomplete, is_alone)
+        counted = SharedCounts.of(parts, sketches, frequent, is_cut)
+        near = _measure_near(arrays, lake, counted, is_incomplete, is_alone)
         add_pairs(parts, near, len(lake))
     if is_partial.any():
         columns = np.flatnonzero(is_partial)
@@ -188,7 +190,7 @@ def _between_tables(
 def _measure_near(
     arrays: SketchArrays,
     lake: Lake,
-    sketches: Sequence[bytes],
+    counted: SharedCounts,
     chosen: Bool[np.ndarray, " column"],
     is_alone: Bool[np.ndarray, " column"],
 ) -> MeasuredPairs:
@@ -200,7 +202,7 @@ def _measure_near(
     for near in find_near_pairs(lake, chosen, most_partners(len(lake))):
         possible = ~is_alone[near[1]]
         first, second = (ends[possible] for ends in near)
-        common = count_common_hashes(sketches, first, second)
+        common = counted.common(first, second)
         some = common > 0
         shared, ends = common[some], (first[some], second[some])
         parts += [

@@ -39,6 +39,30 @@ def row_products(
     return products
 
 
+def multiply_with_transpose(rows: sparse.csr_array, halvings: int = 3) -> sparse.csr_array:
+    """Multiply a matrix with its transpose, in little more than half the time of `rows @ rows.T`.
+
+    The product is symmetric, so that of the first and the second half of the rows is computed in
+    one order only. The products of each half with itself are computed likewise.
+
+    Args:
+        rows: The matrix.
+        halvings: How often to halve the rows; each halving saves less than the one before.
+    """
+    middle = rows.shape[0] // 2
+    if not (halvings and middle):
+        return rows @ rows.T
+    first, second = rows[:middle], rows[middle:]
+    across = first @ second.T
+    return sparse.block_array(
+        [
+            [multiply_with_transpose(first, halvings - 1), across],
+            [across.T, multiply_with_transpose(second, halvings - 1)],
+        ],
+        format="csr",
+    )
+
+
 def products_of_pairs(
     rows: sparse.csr_array, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Int[np.ndarray, " pair"]:

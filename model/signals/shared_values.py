@@ -13,7 +13,10 @@ from jaxtyping import Bool, Int, Int32, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.signals.partition import Partition, number_distinct
-from datahub_hyperjoin.model.signals.row_products import products_of_pairs
+from datahub_hyperjoin.model.signals.row_products import (
+    multiply_with_transpose,
+    products_of_pairs,
+)
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
 MAX_POSTINGS = 512
@@ -22,6 +25,10 @@ distinguish nothing, and the cost of a value grows with the square of that numbe
 
 BLOCK_PAIRS = 1 << 19
 """Number of pairs in memory at once; a pair takes some 100 bytes while it is measured."""
+
+_PAIRS_IN_MEMORY = 1 << 23
+"""Number of pairs of groups that are counted at once, in half the time; each takes some 30 bytes.
+All lakes of 2,896 groups and fewer have no more."""
 
 _HASHES_AT_ONCE = 1 << 22
 """Approximate number of hashes that are sorted at once, which takes some 200 MB."""
@@ -49,9 +56,11 @@ class Postings:
     that no other group holds share one column for each group. SciPy multiplies floats faster than
     integers, and those of single precision are exact for all counts."""
 
-    held_by: sparse.csr_array
-    """The transpose of `holds`, but with the number of values where one column stands for several.
-    """
+    alone: Int[np.ndarray, " group"]
+    """The number of values that no other group holds."""
+
+    frequent: UInt64[np.ndarray, " value"]
+    """The hashes that are ignored because too many sketches hold them."""
 
     is_partial: Bool[np.ndarray, " column"]
     """Whether some of a column's values are ignored, because too many sketches hold them."""
@@ -73,17 +82,15 @@ class Postings:
         is_copy = np.ones(len(kinds), dtype=bool)
         is_copy[distinct] = False
         hashes, bounds = concatenate_sketches([sketch for sketch, _ in kinds])
-        value = _number_values(hashes, bounds, is_copy)
+        value, frequent = _number_values(hashes, bounds, is_copy)
         del hashes
         alone = _count_in_groups(value == _ALONE, bounds)
         is_cut = _count_in_groups(value == _FREQUENT, bounds) > 0
         holds = _build_matrix(value, bounds, alone)
         del value
-        held_by = holds.T.tocsr()
-        held_by.data[held_by.indptr[-1] - np.count_nonzero(alone) :] = alone[alone > 0]
         groups = Partition.of(group_of, len(kinds))
         is_alone = (groups.sizes == 1) & (alone == np.diff(bounds))
-        return cls(groups, holds, held_by, is_cut[group_of], is_alone[group_of])
+        return cls(groups, holds, alone, frequent, is_cut[group_of], is_alone[group_of])
 
     def count_shared(self) -> Iterator[GroupCounts]:
         """Yield, in blocks, all pairs of groups that share hashes, and how many they share.
@@ -92,12 +99,32 @@ class Postings:
             All pairs of the left groups of a block, sorted by left, then right group. A group is
             also paired with itself.
         """
-        most = np.minimum(self.holds @ np.diff(self.held_by.indptr), self.holds.shape[0])
-        for block in split_by_size(most.astype(np.int64), BLOCK_PAIRS):
-            # To convert the matrix twice sorts its rows in linear time.
-            counts = (self.holds[block] @ self.held_by).tocsc().tocsr()
+        held = self.holds.sum(axis=0).astype(np.float64)
+        most = np.minimum(self.holds @ held, self.holds.shape[0]).astype(np.int64)
+        for block, counts in self._multiply(most):
             left = np.repeat(np.arange(block.start, block.stop), np.diff(counts.indptr))
-            yield left, counts.indices.astype(np.int64), counts.data.astype(np.int64)
+            right, shared = counts.indices.astype(np.int64), counts.data.astype(np.int64)
+            # One of the values that a group shares with itself stands for all that no other holds.
+            own = np.flatnonzero(left == right)
+            shared[own] += np.maximum(self.alone[left[own]] - 1, 0)
+            yield left, right, shared
+
+    def _multiply(
+        self, most: Int[np.ndarray, " group"]
+    ) -> Iterator[tuple[slice, sparse.csr_array]]:
+        """Yield the products of the groups of each block with all groups, with sorted rows.
+
+        `most` bounds the number of groups that share a value with each group.
+        """
+        blocks = split_by_size(most, BLOCK_PAIRS)
+        # To convert a matrix twice sorts its rows in linear time.
+        if most.sum() <= _PAIRS_IN_MEMORY:
+            counts = multiply_with_transpose(self.holds).tocsc().tocsr()
+            yield from ((block, counts[block]) for block in blocks)
+            return
+        held_by = self.holds.T.tocsr()
+        for block in blocks:
+            yield block, (self.holds[block] @ held_by).tocsc().tocsr()
 
 
 def _build_matrix(
@@ -127,7 +154,7 @@ def _number_values(
     hashes: UInt64[np.ndarray, " hash"],
     bounds: Int[np.ndarray, " bound"],
     is_copy: Bool[np.ndarray, " group"],
-) -> Int32[np.ndarray, " hash"]:
+) -> tuple[Int32[np.ndarray, " hash"], UInt64[np.ndarray, " value"]]:
     """Give equal hashes the same number; `_ALONE` and `_FREQUENT` if they are not compared.
 
     The hashes of a lake are what most memory goes to while columns are compared, so they are sorted
@@ -137,13 +164,16 @@ def _number_values(
         hashes: The hashes of all groups.
         bounds: Start of each group in `hashes`, and the end of the last.
         is_copy: Whether another group has the same sketch, so that its hashes do not count.
+
+    Returns:
+        The number of each hash, and the frequent hashes.
     """
     value = np.full(len(hashes), _ALONE, dtype=np.int32)
     parts = 1
     while parts < _MOST_PARTS and len(hashes) > parts * _HASHES_AT_ONCE:
         parts *= 2
     last_byte = hashes.astype("<u8", copy=False).view(np.uint8)[::8]
-    numbered = 0
+    numbered, frequent = 0, list[UInt64[np.ndarray, " value"]]()
     for part in range(parts):
         at = np.flatnonzero((last_byte & np.uint8(parts - 1)) == part)
         at = at[np.argsort(hashes[at])]
@@ -155,12 +185,14 @@ def _number_values(
         if is_copy.any():
             copies = is_copy[np.searchsorted(bounds, at, side="right") - 1]
             sketches = held - np.add.reduceat(copies, starts, dtype=np.int64)
-        compared = (held > 1) & (sketches <= MAX_POSTINGS)
-        number = np.where(sketches > MAX_POSTINGS, _FREQUENT, _ALONE)
+        is_frequent = sketches > MAX_POSTINGS
+        compared = (held > 1) & ~is_frequent
+        frequent.append(hashes[at[starts[is_frequent]]])
+        number = np.where(is_frequent, _FREQUENT, _ALONE)
         number[compared] = numbered + np.arange(compared.sum())
         numbered += int(compared.sum())
         value[at] = np.repeat(number, held)
-    return value
+    return value, np.concatenate(frequent)
 
 
 def _count_in_groups(

@@ -92,6 +92,18 @@ def test_values_in_many_rows_of_several_columns_tell_little(table: str) -> None:
     )
 
 
+@pytest.mark.parametrize("missing", [None, *range(20)])
+def test_a_column_without_one_of_many_values_does_not_hold_them(missing: int | None) -> None:
+    sizes = [*["s"] * 20, *(f"size {number}" for number in range(20))]
+    trousers = ["m" if size == f"size {missing}" else size for size in sizes]
+    surveys = {
+        "people": {**SURVEYS["people"], "size": sizes, "trousers": trousers},
+        "guests": {**SURVEYS["guests"], "shirt": sizes},
+    }
+    found = objection(surveys, ("guests.shirt", "people.size"))
+    assert found.endswith("people.trousers holds them as well") == (missing is None)
+
+
 def test_rare_values_of_several_columns_share_a_domain() -> None:
     shops = {**TOWNS["shops"], "from": TOWNS["shops"]["town"]}
     assert objection({**TOWNS, "shops": shops}, DOMAIN) == ""

@@ -42,12 +42,17 @@ def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
 
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 23])
-def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+@pytest.mark.parametrize("in_memory", [0, 1 << 23])
+def test_blocks_count_as_sets_do(
+    monkeypatch: pytest.MonkeyPatch, block: int, in_memory: int
+) -> None:
     monkeypatch.setattr(shared_values, "BLOCK_PAIRS", block)
-    sketches = random_sketches(60)
+    monkeypatch.setattr(shared_values, "_PAIRS_IN_MEMORY", in_memory)
+    # The last sketch shares none of its values.
+    sketches = [*random_sketches(60), np.array([97, 98, 99], dtype="<u8").tobytes()]
     postings = postings_of(sketches)
     blocks = [*postings.count_shared()]
-    assert (len(blocks) == 1) == (block > 60 * 60)
+    assert (len(blocks) == 1) == (block > 61 * 61)
     listed = [
         pair for each in blocks for pair in zip(*(part.tolist() for part in each), strict=True)
     ]
@@ -77,6 +82,16 @@ def test_hashes_in_parts_count_as_all_at_once(monkeypatch: pytest.MonkeyPatch, m
 
 def test_without_columns_nothing_is_shared() -> None:
     assert not any(len(left) for left, _, _ in postings_of([]).count_shared())
+
+
+@pytest.mark.parametrize("most", [1, 5, 1024])
+def test_frequent_hashes_are_listed(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
+    monkeypatch.setattr(shared_values, "_HASHES_AT_ONCE", 3)
+    sketches = random_sketches(60)
+    held = Counter(hash_ for each in {*sketches} for hash_ in np.frombuffer(each, "<u8").tolist())
+    expected = sorted(hash_ for hash_, count in held.items() if count > most)
+    assert sorted(postings_of(sketches).frequent.tolist()) == expected
 
 
 def test_sketches_of_all_and_of_some_values_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
