@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/tools
 FAKESNOW := $(VENV)/fakesnow
+ARCHIVE := $(VENV)/spark.jsa
 
 export PYTHON
 export DATAHUB_TELEMETRY_ENABLED := false
@@ -29,7 +30,7 @@ quickstart: $(VENV)/.quickstart ## Install the packages and find the joins of a 
 
 ##@ Work on it
 
-setup: $(VENV)/.dev fakesnow ## Make the environment that all other targets use
+setup: $(VENV)/.dev fakesnow $(ARCHIVE) ## Make the environment that all other targets use
 
 fakesnow: $(FAKESNOW)/.done ## Install the emulator of Snowflake, on which its tests run
 
@@ -52,7 +53,7 @@ check: $(VENV)/.dev ## Check format, lint, names, layers and types; changes noth
 ##@ Test it
 
 # Three processes keep two cores busy, since tests wait for servers, Java and timeouts.
-test: $(VENV)/.dev $(FAKESNOW)/.done ## Run every test in three processes
+test: $(VENV)/.dev $(FAKESNOW)/.done $(ARCHIVE) ## Run every test in three processes
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Apart from `make test`, since tracing makes the tests take half as long again.
@@ -176,13 +177,19 @@ $(TOOLS)/.done: | $(VENV)/.dev
 	@touch $@
 
 # An environment of its own, since it needs another sqlglot than DataHub, and Python from 3.11 on.
-$(FAKESNOW)/.done: | $(VENV)/.dev
+$(FAKESNOW)/.done: | prerequisites
 	@$(PYTHON) -m venv $(FAKESNOW)
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 		$(FAKESNOW)/bin/python -m pip install -qq \
 			'fakesnow[server]==0.12.1' duckdb==2.0.1 snowflake-connector-python==4.8.1 sqlglot==30.22.0; \
 	fi
 	@touch $@
+
+# Without the archive, tests only take longer.
+$(ARCHIVE): $(VENV)/.dev
+	@PYSPARK_PYTHON=$(BIN)/python $(BIN)/spark-submit \
+		--driver-java-options '-XX:ArchiveClassesAtExit=$@ -Xlog:disable' \
+		tests/java_archive.py 2> /dev/null || true
 
 $(VENV)/.dev: pyproject.toml constraints.txt | prerequisites
 	$(call install,dev)

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from functools import wraps
 from hashlib import sha256
@@ -23,7 +24,11 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 # Java's second compiler and its threads take more of a short test than they ever give back.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+JAVA_ARCHIVE = Path(sys.prefix, "spark.jsa")
+if JAVA_ARCHIVE.exists():  # `make test` writes it
+    JAVA_OPTIONS += [f"-XX:SharedArchiveFile={JAVA_ARCHIVE}", "-Xlog:cds=off,cds+dynamic=off"]
+os.environ.setdefault("JDK_JAVA_OPTIONS", " ".join(JAVA_OPTIONS))
 
 
 @pytest.hookimpl(wrapper=True)
