@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -104,6 +105,21 @@ def test_a_second_run_with_a_store_of_profiles_reads_no_file(
     again, told = find(far, refuse, tmp_path / "profiles")
     assert again == first
     assert told.counts["tables_from_profile_store"] == 5
+    assert server.paths_read == []
+
+
+def test_a_run_after_all_files_were_written_again_reads_no_file(
+    server: S3Server, folder: Path, tmp_path: Path
+) -> None:
+    _, far = list_both(server, folder)
+    first, _ = find(far, refuse, tmp_path / "profiles")
+    sleep(1)  # the server's clock has seconds only
+    _, later = list_both(server, folder)
+    assert all(one.state != other.state for one, other in zip(far, later, strict=True))
+    server.forget()
+    again, told = find(later, refuse, tmp_path / "profiles")
+    assert again == first
+    assert told.counts["tables_written_again"] == 5
     assert server.paths_read == []
 
 

@@ -138,6 +138,22 @@ def bytes_of(path: DataPath) -> int:
             assert_never(path)
 
 
+def entity_tag(file: StoredFile) -> str:
+    """Request the entity tag of a file in S3, which differs for files with different content.
+
+    Args:
+        file: The file.
+
+    Returns:
+        The ETag, which S3 mostly computes from the content; empty if the store tells none.
+
+    Raises:
+        OSError: The file is missing, or may not be asked for.
+    """
+    with _opened(file) as opened:
+        return (opened.metadata() or {}).get("ETag", b"").decode()
+
+
 def sizes_in_store(folder: str, parts: Sequence[str], store: ObjectStore) -> list[int]:
     """Request the sizes of many files of an object store in parallel.
 

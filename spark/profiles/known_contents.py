@@ -1,23 +1,27 @@
 """Recognise tables whose files were written again with the same content.
 
 Exports often write every file anew, though few rows have changed. Such a file has the size that it
-had before, but another time of change. So the store keeps a checksum of each table in local files,
-and a table with the same checksum keeps its state, and with it all that earlier runs stored.
+had before, but another time of change. So the store keeps a checksum of each table in files, and a
+table with the same checksum keeps its state, and with it all that earlier runs stored. Of a file in
+an object store, the entity tag stands for the checksum, so that no byte is read.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import accumulate, takewhile
 from pathlib import Path
+from typing import TypeVar
 
 from loky import cpu_count
 
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File, Folder, WorkbookSheet, is_remote
-from datahub_hyperjoin.spark.files.stored import local_path
+from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, entity_tag, local_path
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import table_key
 from datahub_hyperjoin.storage import checksum
@@ -28,8 +32,14 @@ _MOST_BYTES = 1 << 34
 """Bytes of files that a run reads for checksums. They take seconds, also where executors read far
 larger tables."""
 
-_Times = tuple[tuple[int, int], ...]
-"""Size and time of change of each file of a table."""
+_MOST_REQUESTS = 1 << 14
+"""Maximum number of entity tags that a run requests before it reads tables, and again after it."""
+_THREADS = 32
+"""Number of entity tags that are requested at the same time."""
+
+_File = TypeVar("_File", bound=DataPath)
+_Marks = tuple[str, ...]
+"""Of each file of a table, the size and the time of change, or the entity tag."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class _Content:
 
 
 class KnownContents:
-    """The contents of tables in local files, as earlier runs read them.
+    """The contents of tables in files, as earlier runs read them.
 
     Args:
         store: Keeps the checksums.
@@ -59,7 +69,7 @@ class KnownContents:
         self._store = store
         self._texts = store.results(_NAME)
         self._seen: dict[TableId, str] = {}
-        self._times: dict[TableId, _Times] = {}
+        self._marks: dict[TableId, _Marks] = {}
         self._sums: dict[TableId, str] = {}
         self.written_again = 0
         """Number of tables whose files were written again with the same content."""
@@ -67,8 +77,8 @@ class KnownContents:
     def recognise(self, tables: Sequence[Table]) -> list[Table]:
         """Give each table whose content is known the state under which results are stored.
 
-        Only files that have the same size and another time of change are read, and none if no
-        hashes of values may be kept.
+        Only local files that have the same size and another time of change are read, and none if
+        no hashes of values may be kept.
 
         Args:
             tables: The tables of this run, with the states of their files.
@@ -79,16 +89,15 @@ class KnownContents:
         config = self._store.config
         if config.store is None or not config.keep_values:
             return [*tables]
-        local = [table for table in tables if table.state and _files(table)]
-        self._seen = {table.id: table.state for table in local}
-        known = {table.id: content for table in local if (content := self._content(table))}
+        filed = [table for table in tables if table.state and _uris(table)[0]]
+        self._seen = {table.id: table.state for table in filed}
+        known = {table.id: content for table in filed if (content := self._content(table))}
         unseen = [
-            each for each in local if each.id not in known or known[each.id].seen != each.state
+            each for each in filed if each.id not in known or known[each.id].seen != each.state
         ]
-        self._times = {table.id: _times(table) for table in unseen}
-        self._sums = _checksums(
-            table for table in unseen if table.id in known and table.size == known[table.id].size
-        )
+        self._marks = _marks(unseen)
+        alike = [each for each in unseen if each.id in known and each.size == known[each.id].size]
+        self._sums = _checksums(alike, self._marks)
         self.written_again = sum(found == known[id_].checksum for id_, found in self._sums.items())
         return [
             replace(table, state=_state(table, known[table.id], self._sums.get(table.id, "")))
@@ -113,9 +122,11 @@ class KnownContents:
                 kept[_key(table)] = replace(content, seen=self._seen[table.id])
             else:
                 new.append(table)
-        sums = self._sums | _checksums(table for table in new if table.id not in self._sums)
+        unread = [table for table in new if table.id not in self._sums]
+        sums = self._sums | _checksums(unread, self._marks)
+        marks = _marks(new)  # after the files were read
         for table in new:
-            if table.id in sums and _times(table) == self._times[table.id] != ():
+            if table.id in sums and marks.get(table.id, ()) == self._marks.get(table.id):
                 seen = self._seen[table.id]
                 kept[_key(table)] = _Content(table.state, seen, table.size, sums[table.id])
         texts = {key: json.dumps(asdict(content)) for key, content in kept.items()}
@@ -139,48 +150,82 @@ def _state(table: Table, content: _Content, checksum_now: str) -> str:
     return table.state if table.state != content.state else f"{table.state} {checksum_now}"
 
 
-def _files(table: Table) -> list[Path]:
-    """List the local files that hold a table; none if other files belong to it, too."""
+def _uris(table: Table) -> tuple[list[str], ObjectStore | None]:
+    """List the files that hold a table, and their store; none if other files belong to it, too."""
     match table.location:
-        case File(uri=uri, format=form, store=None) if form is not FileFormat.FIXED_WIDTH:
-            names = [uri]
-        case WorkbookSheet(uri=uri, store=None):
-            names = [uri]
-        case Folder(uri=uri, parts=parts, store=None):
-            names = [f"{uri}/{part}" for part in parts]
+        case File(uri=uri, format=form, store=store) if form is not FileFormat.FIXED_WIDTH:
+            return [uri], store
+        case WorkbookSheet(uri=uri, store=store):
+            return [uri], store
+        case Folder(uri=uri, parts=parts, store=store):
+            return [f"{uri}/{part}" for part in parts], store
         case _:
-            return []
-    return [] if is_remote(names[0]) else [*map(local_path, names)]
+            return [], None
 
 
-def _times(table: Table) -> _Times:
-    """Return size and time of change of each file of a table; nothing if one is not readable."""
-    try:
-        status = [path.stat() for path in _files(table)]
-    except OSError:
-        return ()
-    return tuple((each.st_size, each.st_mtime_ns) for each in status)
+def _local_files(table: Table) -> list[Path]:
+    uris, store = _uris(table)
+    return [] if store or not uris or is_remote(uris[0]) else [*map(local_path, uris)]
 
 
-def _checksums(tables: Iterable[Table]) -> dict[TableId, str]:
+def _stored_files(table: Table) -> list[StoredFile]:
+    """List the files in S3; the tags of other stores change whenever a file is written."""
+    uris, store = _uris(table)
+    return [StoredFile(uri, store) for uri in uris if uri.startswith("s3:")] if store else []
+
+
+def _marks(tables: Sequence[Table]) -> dict[TableId, _Marks]:
+    """Return the marks of tables; none of a table that is not readable.
+
+    Tables of object stores come with the fewest files first, until a run has sent enough requests.
+    """
+    few = _first(tables, lambda table: len(_stored_files(table)), _MOST_REQUESTS)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        tags = _of_files(few, _stored_files, entity_tag, threads.map)
+    return tags | _of_files(tables, _local_files, _status, map)
+
+
+def _checksums(tables: Sequence[Table], marks: Mapping[TableId, _Marks]) -> dict[TableId, str]:
     """Compute checksums of tables, the smallest first, until a run has read enough.
 
-    Tables that cannot be read are left out.
+    Tables that cannot be read are left out. In object stores, the marks of tables are enough.
     """
-    by_size = sorted(tables, key=lambda table: (table.size, table.id))
-    ends = accumulate(table.size for table in by_size)
-    some = by_size[: sum(1 for _ in takewhile(_MOST_BYTES.__ge__, ends))]
-    files = {table.id: _files(table) for table in some}
-    # Tables of one workbook or database share a file.
-    paths = [*dict.fromkeys(path for own in files.values() for path in own)]
+    local = _first(filter(_local_files, tables), lambda table: table.size, _MOST_BYTES)
     with ThreadPoolExecutor(cpu_count()) as threads:
-        sums: Mapping[Path, str] = dict(zip(paths, threads.map(_checksum, paths), strict=True))
-    found = {id_: [sums[path] for path in own] for id_, own in files.items()}
-    return {id_: sha256(repr(own).encode()).hexdigest() for id_, own in found.items() if all(own)}
+        sums = _of_files(local, _local_files, checksum, threads.map)
+    stored = [table.id for table in tables if _stored_files(table)]
+    sums |= {id_: marks[id_] for id_ in stored if id_ in marks}
+    return {id_: sha256(repr(own).encode()).hexdigest() for id_, own in sums.items()}
 
 
-def _checksum(path: Path) -> str:
+def _first(tables: Iterable[Table], cost: Callable[[Table], int], most: int) -> list[Table]:
+    """Return the cheapest tables whose total cost is at most `most`."""
+    by_cost = sorted(tables, key=lambda table: (cost(table), table.id))
+    return by_cost[: sum(1 for _ in takewhile(most.__ge__, accumulate(map(cost, by_cost))))]
+
+
+def _of_files(
+    tables: Iterable[Table],
+    files: Callable[[Table], list[_File]],
+    find: Callable[[_File], str],
+    map_: Callable[..., Iterable[str]],
+) -> dict[TableId, _Marks]:
+    """Find something about each file of some tables; leave out tables of which it is not found."""
+    own = {table.id: files(table) for table in tables}
+    # Tables of one workbook or database share a file.
+    paths = [*dict.fromkeys(path for listed in own.values() for path in listed)]
+    found = dict(zip(paths, map_(partial(_attempt, find), paths), strict=True))
+    of_tables = {id_: tuple(found[path] for path in listed) for id_, listed in own.items()}
+    return {id_: each for id_, each in of_tables.items() if each and all(each)}
+
+
+def _attempt(find: Callable[[_File], str], path: _File) -> str:
     try:
-        return checksum(path)
+        return find(path)
     except OSError:
         return ""
+
+
+def _status(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns}"

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recognising import recognise_and_keep
 
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -47,14 +48,6 @@ def scan(lake: Path) -> list[Table]:
     return scan_folder(lake, SELECTION, warn=lambda *_: None)
 
 
-def run(config: ProfileConfig, tables: list[Table]) -> tuple[list[str], int]:
-    """Recognise and keep tables, and return their states and how many were written again."""
-    contents = KnownContents(Store(config))
-    found = contents.recognise(tables)
-    contents.keep([TableProfile(table=table) for table in found])
-    return [table.state for table in found], contents.written_again
-
-
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """List the names of the files that are read."""
@@ -73,15 +66,15 @@ def test_the_same_content_keeps_its_state(
 ) -> None:
     write(lake / "a.csv", OLD, 1)
     first = [table.state for table in scan(lake)]
-    assert run(config, scan(lake)) == (first, 0)
-    assert run(config, scan(lake)) == (first, 0)
+    assert recognise_and_keep(config, scan(lake)) == (first, 0)
+    assert recognise_and_keep(config, scan(lake)) == (first, 0)
     assert read == ["a.csv"]
     write(lake / "a.csv", OLD, 2)
     assert [table.state for table in scan(lake)] != first
-    assert run(config, scan(lake)) == (first, 1)
+    assert recognise_and_keep(config, scan(lake)) == (first, 1)
     assert read == ["a.csv"] * 2
     # Its new time of change is known from now on.
-    assert run(config, scan(lake)) == (first, 0)
+    assert recognise_and_keep(config, scan(lake)) == (first, 0)
     assert read == ["a.csv"] * 2
 
 
@@ -89,11 +82,11 @@ def test_other_content_of_the_same_size_has_another_state(
     config: ProfileConfig, lake: Path, read: list[str]
 ) -> None:
     write(lake / "a.csv", OLD, 1)
-    first, _ = run(config, scan(lake))
+    first, _ = recognise_and_keep(config, scan(lake))
     write(lake / "a.csv", NEW, 2)
-    second, again = run(config, scan(lake))
+    second, again = recognise_and_keep(config, scan(lake))
     assert (second != first, again) == (True, 0)
-    assert run(config, scan(lake)) == (second, 0)
+    assert recognise_and_keep(config, scan(lake)) == (second, 0)
     assert read == ["a.csv"] * 2
 
 
@@ -101,22 +94,22 @@ def test_content_of_another_size_is_read_once(
     config: ProfileConfig, lake: Path, read: list[str]
 ) -> None:
     write(lake / "a.csv", OLD, 1)
-    run(config, scan(lake))
+    recognise_and_keep(config, scan(lake))
     write(lake / "a.csv", OLD * 2, 2)
-    assert run(config, scan(lake)) == ([scan(lake)[0].state], 0)
+    assert recognise_and_keep(config, scan(lake)) == ([scan(lake)[0].state], 0)
     assert read == ["a.csv"] * 2
 
 
 def test_the_time_of_older_content_does_not_mislead(config: ProfileConfig, lake: Path) -> None:
     write(lake / "a.csv", OLD, 1)
-    first, _ = run(config, scan(lake))
+    first, _ = recognise_and_keep(config, scan(lake))
     write(lake / "a.csv", OLD, 2)
-    assert run(config, scan(lake)) == (first, 1)
+    assert recognise_and_keep(config, scan(lake)) == (first, 1)
     write(lake / "a.csv", NEW, 1)
-    third, again = run(config, scan(lake))
+    third, again = recognise_and_keep(config, scan(lake))
     assert [table.state for table in scan(lake)] == first
     assert (third != first, again) == (True, 0)
-    assert run(config, scan(lake)) == (third, 0)
+    assert recognise_and_keep(config, scan(lake)) == (third, 0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2)), min_size=2, max_size=8))
@@ -127,7 +120,7 @@ def test_a_state_stands_for_one_content(steps: list[tuple[str, int]]) -> None:
         last: tuple[str, int, list[str]] | None = None
         for content, time in steps:
             write(lake / "x.csv", f"id\n{content}\n", time)
-            state, _ = run(config, scan(lake))
+            state, _ = recognise_and_keep(config, scan(lake))
             if last and last[1] == time:
                 # A file with the size and the time of the last run is taken for the same.
                 assert state == last[2]
@@ -157,11 +150,11 @@ def test_a_table_that_could_not_be_read_is_not_known(config: ProfileConfig, lake
 def test_a_file_that_disappears_is_not_known(config: ProfileConfig, lake: Path) -> None:
     write(lake / "a.csv", OLD, 1)
     tables = scan(lake)
-    run(config, tables)
+    recognise_and_keep(config, tables)
     write(lake / "a.csv", OLD, 2)
     changed = scan(lake)
     (lake / "a.csv").unlink()
-    assert run(config, changed) == ([changed[0].state], 0)
+    assert recognise_and_keep(config, changed) == ([changed[0].state], 0)
     assert Store(config).results("contents") == {}
 
 
@@ -173,13 +166,13 @@ def test_tables_of_several_files_are_known(
     parts.mkdir()
     for part in "12":
         write(parts / f"{part}.csv", OLD, 1)
-    first, _ = run(config, scan(lake))
+    first, _ = recognise_and_keep(config, scan(lake))
     assert sorted(read) == ["1.csv", "2.csv", "book.xlsx"]
     write(parts / "2.csv", OLD, 2)
     os.utime(lake / "book.xlsx", (2, 2))
-    assert run(config, scan(lake)) == (first, 3)
+    assert recognise_and_keep(config, scan(lake)) == (first, 3)
     write(parts / "1.csv", NEW, 2)
-    third, again = run(config, scan(lake))
+    third, again = recognise_and_keep(config, scan(lake))
     assert (sum(map(str.__ne__, first, third)), again) == (1, 0)
 
 
@@ -187,7 +180,8 @@ def test_tables_of_several_files_are_known(
     "location",
     [
         File(uri="s3a://lake/a.csv", format=FileFormat.CSV),
-        File(uri="s3://lake/a.csv", format=FileFormat.CSV, store=ObjectStore()),
+        # Its tag changes whenever it is written.
+        File(uri="gs://lake/a.csv", format=FileFormat.CSV, store=ObjectStore()),
         # Its columns are in a file of its own.
         File(uri="/lake/a.fwf", format=FileFormat.FIXED_WIDTH),
         Folder(uri="s3a://lake/a", format=FileFormat.CSV, parts=("1.csv",)),
@@ -199,7 +193,7 @@ def test_no_file_of_others_is_read(
 ) -> None:
     write(lake / "a.csv", OLD, 1)
     [table] = scan(lake)
-    assert run(config, [replace(table, location=location)]) == ([table.state], 0)
+    assert recognise_and_keep(config, [replace(table, location=location)]) == ([table.state], 0)
     assert read == []
 
 
@@ -208,23 +202,23 @@ def test_a_table_of_unknown_state_stays_unknown(
 ) -> None:
     write(lake / "a.csv", OLD, 1)
     [table] = scan(lake)
-    assert run(config, [replace(table, state="")]) == ([""], 0)
+    assert recognise_and_keep(config, [replace(table, state="")]) == ([""], 0)
     assert read == []
 
 
 def test_without_a_store_nothing_is_read(lake: Path, read: list[str]) -> None:
     write(lake / "a.csv", OLD, 1)
-    assert run(ProfileConfig(), scan(lake)) == ([scan(lake)[0].state], 0)
+    assert recognise_and_keep(ProfileConfig(), scan(lake)) == ([scan(lake)[0].state], 0)
     assert read == []
 
 
 def test_nothing_is_kept_where_no_values_may_be(config: ProfileConfig, lake: Path) -> None:
     write(lake / "a.csv", OLD, 1)
-    run(config, scan(lake))
+    recognise_and_keep(config, scan(lake))
     assert Store(config).results("contents")
     write(lake / "a.csv", OLD, 2)
     second = [table.state for table in scan(lake)]
-    assert run(replace(config, keep_values=False), scan(lake)) == (second, 0)
+    assert recognise_and_keep(replace(config, keep_values=False), scan(lake)) == (second, 0)
     assert not Store(config).results("contents")
 
 
@@ -234,18 +228,18 @@ def test_a_run_reads_the_smallest_tables_first_and_not_too_much(
     for name, rows in (("a", 9), ("b", 1), ("c", 2)):
         write(lake / f"{name}.csv", "id\n" + "1\n" * rows, 1)
     monkeypatch.setattr(known_contents, "_MOST_BYTES", 5 + 7)
-    run(config, scan(lake))
+    recognise_and_keep(config, scan(lake))
     assert sorted(read) == ["b.csv", "c.csv"]
     # The next run goes on.
     monkeypatch.setattr(known_contents, "_MOST_BYTES", 1 << 34)
-    run(config, scan(lake))
+    recognise_and_keep(config, scan(lake))
     assert sorted(read) == ["a.csv", "b.csv", "c.csv"]
 
 
 def test_a_run_by_force_recognises_nothing(config: ProfileConfig, lake: Path) -> None:
     write(lake / "a.csv", OLD, 1)
-    run(config, scan(lake))
+    recognise_and_keep(config, scan(lake))
     write(lake / "a.csv", OLD, 2)
     second = [table.state for table in scan(lake)]
-    assert run(replace(config, force=True), scan(lake)) == (second, 0)
-    assert run(config, scan(lake)) == (second, 0)
+    assert recognise_and_keep(replace(config, force=True), scan(lake)) == (second, 0)
+    assert recognise_and_keep(config, scan(lake)) == (second, 0)
