@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Bool, Int, UInt64
 
-from datahub_hyperjoin.model.signals.measured_pairs import MeasuredPairs
-from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.measured_pairs import MeasuredPairs, concatenate_pairs
+from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.model.signals.shared_values import count_common_hashes
 from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 
@@ -17,9 +17,8 @@ from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 class SharedCounts:
     """The counts of a lake's pairs that are known already, and the hashes that remain to count."""
 
-    columns: int
-    pairs: Int[np.ndarray, " pair"]
-    """The numbers of the pairs that share a hash, ascending."""
+    pairs: SparsePairs
+    """The pairs that share a hash."""
 
     shared: Int[np.ndarray, " pair"]
     """For each of these pairs, the number of hashes that both columns hold."""
@@ -48,12 +47,11 @@ class SharedCounts:
         """
         columns = len(sketches)
         if is_cut.any():
-            none = np.zeros(0, dtype=np.int64)
-            return cls(columns, none, none, sketches)
-        numbers = np.concatenate([number_pairs(each.left, each.right, columns) for each in parts])
-        order = np.argsort(numbers)
-        shared = np.concatenate([each.shared for each in parts])
-        return cls(columns, numbers[order], shared[order], _keep_hashes(sketches, frequent))
+            known, remaining = MeasuredPairs.none(), sketches
+        else:
+            known = concatenate_pairs(parts).without_repeats(columns)
+            remaining = _keep_hashes(sketches, frequent)
+        return cls(SparsePairs(columns, known.left, known.right), known.shared, remaining)
 
     def common(
         self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
@@ -64,12 +62,8 @@ class SharedCounts:
             left: Column indices.
             right: Column indices, as many.
         """
-        counts = count_common_hashes(self.sketches, left, right)
-        if len(self.pairs):
-            wanted = number_pairs(left, right, self.columns)
-            at = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
-            counts += np.where(self.pairs[at] == wanted, self.shared[at], 0)
-        return counts
+        known = values_at(self.shared, self.pairs.locate(left, right)).astype(np.int64)
+        return known + count_common_hashes(self.sketches, left, right)
 
 
 def _keep_hashes(sketches: Sequence[bytes], kept: UInt64[np.ndarray, " value"]) -> list[bytes]:

@@ -6,6 +6,7 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.model.signals import overlap, shared_counts, shared_values
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.model.signals.shared_counts import SharedCounts
 from datahub_hyperjoin.model.signals.shared_values import count_common_hashes
 from handmade import MakeLake
@@ -39,7 +40,7 @@ def test_known_counts_save_work_and_change_nothing(
 
     def know_nothing(_: object, sketches: Sequence[bytes], *__: object) -> SharedCounts:
         none = np.zeros(0, dtype=np.int64)
-        return SharedCounts(len(sketches), none, none, sketches)
+        return SharedCounts(SparsePairs(len(sketches), none, none), none, sketches)
 
     monkeypatch.setattr(SharedCounts, "of", know_nothing)
     expected = measure(make_lake)
