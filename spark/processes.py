@@ -17,10 +17,10 @@ from loky import cpu_count, get_reusable_executor
 
 _Item = TypeVar("_Item")
 
-_IDLE_SECONDS = 10
-"""Time after which an idle process ends. Until then, another run can use it."""
-_PROCESS_BYTES = 1 << 24
-"""Number of bytes that a process reads in about the time that another process takes to start."""
+_IDLE_SECONDS = 30
+"""Time after which an idle process ends. Until then, a later stage or another run can use it."""
+_PROCESS_BYTES = 1 << 25
+"""Number of bytes of which another process reads half in about the time that it takes to start."""
 
 
 def run_in_processes(

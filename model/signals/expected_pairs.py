@@ -7,6 +7,7 @@ part of the time of `measure_overlap`.
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Bool, Int
 from scipy import sparse
 
@@ -104,11 +105,8 @@ def _find_holders(
         hold the hash for it to count.
     """
     sketches = [profile.sketch for profile in lake.profiles]
-    wanted = np.sort(concatenate_sketches([sketches[column] for column in chosen])[0])
-    # NumPy's `unique`, which hashes the numbers, takes many times as long.
-    is_new = np.ones(len(wanted), dtype=bool)
-    is_new[1:] = wanted[1:] != wanted[:-1]
-    wanted = wanted[is_new]
+    wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
+    number = pd.Index(wanted)
     # Few hashes of a lake end in the bits of a wanted one, and only these are searched.
     ends = np.zeros(_ENDS, dtype=bool)
     ends[wanted % _ENDS] = True
@@ -116,9 +114,8 @@ def _find_holders(
     for start in range(0, len(sketches), _CHUNK):
         hashes, bounds = concatenate_sketches(sketches[start : start + _CHUNK])
         possible = np.flatnonzero(ends.take((hashes % _ENDS).view(np.int64)))
-        position = np.searchsorted(wanted, hashes[possible])
-        position[position == len(wanted)] = 0
-        is_held = wanted[position] == hashes[possible]
+        position = number.get_indexer(pd.Index(hashes[possible]))
+        is_held = position >= 0
         found.append(position[is_held].astype(np.int32))
         before = np.searchsorted(possible[is_held], bounds[1:])
         starts_found.append(starts_found[-1][-1] + before)

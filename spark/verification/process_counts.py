@@ -1,6 +1,7 @@
 """Count the shared values and matching rows of pairs without Spark.
 
-The processes of this program read the tables, and this one compares their values.
+The processes of this program read the tables. This one loads the values that earlier runs kept, and
+compares all values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,9 +48,17 @@ def count_without_spark(
     Returns:
         Counts by pair of numbers, without columns that cannot be read.
     """
-    size = sum(request.as_kept.size for request in requests)
-    read = _read_here if size <= _FEW_BYTES else partial(_read_in_processes, size=size)
-    columns = dict(read(requests, synonyms))
+    here: list[RequestedColumns] = []
+    unread: list[RequestedColumns] = []
+    for request in requests:
+        # Kept values load faster than a process returns them, and cannot crash this one.
+        (here if request.is_kept else unread).append(request)
+    size = sum(request.table.size for request in unread)
+    if size <= _FEW_BYTES:
+        here, unread = [*requests], []
+    columns = dict(_read_here(here, synonyms))
+    if unread:
+        columns |= _read_in_processes(unread, synonyms, size=size)
     return {
         (left, right): count_pair(columns[left], columns[right])
         for left, right in to_count

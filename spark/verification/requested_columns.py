@@ -39,9 +39,18 @@ class RequestedColumns:
     @property
     def as_kept(self) -> Table:
         """The table, with the bytes to load from its file as its size if its values are kept."""
-        kept = kept_bytes(self.kept, self.names)
+        kept = self._kept_bytes
         # A size of 0 would mean that nobody knows it.
         return self.table if kept is None else replace(self.table, size=max(kept, 1))
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the values can be loaded from their file, without reading the table."""
+        return self._kept_bytes is not None
+
+    @property
+    def _kept_bytes(self) -> int | None:
+        return kept_bytes(self.kept, self.names)
 
     @property
     def names(self) -> AbstractSet[str]:

@@ -1,7 +1,8 @@
 """Test that pairs are counted in many processes as in one, and when Spark counts them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import Mock
 
@@ -16,10 +17,13 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values
 from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.routes import session_to_compare
 from datahub_hyperjoin.spark.session import LazySession
 from datahub_hyperjoin.spark.verification import process_counts
 from datahub_hyperjoin.spark.verification.composites import verify_composites
+from datahub_hyperjoin.spark.verification.kept_values import prune_value_files
+from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table
 from datahub_hyperjoin.value_forms import Notation
@@ -98,6 +102,33 @@ def test_a_table_that_ends_its_process_costs_no_other(
         "t3": 0,
     }
     assert (len(found), unread) == (2, ["t1"])
+
+
+def test_processes_read_only_tables_whose_values_are_not_kept(
+    make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_counts, "_FEW_BYTES", -1)
+    read: list[set[str]] = []
+
+    def run(tasks: Sequence[Sequence[RequestedColumns]], *_: object, **options: int) -> pa.Table:
+        names = {request.table.id.name for task in tasks for request in task}
+        assert options["size"] == sum(table.size for table in tables if table.id.name in names)
+        read.append(names)
+        return run_in_processes(tasks, *_, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(process_counts, "run_in_processes", run)
+    made = [make_table(f"t{at}.csv", f"a\n{at}\n{at + 1}\n") for at in range(3)]
+    tables = [replace(table, state="first") for table in made]
+    config = ProfileConfig(store=tmp_path / "store")
+    prune_value_files(config, tables)
+    columns = [ColumnId(table.id, "a") for table in tables]
+    pairs = [(columns[0], columns[1]), (columns[1], columns[2])]
+    found = verify_joins(None, tables, pairs, config=config)
+    assert [found[pair].shared for pair in pairs] == [1, 1]
+    tables[1] = replace(tables[1], state="second")
+    assert verify_joins(None, tables, pairs, config=config) == found
+    assert verify_joins(None, tables, pairs, config=config) == found
+    assert read == [{"t0", "t1", "t2"}, {"t1"}]
 
 
 def test_one_machine_compares_columns_without_spark(
