@@ -62,6 +62,8 @@ _CLEAR_SHARE = 0.1
 # A chance match of check digits is one in ten, so a few values alone decide nothing.
 _FIRST_SHARE, _CHECKED_SHARE = 0.6, 0.8
 _LEAST_CHECKED = 3
+_NEVER_PERSONAL = {DataType.DATE, DataType.TIMESTAMP, DataType.BOOLEAN}
+"""Types of which no value is recognised as personal."""
 _Check = Callable[[str], object]
 
 
@@ -158,7 +160,10 @@ def _reason(column: ColumnProfile, table: Table, config: ProfileConfig) -> str:
         return "marked in the catalog"
     if any(re.search(one, str(column.id), re.IGNORECASE) for one in config.personal_columns):
         return "named by `profile.personal_columns`"
-    return recognise(column.sample, column.id.path) if config.detect_personal else ""
+    # A date has as many digits as a phone number or the number of an identity card.
+    if not config.detect_personal or column.type in _NEVER_PERSONAL:
+        return ""
+    return recognise(column.sample, column.id.path)
 
 
 def _are(check: _Check, values: Sequence[str], share: float) -> bool:

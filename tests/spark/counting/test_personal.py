@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -85,11 +86,15 @@ def test_every_check_exists() -> None:
 
 @pytest.fixture
 def people(tmp_path_factory: pytest.TempPathFactory) -> Table:
-    file = tmp_path_factory.mktemp("lake") / "people.csv"
     rows = [f"{number},p{number}@example.org,Oslo {number}" for number in range(70)]
-    file.write_text("\n".join(["id,mail,town", *rows, *rows[:9]]))
+    file = tmp_path_factory.mktemp("lake") / "people.csv"
+    return write_table(file, ["id,mail,town", *rows, *rows[:9]])
+
+
+def write_table(file: Path, lines: Sequence[str]) -> Table:
+    file.write_text("\n".join(lines))
     location = File(uri=str(file), format=FileFormat.CSV)
-    return Table(id=TableId("file", "people.csv"), title="people", location=location, size=1)
+    return Table(id=TableId("file", file.name), title=file.stem, location=location, size=1)
 
 
 def columns(table: Table, config: ProfileConfig) -> dict[str, ColumnProfile]:
@@ -110,6 +115,12 @@ def test_samples_of_personal_columns_are_hashes(people: Table) -> None:
     assert not {*mail.sample} & {*clear["mail"].sample}
     assert all(value.isalnum() and len(value) > 8 for value in mail.sample)
     assert replace(mail, sample=clear["mail"].sample, personal="") == clear["mail"]
+
+
+def test_dates_are_no_phone_numbers(tmp_path: Path) -> None:
+    rows = [f"2024-01-{day:02},2024-01-{day:02} 09:30:00,044668{day:04}" for day in range(1, 29)]
+    table = write_table(tmp_path / "phones.csv", ["mobile_since,fax_tested,fax", *rows])
+    assert told(columns(table, ProfileConfig())) == {"fax": "phone numbers"}
 
 
 def test_equal_values_have_equal_hashes(people: Table) -> None:
