@@ -26,6 +26,7 @@ from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.spark.processes import end_processes
 
 SIZES = (143, 1_429, 3_572)
 """Numbers of tables in the lakes, which have about 1,000, 10,000 and 25,000 columns."""
@@ -97,7 +98,7 @@ def measure_folder(folder: str, writing: float = 0.0) -> Cost:
     found = run_discovery([folder], progress, sql=False, model=ModelConfig(max_memory=1 << 30))
     java, _ = peaks_below()
     counts = progress.counts
-    return Cost(
+    cost = Cost(
         counts={
             "columns": counts["columns_profiled"],
             "key columns": counts["key_columns"],
@@ -114,6 +115,9 @@ def measure_folder(folder: str, writing: float = 0.0) -> Cost:
         memory=peak_memory() / MIB,
         java=java / MIB,
     )
+    # Idle processes would keep a process of `in_own_process` from ending for half a minute.
+    end_processes()
+    return cost
 
 
 def in_own_process(task: Callable[[], Cost]) -> Cost:
