@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Int
-from scipy import sparse
+from jaxtyping import Bool, Int, Int32, UInt64
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import most_partners
@@ -27,6 +26,8 @@ _ENDS = np.uint64(1 << 24)
 """Number of different ends of hashes, which take 16 MiB: their last 24 bits."""
 _CHUNK = 4096
 """Number of columns whose sketches are read at once."""
+_BITS = 64
+"""Number of columns that one word marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +77,32 @@ def _count_partners(
     """
     is_first = np.zeros(len(lake), dtype=bool)
     is_first[np.unique(sketch_of, return_index=True)[1]] = True
-    holds, is_rare = _find_holders(lake, chosen, is_first)
-    left = holds[chosen]
-    left.data *= is_rare[left.indices]
-    left.eliminate_zeros()
+    values, bounds, count = _find_values(lake, chosen)
+    # Equal sketches count once, as in `Postings`.
+    held = values[np.repeat(is_first, np.diff(bounds))]
+    is_rare = np.bincount(held, minlength=count) <= MAX_POSTINGS
+    holders = _mark_holders(values, bounds, chosen, is_rare)
     partners = np.zeros(len(chosen), dtype=np.int64)
     sketches = np.zeros(len(chosen), dtype=np.int64)
     for start in range(0, len(lake), _CHUNK):
-        stop = min(start + _CHUNK, len(lake))
-        shared = (left @ holds[start:stop].T).tocoo()
-        column, partner = chosen[shared.row], start + shared.col
-        apart = lake.table_of[column] != lake.table_of[partner]
-        other = is_first[partner] & (sketch_of[column] != sketch_of[partner])
-        partners += np.bincount(shared.row[apart], minlength=len(chosen))
-        sketches += np.bincount(shared.row[other], minlength=len(chosen))
+        some = slice(start, start + _CHUNK)
+        own = bounds[start : start + _CHUNK + 1]
+        shares = _share_values(values[own[0] : own[-1]], own - own[0], holders)[:, : len(chosen)]
+        apart = lake.table_of[some, np.newaxis] != lake.table_of[chosen]
+        other = is_first[some, np.newaxis] & (sketch_of[some, np.newaxis] != sketch_of[chosen])
+        partners += np.count_nonzero(shares & apart, axis=0)
+        sketches += np.count_nonzero(shares & other, axis=0)
     return partners, sketches
 
 
-def _find_holders(
-    lake: Lake, chosen: Int[np.ndarray, " chosen"], is_first: Bool[np.ndarray, " column"]
-) -> tuple[sparse.csr_array, Bool[np.ndarray, " hash"]]:
-    """For each hash of the chosen columns, find the columns whose sketches hold it.
-
-    `is_first` selects one column of each distinct sketch.
+def _find_values(
+    lake: Lake, chosen: Int[np.ndarray, " chosen"]
+) -> tuple[Int32[np.ndarray, " hash"], Int[np.ndarray, " bound"], int]:
+    """Find the hashes of each column that the chosen columns hold, too.
 
     Returns:
-        1 for each column and each of these hashes that it holds, and whether few enough sketches
-        hold the hash for it to count.
+        The numbers of these hashes, column after column; the start of each column, and the end of
+        the last; and how many different hashes the chosen columns hold.
     """
     sketches = [profile.sketch for profile in lake.profiles]
     wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
@@ -110,20 +110,39 @@ def _find_holders(
     # Few hashes of a lake end in the bits of a wanted one, and only these are searched.
     ends = np.zeros(_ENDS, dtype=bool)
     ends[wanted % _ENDS] = True
-    starts_found, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+    bounds, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
     for start in range(0, len(sketches), _CHUNK):
-        hashes, bounds = concatenate_sketches(sketches[start : start + _CHUNK])
+        hashes, own = concatenate_sketches(sketches[start : start + _CHUNK])
         possible = np.flatnonzero(ends.take((hashes % _ENDS).view(np.int64)))
         position = number.get_indexer(pd.Index(hashes[possible]))
         is_held = position >= 0
         found.append(position[is_held].astype(np.int32))
-        before = np.searchsorted(possible[is_held], bounds[1:])
-        starts_found.append(starts_found[-1][-1] + before)
-    values = np.concatenate(found)
-    shape = len(sketches), len(wanted)
-    holds = sparse.csr_array(
-        (np.ones(len(values), dtype=np.int32), values, np.concatenate(starts_found)), shape=shape
-    )
-    # Equal sketches count once, as in `Postings`.
-    held = values[np.repeat(is_first, np.diff(holds.indptr))]
-    return holds, np.bincount(held, minlength=len(wanted)) <= MAX_POSTINGS
+        bounds.append(bounds[-1][-1] + np.searchsorted(possible[is_held], own[1:]))
+    return np.concatenate(found), np.concatenate(bounds), len(wanted)
+
+
+def _mark_holders(
+    values: Int32[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    chosen: Int[np.ndarray, " chosen"],
+    is_rare: Bool[np.ndarray, " value"],
+) -> UInt64[np.ndarray, "word value"]:
+    """Mark the chosen columns that hold each value, if it is rare, with one bit for each column."""
+    holders = np.zeros((-(-len(chosen) // _BITS), len(is_rare)), dtype=np.uint64)
+    for at, column in enumerate(chosen.tolist()):
+        own = values[bounds[column] : bounds[column + 1]]
+        holders[at // _BITS, own] |= np.uint64(1 << at % _BITS)
+    return np.where(is_rare, holders, np.uint64(0))
+
+
+def _share_values(
+    values: Int32[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    holders: UInt64[np.ndarray, "word value"],
+) -> Bool[np.ndarray, "column bit"]:
+    """For each column and each bit of `holders`, return whether a value of the column has it."""
+    shared = np.zeros((len(bounds) - 1, len(holders)), dtype="<u8")
+    some = np.flatnonzero(np.diff(bounds))
+    for word, marks in enumerate(holders) if len(some) else ():
+        shared[some, word] = np.bitwise_or.reduceat(marks[values], bounds[some])
+    return np.unpackbits(shared.view(np.uint8), axis=1, bitorder="little").view(bool)

@@ -47,6 +47,14 @@ def test_some_columns_make_it_nearly_so(lake: Lake) -> None:
     assert expected.compared == pytest.approx(count_sketches(lake), rel=0.4)
 
 
+def test_columns_are_compared_in_parts_as_in_whole(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = expect_pairs(lake)
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.expected_pairs._CHUNK", 7)
+    assert expect_pairs(lake) == whole
+
+
 def test_columns_of_one_table_are_no_pair(make_lake: MakeLake) -> None:
     lake = make_lake({"t": {"a": words(0, 9), "b": words(0, 9)}})
     assert expect_pairs(lake) == ExpectedPairs(0, 0)
