@@ -19,8 +19,8 @@ _Item = TypeVar("_Item")
 
 _IDLE_SECONDS = 30
 """Time after which an idle process ends. Until then, a later stage or another run can use it."""
-_PROCESS_BYTES = 1 << 25
-"""Number of bytes of which another process reads half in about the time that it takes to start."""
+_PROCESS_BYTES = 1 << 24
+"""Number of bytes that a process reads in about the time that another process takes to start."""
 
 
 def run_in_processes(
@@ -28,7 +28,7 @@ def run_in_processes(
     work: Callable[[Sequence[_Item]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
     *,
-    size: int,
+    sizes: Sequence[int],
 ) -> pa.Table:
     """Run tasks in one process per core, or in fewer processes if the tables are small.
 
@@ -38,7 +38,7 @@ def run_in_processes(
         tasks: The items of each task, such as the tables that it reads.
         work: Returns the rows for the items of a task.
         schema: The columns of the rows.
-        size: Bytes of all tables.
+        sizes: Bytes of each table.
 
     Returns:
         The rows of all tasks.
@@ -50,7 +50,9 @@ def run_in_processes(
     def run(items: Sequence[_Item]) -> list[pa.RecordBatch]:
         return [*work(items)]
 
-    processes = min(cpu_count(), len(tasks), 1 + size // _PROCESS_BYTES)
+    # One process reads the largest table, whatever the others do.
+    others = sum(sizes) - max(sizes, default=0)
+    processes = min(cpu_count(), len(tasks), 1 + others // _PROCESS_BYTES)
     with _pool(processes) as pool:
         found = pool.map(run, tasks)
     results = [batch for batches in found for batch in batches]

@@ -71,8 +71,8 @@ def profile_local_batch(
             logger.info("Profiling %s tables in %s tasks", len(indices), len(tasks))
             work = partial(_profile_task, config=config, folder=folder)
             if session is None:
-                size = sum(tables[index].size for index in indices)
-                results = run_in_processes(tasks, work, RESULT_ROW, size=size)
+                sizes = [tables[index].size for index in indices]
+                results = run_in_processes(tasks, work, RESULT_ROW, sizes=sizes)
             else:
                 # PySpark takes a tenth of a second to import; small lakes need none.
                 from datahub_hyperjoin.spark.native.jobs import (  # noqa: PLC0415

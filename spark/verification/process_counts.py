@@ -53,12 +53,11 @@ def count_without_spark(
     for request in requests:
         # Kept values load faster than a process returns them, and cannot crash this one.
         (here if request.is_kept else unread).append(request)
-    size = sum(request.table.size for request in unread)
-    if size <= _FEW_BYTES:
+    if sum(request.table.size for request in unread) <= _FEW_BYTES:
         here, unread = [*requests], []
     columns = dict(_read_here(here, synonyms))
     if unread:
-        columns |= _read_in_processes(unread, synonyms, size=size)
+        columns |= _read_in_processes(unread, synonyms)
     return {
         (left, right): count_pair(columns[left], columns[right])
         for left, right in to_count
@@ -73,17 +72,18 @@ def _read_here(requests: Sequence[RequestedColumns], synonyms: Mapping[str, Syno
 
 
 def _read_in_processes(
-    requests: Sequence[RequestedColumns], synonyms: Mapping[str, Synonyms], *, size: int
+    requests: Sequence[RequestedColumns], synonyms: Mapping[str, Synonyms]
 ) -> _Columns:
     tasks = pack(requests, lambda request: request.table)
     work = partial(partition_tables, synonyms=synonyms, count=1)
+    sizes = [request.table.size for request in requests]
     try:
-        rows = run_in_processes(tasks, work, PARTITION_ROW, size=size)
+        rows = run_in_processes(tasks, work, PARTITION_ROW, sizes=sizes)
     except BrokenProcessPool:
         # A table ended the process that read it. Halves find it, without which all others are read.
         half = len(requests) // 2
         for part in (requests[:half], requests[half:]) if half else ():
-            yield from _read_in_processes(part, synonyms, size=size)
+            yield from _read_in_processes(part, synonyms)
         return
     for row in range(len(rows)):
         yield from _columns_of(rows, row)

@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File, Relation
+from datahub_hyperjoin.spark import processes
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
@@ -71,6 +73,24 @@ def test_profiles_and_evidence_are_those_of_spark(
     assert isinstance(crossed, dict)
     assert [each.rows > 300 for each in crossed.values()] == [True, True]
     assert unread[None] == unread[spark] == ["lost"]
+
+
+def test_a_process_starts_only_for_enough_bytes_beside_the_largest_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[int] = []
+
+    @contextmanager
+    def pool(count: int) -> Iterator[Mock]:
+        started.append(count)
+        yield Mock(map=Mock(return_value=[]))
+
+    monkeypatch.setattr(processes, "_pool", pool)
+    monkeypatch.setattr(processes, "cpu_count", lambda: 4)
+    for mebibytes in ([], [99], [99, 15], [99, 16], [15] * 2, [16] * 3, [9] * 99):
+        sizes = [size << 20 for size in mebibytes]
+        processes.run_in_processes([[0]] * 9, Mock(), pa.schema([]), sizes=sizes)
+    assert started == [1, 1, 1, 2, 1, 3, 4]
 
 
 def test_a_table_that_ends_its_process_costs_no_other(

@@ -1,6 +1,6 @@
 """Test that pairs are counted in many processes as in one, and when Spark counts them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -110,11 +110,17 @@ def test_processes_read_only_tables_whose_values_are_not_kept(
     monkeypatch.setattr(process_counts, "_FEW_BYTES", -1)
     read: list[set[str]] = []
 
-    def run(tasks: Sequence[Sequence[RequestedColumns]], *_: object, **options: int) -> pa.Table:
+    def run(
+        tasks: Sequence[Sequence[RequestedColumns]],
+        work: Callable[[Sequence[RequestedColumns]], Iterator[pa.RecordBatch]],
+        schema: pa.Schema,
+        *,
+        sizes: Sequence[int],
+    ) -> pa.Table:
         names = {request.table.id.name for task in tasks for request in task}
-        assert options["size"] == sum(table.size for table in tables if table.id.name in names)
+        assert sorted(sizes) == sorted(each.size for each in tables if each.id.name in names)
         read.append(names)
-        return run_in_processes(tasks, *_, **options)  # type: ignore[arg-type]
+        return run_in_processes(tasks, work, schema, sizes=sizes)
 
     monkeypatch.setattr(process_counts, "run_in_processes", run)
     made = [make_table(f"t{at}.csv", f"a\n{at}\n{at + 1}\n") for at in range(3)]
