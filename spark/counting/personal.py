@@ -63,7 +63,7 @@ _CLEAR_SHARE = 0.1
 _FIRST_SHARE, _CHECKED_SHARE = 0.6, 0.8
 _LEAST_CHECKED = 3
 _NEVER_PERSONAL = {DataType.DATE, DataType.TIMESTAMP, DataType.BOOLEAN}
-"""Types of which no value is recognised as personal."""
+"""Types whose values are not personal: a date has as many digits as a phone number."""
 _Check = Callable[[str], object]
 
 
@@ -160,7 +160,6 @@ def _reason(column: ColumnProfile, table: Table, config: ProfileConfig) -> str:
         return "marked in the catalog"
     if any(re.search(one, str(column.id), re.IGNORECASE) for one in config.personal_columns):
         return "named by `profile.personal_columns`"
-    # A date has as many digits as a phone number or the number of an identity card.
     if not config.detect_personal or column.type in _NEVER_PERSONAL:
         return ""
     return recognise(column.sample, column.id.path)

@@ -7,6 +7,7 @@ compares all values.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -48,16 +49,14 @@ def count_without_spark(
     Returns:
         Counts by pair of numbers, without columns that cannot be read.
     """
-    here: list[RequestedColumns] = []
+    kept: list[RequestedColumns] = []
     unread: list[RequestedColumns] = []
     for request in requests:
         # Kept values load faster than a process returns them, and cannot crash this one.
-        (here if request.is_kept else unread).append(request)
-    if sum(request.table.size for request in unread) <= _FEW_BYTES:
-        here, unread = [*requests], []
-    columns = dict(_read_here(here, synonyms))
-    if unread:
-        columns |= _read_in_processes(unread, synonyms)
+        (kept if request.is_kept else unread).append(request)
+    is_small = sum(request.table.size for request in unread) <= _FEW_BYTES
+    read = _read_here if is_small else _read_in_processes
+    columns = dict(chain(_read_here(kept, synonyms), read(unread, synonyms)))
     return {
         (left, right): count_pair(columns[left], columns[right])
         for left, right in to_count

@@ -107,7 +107,7 @@ def test_a_table_that_ends_its_process_costs_no_other(
 def test_processes_read_only_tables_whose_values_are_not_kept(
     make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_counts, "_FEW_BYTES", -1)
+    monkeypatch.setattr(process_counts, "_FEW_BYTES", 0)
     read: list[set[str]] = []
 
     def run(
