@@ -13,6 +13,7 @@ ModelError
 """
 
 from datahub_hyperjoin.errors import ModelError
+from datahub_hyperjoin.wording import number_of
 
 
 class NothingToLearnError(ModelError, ValueError):
@@ -22,8 +23,9 @@ class NothingToLearnError(ModelError, ValueError):
     def from_counts(cls, *, tables: int, keys: int) -> "NothingToLearnError":
         """Report that the lake has too few tables or key columns for training."""
         return cls(
-            f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
-            "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
+            f"{number_of(keys, 'key column')} in {number_of(tables, 'table')} are too few to learn "
+            "from: at least 2 key columns in 2 tables are needed. Widen `catalog`, or loosen "
+            "`model.keys`"
         )
 
 
@@ -109,6 +111,6 @@ class EmptyIndexError(SearchError, ValueError):
     def without_columns(cls) -> "EmptyIndexError":
         """Report that the index is empty because no column of the lake has values."""
         return cls(
-            "no column of the lake has values, so there is nothing to join. Widen `catalog`, or "
-            "see the warnings about tables that cannot be read"
+            "no column has values, so there is nothing to join. Name further tables, in a recipe "
+            "by `catalog` or `connections`, or see the warnings about tables that cannot be read"
         )

@@ -174,7 +174,7 @@ def test_a_folder_without_tables_is_one_clear_failure(tmp_path: Path) -> None:
     tmp_path.joinpath("lake").mkdir()
     pipeline = run(tmp_path / "lake", tmp_path / "out.json")
     [failure] = report_of(pipeline).failures
-    assert "has 0 files, but no table" in str(list(failure.context))
+    assert "has 0 files, and none holds a table" in str(list(failure.context))
     with pytest.raises(PipelineExecutionError, match="Source reported errors"):
         pipeline.raise_from_status()
 
@@ -276,7 +276,7 @@ def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("catalog", "reason"),
     [
-        ({"folder": "empty"}, "has 0 files, but no table"),
+        ({"folder": "empty"}, "has 0 files, and none holds a table"),
         ({"folder": "lost"}, "no such folder exists"),
         ({"folder": "lake", "tabels": []}, "Did you mean `catalog.tables`?"),
         ({"folder": "lake"}, None),

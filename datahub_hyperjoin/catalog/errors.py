@@ -4,6 +4,7 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
 from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.wording import number_of
 
 _STORE_HINTS = {
     ("NO_SUCH_BUCKET", "NoSuchBucket", "not found"): (
@@ -50,17 +51,17 @@ class NoTablesError(CatalogError, ValueError):
     def in_folder(cls, folder: str, *, seen: int) -> Self:
         """Report that a local folder contains no table that the recipe allows."""
         return cls(
-            f"`catalog.folder` {folder!r} has {seen} files, but no table that `catalog.tables` "
-            "allows. Check both; table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, "
-            ".orc, .avro, .xlsx, .sqlite or .duckdb"
+            f"`catalog.folder` {folder!r} has {number_of(seen, 'file')}, and none holds a table "
+            "that `catalog.tables` allows. Check both; table files end in .csv, .tsv, .fwf, .json, "
+            ".jsonl, .parquet, .orc, .avro, .xlsx, .sqlite or .duckdb"
         )
 
     @classmethod
     def in_database(cls, connection: str, *, seen: int) -> Self:
         """Report that a database or Spark catalog has no table that the recipe allows."""
         return cls(
-            f"`{connection}` has {seen} tables, but none that its `tables` and `schemas` allow. "
-            "Widen these patterns"
+            f"`{connection}` has {number_of(seen, 'table')}, and none that its `tables` and "
+            "`schemas` allow. Widen these patterns"
         )
 
 
@@ -138,9 +139,9 @@ class NoRemoteTablesError(NoTablesError):
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:
         """Report that a connection's remote folder contains no table that the recipe allows."""
         return cls(
-            f"the folder of `{connection}` has {seen} files, but no table that its `tables` allow. "
-            "Check `folder` and `tables`; table files end in .csv, .tsv, .json, .jsonl, .parquet, "
-            ".orc or .avro"
+            f"the folder of `{connection}` has {number_of(seen, 'file')}, and none holds a table "
+            "that its `tables` allow. Check `folder` and `tables`; table files end in .csv, .tsv, "
+            ".json, .jsonl, .parquet, .orc or .avro"
         )
 
 

@@ -145,7 +145,7 @@ class TreeScorer(PairScorer):
         corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
         known = combine_background_knowledge(signals, strengths)
         scores = (1 - (1 - corrected) * (1 - known)).reshape(first.shape)
-        return scores, rows.reshape(*first.shape, -1)
+        return scores, rows.reshape(*first.shape, rows.shape[1])
 
 
 def correct_with_trees(

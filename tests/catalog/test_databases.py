@@ -121,7 +121,7 @@ def test_an_unchanged_table_is_read_once(
 
 def test_a_database_without_tables_is_named(server: Server) -> None:
     config = connection(server, tables={"deny": [".*"]})
-    message = r"`connections\[0\]` has 3 tables, but none that its `tables` and `schemas` allow"
+    message = r"`connections\[0\]` has 3 tables, and none that its `tables` and `schemas` allow"
     with pytest.raises(NoTablesError, match=message):
         scan_database(KEY, database_of(config), config.selection)
 

@@ -66,7 +66,9 @@ def test_a_missing_folder_is_named() -> None:
 
 def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
     tmp_path.joinpath("readme.txt").write_text("none")
-    with pytest.raises(NoTablesError, match=r"has 1 files, but no table that .* \.csv, \.tsv, "):
+    with pytest.raises(
+        NoTablesError, match=r"has 1 file, and none holds a table that .* \.csv, \.tsv, "
+    ):
         scan(tmp_path)
 
 

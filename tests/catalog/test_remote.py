@@ -127,7 +127,7 @@ def test_a_changed_table_has_another_state(spark: SparkSession, lake: str, tmp_p
 
 
 def test_a_folder_without_tables_is_named(spark: SparkSession, lake: str) -> None:
-    message = r"the folder of `connections\[0\]` has 9 files, but no table that its `tables` allow"
+    message = r"the folder of `connections\[0\]` has 9 files, and none holds a table that its"
     with pytest.raises(NoRemoteTablesError, match=message):
         scan(spark, lake, tables={"deny": [".*"]})
 

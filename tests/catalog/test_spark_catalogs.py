@@ -65,7 +65,7 @@ def test_the_recipe_sets_names_and_patterns(spark: SparkSession, schema: str) ->
 
 def test_a_catalog_without_tables_is_named(spark: SparkSession, schema: str) -> None:
     wanted = {"schemas": {"allow": [schema]}, "tables": {"deny": [".*"]}}
-    message = r"`connections\[0\]` has 3 tables, but none that its `tables` and `schemas` allow"
+    message = r"`connections\[0\]` has 3 tables, and none that its `tables` and `schemas` allow"
     with pytest.raises(NoTablesError, match=message):
         scan(spark, **wanted)
 

@@ -83,7 +83,7 @@ def test_a_changed_file_has_another_state(server: S3Server, tmp_path: Path) -> N
 
 def test_a_folder_without_tables_is_an_error(server: S3Server, tmp_path: Path) -> None:
     (tmp_path / "notes.docx").write_text("x")
-    with pytest.raises(NoRemoteTablesError, match="has 1 files, but no table"):
+    with pytest.raises(NoRemoteTablesError, match="has 1 file, and none holds a table"):
         scan(server.upload(tmp_path))
 
 

@@ -144,7 +144,7 @@ def test_ranking_does_not_touch_the_weights(index: LakeIndex) -> None:
 
 def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:
     index = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
-    with pytest.raises(NothingToLearnError, match="1 key columns in 1 tables are too few"):
+    with pytest.raises(NothingToLearnError, match="1 key column in 1 table are too few"):
         run(index, config())
 
 
