@@ -26,9 +26,17 @@ from collections.abc import Sequence
 
 from typing_extensions import Self
 
+from datahub_hyperjoin.visible import visible
+
 
 class HyperJoinError(Exception):
-    """Base class of all errors that this package raises deliberately."""
+    """Base class of all errors that this package raises deliberately.
+
+    Each argument is a line of the message. Names in it are made visible.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(visible, self.args))
 
 
 class TableError(HyperJoinError):
@@ -134,7 +142,8 @@ class FaultyDecisionsError(HyperJoinError, ValueError):
     @classmethod
     def in_file(cls, path: str, faults: Sequence[str]) -> Self:
         """Report what to correct in the file of decisions."""
-        return cls("\n  ".join([f"`decisions` is {path!r}. Correct this file:", *faults]))
+        lines = (f"  {fault}" for fault in faults)
+        return cls(f"`decisions` is {path!r}. Correct this file:", *lines)
 
 
 class LiteralSecretError(HyperJoinError, ValueError):

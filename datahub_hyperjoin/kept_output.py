@@ -20,7 +20,9 @@ from contextlib import contextmanager
 from datahub.ingestion.run.pipeline import PipelineInitError
 from datahub.ingestion.sink.file import FileSink
 
-logger = logging.getLogger(__name__)
+from datahub_hyperjoin.visible import logger_of
+
+logger = logger_of(__name__)
 
 _close = FileSink.close
 

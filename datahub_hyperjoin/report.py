@@ -1,6 +1,5 @@
 """The report of a run: counters, stages, warnings and the best joins."""
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,9 +17,10 @@ from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Pair, TableId
+from datahub_hyperjoin.visible import logger_of
 
 # DataHub's command line shows the progress of its own loggers, and only warnings of others.
-logger = logging.getLogger("datahub.hyperjoin")
+logger = logger_of("datahub.hyperjoin")
 
 
 @dataclass

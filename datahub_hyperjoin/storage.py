@@ -6,7 +6,6 @@ deletes it. A file with a checksum at its end is read as it was written, or not 
 """
 
 import hashlib
-import logging
 import mmap
 import os
 import re
@@ -24,8 +23,9 @@ from datahub_hyperjoin.errors import (
     NoChecksumError,
     UnwritablePathError,
 )
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 LOCK = ".lock"
 """Name of the file that a run locks while it uses a folder."""

@@ -3,7 +3,6 @@
 This needs torch, which takes seconds to import.
 """
 
-import logging
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -23,8 +22,9 @@ from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.reuse import build_initial_model, find_trained
 from datahub_hyperjoin.model.training.train import repeatable
 from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 def _check_learnable(index: LakeIndex) -> None:

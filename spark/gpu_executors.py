@@ -4,7 +4,6 @@ Spark's `TorchDistributor` starts the function in a process of its own on an exe
 the GPU that Spark has assigned to the task.
 """
 
-import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeGuard, TypeVar, cast
@@ -16,8 +15,9 @@ from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.native.frames import spark_error_text
 from datahub_hyperjoin.spark.native.jobs import hides_interrupt
 from datahub_hyperjoin.spark.session import LazySession, OptionalSession, is_local_master
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")

@@ -7,7 +7,6 @@ on Spark Connect, too.
 """
 
 import atexit
-import logging
 import os
 import re
 import shlex
@@ -23,11 +22,12 @@ from typing import TYPE_CHECKING
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 Session = Callable[[], "SparkSession"]
 """Returns the Spark session; the first call starts Spark if no session is active."""

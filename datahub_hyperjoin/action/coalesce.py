@@ -1,11 +1,12 @@
 """Run a function after changes in DataHub, once for all changes within a waiting time."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 
-logger = logging.getLogger(__name__)
+from datahub_hyperjoin.visible import logger_of
+
+logger = logger_of(__name__)
 
 _MAX_TRIES = 5
 

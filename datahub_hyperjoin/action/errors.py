@@ -20,7 +20,7 @@ class RefusedActionError(HyperJoinError, ValueError):
     def because(cls, faults: Sequence[str]) -> Self:
         """Report the faults of the configuration, one per line."""
         lines = [f"- {fault}" for fault in faults]
-        return cls("\n".join(["Correct the action's configuration:", *lines]))
+        return cls("Correct the action's configuration:", *lines)
 
     @classmethod
     def without_server(cls) -> Self:

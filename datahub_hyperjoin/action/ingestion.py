@@ -1,7 +1,6 @@
 """Run a recipe as `datahub ingest` does, but train no model and skip unchanged tables."""
 
 import copy
-import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,9 @@ from datahub_hyperjoin.recipe import read_recipe
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _RAW = "__raw_config"
 

@@ -1,7 +1,5 @@
 """The action `hyperjoin`, which runs in DataHub's Actions framework."""
 
-import logging
-
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub_actions.action.action import Action
 from datahub_actions.event.event_envelope import EventEnvelope
@@ -15,8 +13,9 @@ from datahub_hyperjoin.action.events import CatalogChange, ChangeDetector, Remov
 from datahub_hyperjoin.action.ingestion import QuickIngestion
 from datahub_hyperjoin.action.removals import record_removal
 from datahub_hyperjoin.client_errors import translate_malformed
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no types

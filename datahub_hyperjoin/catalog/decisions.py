@@ -1,6 +1,5 @@
 """Read people's decisions about joins from relationships and structured properties."""
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -28,8 +27,9 @@ from datahub_hyperjoin.metadata.urns import (
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
 _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}

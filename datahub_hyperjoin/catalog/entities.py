@@ -1,6 +1,5 @@
 """Read DataHub entities in bulk, from current and older servers."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -17,8 +16,9 @@ from datahub_hyperjoin.client_errors import (
     translate_errors,
     translate_malformed,
 )
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 Aspects = dict[str, tuple[_Aspect, SystemMetadataClass | None]]
 """An entity's aspects by name, each with its system metadata: the run and the time of the write."""

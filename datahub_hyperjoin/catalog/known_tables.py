@@ -1,6 +1,5 @@
 """Find the dataset of each table of a run, and leave out tables without a dataset."""
 
-import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -29,9 +28,10 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 The catalog is read before any table is opened.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -45,8 +44,9 @@ from datahub_hyperjoin.metadata.urns import REJECTED, property_urn
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

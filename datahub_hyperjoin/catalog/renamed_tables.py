@@ -5,7 +5,6 @@ names a successor itself if somebody deprecated the old dataset and set its repl
 a successor has the same columns, and the same statistics where the catalog has profiles of both.
 """
 
-import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -31,8 +30,9 @@ from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path, table_id
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _ASPECTS = [
     aspect.ASPECT_NAME

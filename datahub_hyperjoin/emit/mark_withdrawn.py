@@ -6,7 +6,6 @@ DataHub keeps with each status only the ID of the run that wrote it. The checkpo
 these runs are ours, but it may be lost. So each entity that a run hides names that run, too.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 
@@ -25,8 +24,9 @@ from datahub.utilities.urns.urn import guess_entity_type
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.patches import hides
 from datahub_hyperjoin.metadata.relationship_aspect import WITHDRAWN_BY
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _CHUNK = 500
 _Marked = (

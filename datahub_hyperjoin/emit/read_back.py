@@ -5,7 +5,6 @@ by a person only if it has been in the catalog before, and what is still there h
 once more.
 """
 
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -33,8 +32,9 @@ from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.differences import find_changes
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
 from datahub_hyperjoin.emit.written_state_handler import WrittenStateHandler
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _BATCH = 500
 _PATIENCE, _PAUSE = 5.0, 0.2

@@ -7,10 +7,14 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
 
-_EXAMPLE = """\
-  config:
-    catalog:
-      folder: ./lake"""
+_EXAMPLE = (
+    "",
+    "source:",
+    "  type: hyperjoin",
+    "  config:",
+    "    catalog:",
+    "      folder: ./lake",
+)
 
 
 class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
@@ -22,24 +26,21 @@ class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
 
     SHOW_STACK_TRACE = False
 
-    def __init__(self, message: str, *, faults: Sequence[str] = ()) -> None:
-        """Store the message, and the faults that it lists."""
-        super().__init__(message)
+    def __init__(self, *lines: str, faults: Sequence[str] = ()) -> None:
+        """Store the lines of the message, and the faults that it lists."""
+        super().__init__(*lines)
         self.faults = tuple(faults)
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
         """Report the faults of a recipe, one per line."""
         lines = [f"- {fault}" for fault in faults]
-        return cls("\n".join(["Correct the recipe's `source.config`:", *lines]), faults=faults)
+        return cls("Correct the recipe's `source.config`:", *lines, faults=faults)
 
     @classmethod
     def without_settings(cls) -> Self:
         """Report that the recipe has no settings for the source."""
-        return cls(
-            "The recipe has no `source.config`. Add the section, for example:\n\n"
-            f"source:\n  type: hyperjoin\n{_EXAMPLE}"
-        )
+        return cls("The recipe has no `source.config`. Add the section, for example:", *_EXAMPLE)
 
 
 class StateWithoutServerError(HyperJoinError, ValueError):

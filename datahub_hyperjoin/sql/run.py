@@ -1,6 +1,5 @@
 """Run the SQL of each join in the system that contains its tables."""
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,8 +33,9 @@ from datahub_hyperjoin.sql.spark_engine import SparkEngine
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.value_forms import ValueForm
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 # Columns compared as any other form hold codes and names of entities.
 _FORMS = {"", *(form.value for form in ValueForm)}

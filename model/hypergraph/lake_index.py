@@ -1,6 +1,5 @@
 """The lake index: everything that is computed about a lake before training."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,8 +30,9 @@ from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 @dataclass(frozen=True)

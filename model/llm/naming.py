@@ -1,6 +1,5 @@
 """Collect name variants of key columns from the cache and from a language model."""
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +18,9 @@ from datahub_hyperjoin.model.llm.parsing import usable_name
 from datahub_hyperjoin.model.llm.prompt import Prompt
 from datahub_hyperjoin.model.llm.question import Question
 from datahub_hyperjoin.model.llm.requester import Requester
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 ReportProgress = Callable[[str], None]
 

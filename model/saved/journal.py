@@ -6,7 +6,6 @@ byte.
 """
 
 import hashlib
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
@@ -19,8 +18,9 @@ from torch import Tensor
 from datahub_hyperjoin.model.saved.files import JOURNAL
 from datahub_hyperjoin.model.saved.training_state import TrainingState
 from datahub_hyperjoin.storage import replacing
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _SHARE = 0.1
 """Maximum share of the time that may be spent on writing."""

@@ -1,6 +1,5 @@
 """Decide whether to use a saved model, to train it further or to ignore it."""
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +17,9 @@ from datahub_hyperjoin.model.saved.description import describe_model
 from datahub_hyperjoin.model.saved.files import holds_model
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:

@@ -39,7 +39,6 @@ call for each table, and it has not been tried on a real account.
 changes that the file does not; then there is no state.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
@@ -49,8 +48,9 @@ from sqlalchemy import URL, Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.spark.databases.engines import database_error_text, system_of
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 StateRows = Iterable[tuple[str, str, str]]
 """Schema, name and state of tables. States are compared only for equality."""

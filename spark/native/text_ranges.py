@@ -4,7 +4,6 @@ One Spark job counts the quotes of all files. What cannot be divided without cha
 read by one task.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +28,9 @@ from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow, map_tasks
 from datahub_hyperjoin.spark.read import known_dialect, path_of
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _RANGE_BYTES = 1 << 26
 _FEWEST_RANGES, _MOST_RANGES = 4, 1 << 10

@@ -4,7 +4,6 @@ Each task aggregates the partition that Spark reads for it, and only aggregates 
 Several jobs run at a time.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -55,8 +54,9 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 )
 from datahub_hyperjoin.spark.sampling import SEED
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _CONCURRENT_JOBS = 4
 """Number of tables read at a time: a single small table would leave most of a cluster idle."""

@@ -3,7 +3,6 @@
 Each task aggregates its part, and only aggregates are merged.
 """
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,8 +31,9 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 from datahub_hyperjoin.spark.read import read_part
 from datahub_hyperjoin.spark.sampling import SampleCount, draw_part
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _FACTOR = 4
 """A table is divided for profiling if it has at least this many times `split_bytes`. Merging the

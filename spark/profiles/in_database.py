@@ -10,7 +10,6 @@ of its texts have characters beyond ASCII, or if its sample suggests a notation,
 comma: then a second sketch is needed, of values that SQL cannot convert.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -59,8 +58,9 @@ from datahub_hyperjoin.spark.databases.sql_profiles import (
     count_values,
 )
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,5 @@
 """Profile many tables in one Spark job, with many tables in each task."""
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,11 +34,12 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 )
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import DataType, Table, TableProfile
+from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 def profile_local_batch(

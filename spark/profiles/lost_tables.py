@@ -1,11 +1,12 @@
 """Find the tables that crash a worker, so that all other tables can be profiled."""
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-logger = logging.getLogger(__name__)
+from datahub_hyperjoin.visible import logger_of
+
+logger = logger_of(__name__)
 
 _Result = TypeVar("_Result")
 

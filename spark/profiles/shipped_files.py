@@ -4,7 +4,6 @@ A table in one file is profiled by the worker that receives the file. The files 
 counted where they arrive, and their aggregates are merged.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -44,8 +43,9 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 )
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 Batches = Iterator[pa.RecordBatch]
 

@@ -9,7 +9,6 @@ checksum. A damaged file is ignored with a warning, and its results are computed
 """
 
 import json
-import logging
 import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,8 +31,9 @@ from datahub_hyperjoin.spark.profiles.store_keys import bridge_keys, pair_keys, 
 from datahub_hyperjoin.storage import read_checked, replacing_with_checksum
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
 _BRIDGES_FILE = "crosswalks.parquet"

@@ -5,7 +5,6 @@ no database computes it; all compute MD5, which takes several times as long here
 only if databases can then profile so many bytes that reading them would need Spark.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -14,8 +13,9 @@ from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import Table, ValueHash
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _BYTES_PER_HASH = 64
 """A table of at least this many bytes for each hash of a sketch is larger than its profile. With

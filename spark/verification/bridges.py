@@ -5,7 +5,6 @@ the distinct values of the right columns. Only hashes and counts of rows are joi
 multiplies rows costs no more than another.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -39,8 +38,9 @@ from datahub_hyperjoin.spark.verification.read_values import read_values
 from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,6 @@ read instead.
 
 # ruff: noqa: S608 (statements hold quoted names and expressions of this package only)
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -36,8 +35,9 @@ from datahub_hyperjoin.spark.databases.stored_names import name_in_quotes, relat
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 PairsCounted = dict[Pair, PairCounts]
 """The counts of each pair. The pair of a column with itself has the column's numbers of distinct

@@ -9,7 +9,6 @@ checksum. If it is damaged or lacks a column, the table is read.
 """
 
 import json
-import logging
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,9 @@ from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.storage import read_checked, replace_with_checksum
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.visible import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 TableValues = dict[str, DistinctValues]
 """The distinct values of columns and column tuples of a table, by a name that also tells how they

@@ -12,7 +12,6 @@ counted twice: by values as written, and by entities or by values in the form of
 second count is the evidence if it explains the pair much better.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -32,11 +31,12 @@ from datahub_hyperjoin.spark.verification.process_counts import count_without_sp
 from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
+from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 CountedValues = tuple[ColumnId, str]
 """A column, and the name of the entity kind or notation by which its values are converted. The name
