@@ -7,6 +7,7 @@ from tabulate import tabulate
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.visible import visible
 
 _MAX_JOINS = 25
 _HEADERS = (
@@ -74,7 +75,7 @@ def _sides(pairs: JoinedColumns) -> Iterator[str]:
     A composite key names its table once, as in `teams.year + team`.
     """
     for columns in zip(*pairs, strict=True):
-        yield " + ".join([str(columns[0]), *(column.path for column in columns[1:])])
+        yield visible(" + ".join([str(columns[0]), *(column.path for column in columns[1:])]))
 
 
 def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join]) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join])
     )
     for crosswalk in crosswalks[:_MAX_JOINS]:
         steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
-        yield f"{steps} ({crosswalk.joinability:.2f})"
+        yield visible(f"{steps} ({crosswalk.joinability:.2f})")
     if len(crosswalks) > _MAX_JOINS:
         yield f"... and {len(crosswalks) - _MAX_JOINS} more."
 
@@ -102,6 +103,6 @@ def _list_named(joins: Sequence[Join]) -> Iterator[str]:
     for join in joins[:_MAX_JOINS]:
         ends = (join.referring, join.referenced) if join.referenced else (join.left, join.right)
         arrow = "→" if join.referenced else "="
-        yield f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})"
+        yield visible(f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})")
     if len(joins) > _MAX_JOINS:
         yield f"... and {len(joins) - _MAX_JOINS} more."

@@ -17,7 +17,7 @@ from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Pair, TableId
-from datahub_hyperjoin.visible import logger_of
+from datahub_hyperjoin.visible import logger_of, visible
 
 # DataHub's command line shows the progress of its own loggers, and only warnings of others.
 logger = logger_of("datahub.hyperjoin")
@@ -145,7 +145,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             message: Its effect, and the fix.
             context: The table or entity concerned, and the reason.
         """
-        self.warning(title=title, message=message, context=context)
+        self.warning(title=title, message=message, context=visible(context))
 
     def show_catalog_facts(
         self,

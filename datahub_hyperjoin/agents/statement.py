@@ -12,6 +12,7 @@ from datahub.sql_parsing.sqlglot_utils import get_dialect
 from sqlglot import Dialect, exp
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.quoted_names import escape_for_quotes
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _FILES = "file"
@@ -90,8 +91,9 @@ def _table(table: TableId, alias: str, dialect: Dialect) -> exp.Table:
 
 
 def _name(name: str, dialect: Dialect) -> exp.Identifier:
-    plain = _PLAIN.fullmatch(name) and name.upper() not in _keywords(type(dialect))
-    return exp.to_identifier(name, quoted=not plain)
+    kind = type(dialect)
+    plain = _PLAIN.fullmatch(name) and name.upper() not in _keywords(kind)
+    return exp.to_identifier(escape_for_quotes(name, kind.__name__.lower()), quoted=not plain)
 
 
 @cache

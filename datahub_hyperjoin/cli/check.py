@@ -6,6 +6,7 @@ import click
 
 from datahub_hyperjoin.cli.connect import read_settings
 from datahub_hyperjoin.cli.warnings import print_warnings
+from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import number_of
 
 
@@ -28,6 +29,6 @@ def check_recipe_file(*, recipe: Path) -> None:
     print_warnings(check.warnings)
     if check.problems:
         heading = f"{recipe} has {number_of(len(check.problems), 'problem')}:"
-        click.echo("\n- ".join([heading, *check.problems]), err=True)
+        click.echo("\n- ".join(map(visible, [heading, *check.problems])), err=True)
         raise SystemExit(1)
-    click.echo("\n".join([f"{recipe} can run.", *check.description]))
+    click.echo("\n".join(map(visible, [f"{recipe} can run.", *check.description])))

@@ -1,6 +1,5 @@
 """The command `hyperjoin explain`, which explains why columns are joined or not."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +11,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.words import describe_join
+from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.catalog_facts import CatalogFacts
@@ -83,7 +83,7 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
             raise click.ClickException(message) from error
     phrases = describe_join(join)
     if as_json:
-        return json.dumps(phrases, indent=2, ensure_ascii=False)
+        return visible_json(phrases)
     return "\n".join(f"{name}: {phrase}" for name, phrase in phrases.items())
 
 
@@ -147,4 +147,4 @@ def _open_source(recipe: Path) -> "HyperJoinSource":
 
 
 def _dump(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False)
+    return visible_json(record)

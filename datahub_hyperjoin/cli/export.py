@@ -6,6 +6,7 @@ import click
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.output_format import print_result
 from datahub_hyperjoin.export import (
     ExportFormat,
     export_joins,
@@ -14,7 +15,7 @@ from datahub_hyperjoin.export import (
     write_export,
 )
 from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
-from datahub_hyperjoin.wording import number_of
+from datahub_hyperjoin.wording import name_some, number_of
 
 
 @click.command("export")
@@ -56,11 +57,14 @@ def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None
             write_export(out, text, export_format)
             click.echo(f"Wrote {number_of(exported.joins, 'join')} to {out}", err=True)
         else:
-            click.echo(text, nl=False)
+            print_result(text, nl=False)
     if exported.left_out:
         reasons = word_reasons(exported.left_out)
         left_out = number_of(exported.left_out.total(), "join")
         click.echo(f"Left out {left_out}: {reasons}", err=True)
+    if exported.unheld:
+        names = name_some(exported.unheld)
+        click.echo(f"{format_name} cannot hold the names of {names}", err=True)
 
 
 def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from datahub_hyperjoin.cli.output_format import print_result
 from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.storage import refuse_foreign_page
@@ -99,7 +100,7 @@ def find_in_sources(
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}. Name another path"
         raise click.ClickException(message) from error
-    click.echo(_format(found, output_format), nl=output_format == "table")
+    print_result(_format(found, output_format), nl=output_format == "table")
     _tell_what_is_missing(found)
     end_processes()
 

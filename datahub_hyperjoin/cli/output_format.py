@@ -1,11 +1,24 @@
-"""The options of commands that print their results for people or for programs."""
+"""Print the results of commands for people or for programs."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from datahub_hyperjoin.visible import visible_lines
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def print_result(text: str, *, nl: bool = True) -> None:
+    """Print a text that programs may read, whose names are exact unless a terminal shows it.
+
+    Args:
+        text: The text.
+        nl: Whether to end it with a line break.
+    """
+    click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=nl)
 
 
 def with_format(readable: str) -> Callable[[_Function], _Function]:

@@ -29,6 +29,7 @@ from datahub_hyperjoin.graphql import (
 from datahub_hyperjoin.graphql.path_ends import find_path_end
 from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.visible import visible
 
 _format = with_format("table")
 _why = click.option(
@@ -127,7 +128,8 @@ def _decide(
         for urn, join in joins.items():
             decide(graph, urn)
             if not as_json:
-                click.echo(f"{verdict.value.capitalize() if verdict else 'Undone'} {join.name}")
+                done = verdict.value.capitalize() if verdict else "Undone"
+                click.echo(f"{done} {visible(join.name)}")
     if as_json:
         click.echo(decisions_as_json([*joins.values()], verdict))
 

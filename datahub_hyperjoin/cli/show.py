@@ -1,6 +1,5 @@
 """Format joins and paths as text or JSON."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
 
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")
@@ -101,7 +101,7 @@ def _column(column: ColumnId) -> dict[str, str]:
 
 
 def _dump(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return visible_json(value)
 
 
 def path_as_table(path: JoinPath) -> str:
@@ -113,7 +113,7 @@ def path_as_table(path: JoinPath) -> str:
     lines = [
         _route(path),
         f"{number_of(len(path.steps), 'join')} with a combined joinability of {path.strength:.2f}",
-        path.grain_in_words,
+        visible(path.grain_in_words),
         "",
         tabulate(
             [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps],
@@ -131,14 +131,16 @@ def _route(path: JoinPath) -> str:
     for join in path.joins:
         through = [f"crosswalk {join.via[0].table.name}"] if join.via else []
         names += [*through, join.right.table.name]
-    return " → ".join(names)
+    return visible(" → ".join(names))
 
 
 def _crosswalks(joins: Sequence[CatalogJoin]) -> list[str]:
     """Describe the two steps of each join through a crosswalk, as lines of text."""
     steps = [
-        f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk table "
-        f"{join.via[0].table.name}"
+        visible(
+            f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk "
+            f"table {join.via[0].table.name}"
+        )
         for join in joins
         if join.via
     ]

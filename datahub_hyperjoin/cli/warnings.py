@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import count_others
 
 _MOST = 20
@@ -16,6 +17,6 @@ def print_warnings(warnings: Sequence[str]) -> None:
         warnings: One line for each warning.
     """
     for line in warnings[:_MOST]:
-        click.echo(line, err=True)
+        click.echo(visible(line), err=True)
     for others in count_others(len(warnings), _MOST):
         click.echo(f"... {others}.", err=True)

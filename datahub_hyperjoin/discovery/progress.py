@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import LiteralString
 
+from datahub_hyperjoin.visible import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
@@ -92,7 +94,7 @@ class RunProgress:
             context: The table or file concerned, and the reason.
         """
         del message
-        self.warnings.append(RunWarning(title, context))
+        self.warnings.append(RunWarning(title, visible(context)))
 
 
 @dataclass
@@ -103,7 +105,7 @@ class LineProgress(RunProgress):
         """Write one line to standard error."""
         import click  # noqa: PLC0415 (notebooks do without)
 
-        click.echo(line, err=True)
+        click.echo(visible(line), err=True)
 
 
 @dataclass

@@ -3,12 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.visible import visible, visible_json
 
 _WHERE = (
     "-- DuckDB finds files by the names below in the folder that was searched. Start it there.\n"
@@ -124,7 +125,7 @@ def records_as_json(records: Sequence[JoinRecord]) -> str:
     Args:
         records: The joins.
     """
-    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+    return visible_json(records) + "\n"
 
 
 def records_as_csv(records: Sequence[JoinRecord]) -> str:
@@ -133,11 +134,16 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
     Args:
         records: The joins.
     """
+    names = [*JoinRecord.__annotations__]
+    cells = (map(dict[str, object](**record).__getitem__, names) for record in records)
+    return "".join(map(_in_csv, [names, *cells]))
+
+
+def _in_csv(cells: Iterable[object]) -> str:
+    # Of the characters that need quotes, Python's writer knows only those of its own line end.
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*JoinRecord.__annotations__], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def records_as_sql(records: Sequence[JoinRecord]) -> str:
@@ -154,8 +160,9 @@ def records_as_sql(records: Sequence[JoinRecord]) -> str:
 
 def _statement(record: JoinRecord) -> str:
     condition = f"{record['left']} = {record['right']} ({record['joinability']:.2f}"
-    if record["sql"]:
-        return f"-- {condition}, {record['dialect']})\n{record['sql']};\n".replace("\r", " ")
-    reason = record["no_sql"] or "none was run"
     # A name or a reason with a line break would leave the comment.
-    return " ".join(f"-- {condition}) has no SQL: {reason}".split()) + "\n"
+    if record["sql"]:
+        comment = visible(f"-- {condition}, {record['dialect']})")
+        return f"{comment}\n{record['sql']};\n"
+    reason = record["no_sql"] or "none was run"
+    return visible(f"-- {condition}) has no SQL: {reason}") + "\n"

@@ -35,6 +35,7 @@ from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.typed_names import ends_in
+from datahub_hyperjoin.visible import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -267,6 +268,7 @@ class FoundJoins:
         """Return the best joins as an HTML table, for notebooks."""
         columns = ["left", "right", "role", "joinability", "shared_values", "cardinality"]
         shown = self.to_pandas()[columns].head(_SHOWN_ROWS)
+        shown = shown.assign(**{side: shown[side].map(visible) for side in ("left", "right")})
         more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
         return f"<p>{self._counts}</p>{shown.to_html(index=False)}{more}"
 

@@ -1,6 +1,6 @@
 """Write explanations as text for people, or as records for programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -13,6 +13,7 @@ from datahub_hyperjoin.explain.ranking import RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import about
 
 
@@ -20,25 +21,30 @@ def describe_pair(pair: PairExplanation) -> str:
     """Explain why a pair is suggested or not, as text that starts with the answer."""
     left, right = pair.columns
     blocks = [
-        "\n".join([f"{left.column} = {right.column}", *_answer(pair)]),
-        "\n".join(map(_column_line, pair.columns)),
-        "\n".join(_facts(pair)),
+        _lines([f"{left.column} = {right.column}", *_answer(pair)]),
+        _lines(map(_column_line, pair.columns)),
+        _lines(_facts(pair)),
         _signals(pair),
-        "\n".join(map(_rank_line, pair.ranks)),
+        _lines(line for rank in pair.ranks for line in _rank_lines(rank)),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(map(visible, lines))
 
 
 def describe_column(column: ColumnExplanation) -> str:
     """Describe a column and its suggestions in text."""
     if not column.suggestions:
         none = "No suggestions." if column.is_key else "No suggestions, since it is no key column."
-        return "\n".join([_column_line(column), none])
+        return _lines([_column_line(column), none])
     rows = [
-        (each.rank, str(each.candidate), f"{each.joinability:.2f}") for each in column.suggestions
+        (each.rank, visible(str(each.candidate)), f"{each.joinability:.2f}")
+        for each in column.suggestions
     ]
     table = tabulate(rows, headers=("rank", "joins with", "joinability"), disable_numparse=True)
-    return "\n".join([_column_line(column), "", table])
+    return "\n".join([_lines([_column_line(column)]), "", table])
 
 
 def _answer(pair: PairExplanation) -> Iterator[str]:
@@ -124,7 +130,7 @@ def _verification(evidence: Evidence | None) -> str:
 
 def _signals(pair: PairExplanation) -> str:
     rows = [
-        (each.name, f"{each.measured:.2f}", f"{each.alone:.2f}", each.source)
+        (each.name, f"{each.measured:.2f}", f"{each.alone:.2f}", visible(each.source))
         for each in pair.signals
     ]
     if not rows:
@@ -133,14 +139,14 @@ def _signals(pair: PairExplanation) -> str:
     return tabulate(rows, headers=headers, disable_numparse=True)
 
 
-def _rank_line(each: RankExplanation) -> str:
+def _rank_lines(each: RankExplanation) -> Iterator[str]:
     by = f"found by {', '.join(each.found_by)}" if each.found_by else "not found"
     # Of what was found, only rejected pairs are removed.
     none = "removed from the candidates as rejected" if each.found_by else "no candidate"
     place = f"place {each.place} of {each.candidates} candidates" if each.place else none
     rank = f"rank {each.rank}" if each.rank else "not selected"
-    return (
-        f"{each.candidate} for {each.query}: {by}; {place}; {rank}\n"
+    yield f"{each.candidate} for {each.query}: {by}; {place}; {rank}"
+    yield (
         f"  score by signals {each.by_signals:.3f}, corrected {each.corrected:.3f}, with "
         f"decisions {each.by_decisions:.3f}; joinability {each.joinability:.3f}"
     )

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from datahub_hyperjoin.export.names import distinct_names, identifier
 from datahub_hyperjoin.export.quoting import dialect_of, quoted_name, quoted_path
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
+from datahub_hyperjoin.export.text import write_yaml
 from datahub_hyperjoin.tables import DataType
 
 _Cube = dict[str, Any]
@@ -37,7 +36,7 @@ def to_cube(schema: JoinSchema) -> str:
         if join.needs_role
     ]
     document = {"cubes": [*cubes, *roles]}
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return write_yaml(document)
 
 
 def _cube(table: ExportedTable, joins: Sequence[NamedJoin]) -> _Cube:

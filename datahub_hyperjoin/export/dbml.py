@@ -1,10 +1,10 @@
 """Export joins as DBML, the language of dbdiagram.io."""
 
-import json
 from collections.abc import Iterable, Iterator
 
 from datahub_hyperjoin.export.evidence import describe_evidence
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, KeyColumns, NamedJoin
+from datahub_hyperjoin.visible import visible
 
 
 def to_dbml(schema: JoinSchema) -> str:
@@ -24,7 +24,7 @@ def _table(table: ExportedTable) -> Iterator[str]:
         mark = f" [{settings[True]}]" if True in settings else ""
         yield f"  {_quoted(path)} {kind.value if kind else 'unknown'}{mark}"
     yield from _indexes(table)
-    yield f"  Note: {_text(table.id.name)}"
+    yield f"  Note: {_text(visible(table.id.name))}"
     yield "}\n"
 
 
@@ -54,7 +54,7 @@ def _columns(columns: Iterable[str]) -> str:
 
 
 def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
+    return f'"{name}"'
 
 
 def _text(text: str) -> str:

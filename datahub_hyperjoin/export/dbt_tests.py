@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import yaml
-
 from datahub_hyperjoin.export.evidence import describe_evidence, list_evidence
 from datahub_hyperjoin.export.quoting import dialect_of, needs_quotes, quoted_name
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
+from datahub_hyperjoin.export.text import write_yaml
 
 
 def to_dbt_tests(schema: JoinSchema) -> str:
@@ -19,7 +18,7 @@ def to_dbt_tests(schema: JoinSchema) -> str:
     """
     models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
     document = {"version": 2, "models": models}
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return write_yaml(document)
 
 
 def _columns(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.export import held_names
 from datahub_hyperjoin.export.constraints import (
     to_databricks_constraints,
     to_snowflake_constraints,
@@ -18,7 +19,9 @@ from datahub_hyperjoin.export.errors import NoSafeJoinError
 from datahub_hyperjoin.export.lookml import to_lookml
 from datahub_hyperjoin.export.mermaid import to_mermaid
 from datahub_hyperjoin.export.metricflow import to_metricflow
+from datahub_hyperjoin.export.names import name_parts
 from datahub_hyperjoin.export.ossie import to_ossie
+from datahub_hyperjoin.export.quoting import can_quote, dialect_of
 from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, select_safe, word_reasons
 from datahub_hyperjoin.export.schema import (
     DeclaredColumns,
@@ -89,6 +92,9 @@ class Exported:
     left_out: Counter[LeftOut]
     """Number of joins left out, by reason."""
 
+    unheld: tuple[str, ...] = ()
+    """The conditions of the joins that were left out because of their names."""
+
 
 def export_joins(
     joins: Iterable[CatalogJoin],
@@ -112,10 +118,13 @@ def export_joins(
         NoSafeJoinError: No join is left.
     """
     safe, left_out = select_safe(best_first(joins))
+    declared = _without_unheld_keys(declared, export_format)
     primary_keys = {table: keys[0] for table, keys in rank_keys(safe, declared).items()}
-    held = []
+    held, unheld = [], []
     for join in safe:
         reason = reason_left_out(join, export_format, primary_keys)
+        if reason is LeftOut.NAMES:
+            unheld.append(join.condition)
         if reason:
             left_out[reason] += 1
         else:
@@ -123,7 +132,7 @@ def export_joins(
     if not held:
         raise NoSafeJoinError.for_format(export_format.value, reasons=word_reasons(left_out))
     text = _writer(export_format)(build_schema(held, declared))
-    return Exported(text=text, joins=len(held), left_out=left_out)
+    return Exported(text=text, joins=len(held), left_out=left_out, unheld=tuple(unheld))
 
 
 def reason_left_out(
@@ -137,6 +146,8 @@ def reason_left_out(
         primary_keys: The primary key of each referenced table, which only the format
             `databricks-constraints` needs.
     """
+    if not _holds_names(join, export_format):
+        return LeftOut.NAMES
     is_composite = len(join.columns) > 1
     match export_format:
         case ExportFormat.DBT_TESTS:
@@ -159,6 +170,54 @@ def reason_left_out(
             | ExportFormat.SQLALCHEMY
         ):
             return None
+    assert_never(export_format)
+
+
+def _without_unheld_keys(declared: DeclaredColumns, export_format: ExportFormat) -> DeclaredColumns:
+    """Leave out the declared keys whose columns a format cannot hold."""
+    keys = {
+        table: key
+        for table, key in declared.primary_keys.items()
+        if _holds(table, key, export_format)
+    }
+    return replace(declared, primary_keys=keys)
+
+
+def _holds_names(join: SafeJoin, export_format: ExportFormat) -> bool:
+    return _holds(join.referring, join.referring_columns, export_format) and _holds(
+        join.referenced, join.referenced_columns, export_format
+    )
+
+
+def _holds(table: TableId, columns: KeyColumns, export_format: ExportFormat) -> bool:
+    """Return whether a format can hold the names of a table and its columns."""
+    holds, dialect = _holder(export_format), dialect_of(table)
+    return all(holds(name, dialect) for name in (*name_parts(table), *columns))
+
+
+def _holder(  # noqa: C901, PLR0911
+    export_format: ExportFormat,
+) -> Callable[[str, str], bool]:
+    # As complex as there are formats.
+    match export_format:
+        case ExportFormat.MERMAID | ExportFormat.SQLALCHEMY:
+            return held_names.holds_any
+        case ExportFormat.OSSIE:
+            return can_quote
+        case ExportFormat.DBT_TESTS:
+            return held_names.dbt_holds
+        case ExportFormat.METRICFLOW:
+            return held_names.metricflow_holds
+        case ExportFormat.SNOWFLAKE_SEMANTIC_VIEW | ExportFormat.SNOWFLAKE_CONSTRAINTS:
+            return held_names.snowflake_holds
+        case ExportFormat.DATABRICKS_CONSTRAINTS:
+            return held_names.databricks_holds
+        case ExportFormat.LOOKML:
+            return held_names.lookml_holds
+        case ExportFormat.CUBE:
+            return held_names.cube_holds
+        case ExportFormat.DBML:
+            return held_names.dbml_holds
     assert_never(export_format)
 
 

@@ -7,6 +7,13 @@ from collections.abc import Iterator
 
 from datahub_hyperjoin.export.names import distinct_names, identifier
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
+from datahub_hyperjoin.visible import visible
+
+_ENTITIES = str.maketrans(
+    {'"': "#quot;", "#": "#35;", "%": "#37;", "<": "#lt;", ">": "#gt;", "\\": "#92;"}
+)
+"""Quotes end a text, `%%{` begins a directive, browsers read HTML, and backslashes begin the
+escapes of characters that are not seen."""
 
 
 def to_mermaid(schema: JoinSchema) -> str:
@@ -48,5 +55,5 @@ def _relationship(named: NamedJoin) -> str:
 
 
 def _plain(text: str) -> str:
-    """Replace the characters that would end a quoted text."""
-    return " ".join(text.replace('"', "'").split())
+    """Write the characters that would end a quoted text or change its meaning as entities."""
+    return visible(text.translate(_ENTITIES))

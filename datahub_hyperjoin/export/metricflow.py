@@ -6,11 +6,10 @@ MetricFlow joins semantic models on these entities.
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from datahub_hyperjoin.export.evidence import list_evidence
 from datahub_hyperjoin.export.quoting import dialect_of, needs_quotes, quoted_name
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, KeyColumns, NamedJoin
+from datahub_hyperjoin.export.text import write_yaml
 
 _Entity = dict[str, Any]
 
@@ -29,7 +28,7 @@ def to_metricflow(schema: JoinSchema) -> str:
         for table in schema.tables
     ]
     document = {"semantic_models": models}
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return write_yaml(document)
 
 
 def _entities(schema: JoinSchema, table: ExportedTable) -> list[_Entity]:

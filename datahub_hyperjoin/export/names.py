@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
+from datahub_hyperjoin.export.quoting import dialect_of
 from datahub_hyperjoin.tables import TableId
 
 _FILE_ENDINGS = re.compile(
@@ -13,6 +14,9 @@ _FILE_ENDINGS = re.compile(
 )
 _TWO_LEVELS = {"mysql", "mariadb", "hive", "glue", "athena", "clickhouse"}
 """Platforms whose tables have no schema between the database and the table."""
+
+_OF_FILES = {"", "spark"}
+"""Dialects of platforms whose tables may be files or folders, named by their paths."""
 
 _ACCEPTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]")
 
@@ -31,7 +35,8 @@ def name_parts(table: TableId) -> tuple[str, ...]:
     >>> name_parts(TableId("file", "lake/shop/orders.csv.gz"))
     ('orders',)
     """
-    if table.platform == "file" or "/" in table.name:
+    is_path = "/" in table.name and dialect_of(table) in _OF_FILES
+    if is_path or table.platform == "file":
         name = PurePosixPath(table.name).name
         return (_FILE_ENDINGS.sub("", name) or name,)
     levels = 2 if table.platform in _TWO_LEVELS else 3

@@ -7,11 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from datahub_hyperjoin.export.evidence import describe_evidence, list_evidence
 from datahub_hyperjoin.export.quoting import dialect_of, needs_quotes, quoted_name
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
+from datahub_hyperjoin.export.text import write_yaml
 from datahub_hyperjoin.tables import DataType
 
 _VERSION = "0.2.0.dev0"
@@ -42,7 +41,7 @@ def to_ossie(schema: JoinSchema) -> str:
         "relationships": [_relationship(join) for join in schema.joins],
     }
     document = {"version": _VERSION, "semantic_model": [model]}
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    return write_yaml(document)
 
 
 def _dataset(table: ExportedTable) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.generator import Generator
 
+from datahub_hyperjoin.quoted_names import escape_for_quotes
 from datahub_hyperjoin.tables import TableId
 
 _DIALECTS = {
@@ -38,6 +39,13 @@ standard SQL."""
 _FOLDING = {"snowflake", "oracle"}
 """Dialects that store unquoted names in upper case. DataHub's connectors write these names in lower
 case."""
+
+_NOWHERE = re.compile("[\0\ud800-\udfff]")
+_UNQUOTABLE = {
+    "bigquery": re.compile(r"[`\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"),
+    "oracle": re.compile('["\0\ud800-\udfff]'),
+}
+"""Characters that quoted names of a dialect cannot hold; those of the others are `_NOWHERE`."""
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = re.compile(
@@ -90,7 +98,21 @@ def quoted_name(name: str, dialect: str) -> str:
     ('"ORDER"', '"Order"')
     """
     folded = name.upper() if dialect in _FOLDING and _PLAIN.fullmatch(name) else name
-    return _generator(dialect, get_ident()).generate(exp.to_identifier(folded, quoted=True))
+    written = exp.to_identifier(escape_for_quotes(folded, dialect), quoted=True)
+    return _generator(dialect, get_ident()).generate(written)
+
+
+def can_quote(name: str, dialect: str) -> bool:
+    """Return whether a dialect has a way to write a name, even between quotes.
+
+    Args:
+        name: The name as DataHub writes it.
+        dialect: sqlglot's name of the dialect.
+
+    >>> can_quote("Order `No`", "mysql"), can_quote("Order `No`", "bigquery")
+    (True, False)
+    """
+    return bool(name) and not _UNQUOTABLE.get(dialect, _NOWHERE).search(name)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from enum import Enum
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Cardinality, Role
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.visible import visible
 
 
 class LeftOut(str, Enum):
@@ -29,6 +30,7 @@ class LeftOut(str, Enum):
     COMPOSITE = "of several columns, which the format cannot hold"
     SELF_REFERENCE = "of a table with itself, which the format cannot hold"
     SECOND_KEY = "to a key beside the primary key, which the format cannot hold"
+    NAMES = "of tables or columns whose names the format cannot hold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,16 @@ class SafeJoin:
     def referenced_columns(self) -> tuple[str, ...]:
         """The referenced columns, which form the key."""
         return tuple(referenced for _, referenced in self.columns)
+
+    @property
+    def condition(self) -> str:
+        """The join condition for people, with names made visible."""
+        return visible(
+            " and ".join(
+                f"{self.referring}.{referring} = {self.referenced}.{referenced}"
+                for referring, referenced in self.columns
+            )
+        )
 
     @property
     def is_complete(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datahub_hyperjoin.export.evidence import describe_evidence
 from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
 from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.visible import visible
 
 _TYPES: Mapping[DataType | None, str] = {
     DataType.TEXT: "Text",
@@ -71,7 +72,8 @@ def _variable(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    # Python reads all escapes of JSON, and those that make characters visible.
+    return visible(json.dumps(text, ensure_ascii=False))
 
 
 def _texts(texts: Iterable[str]) -> str:

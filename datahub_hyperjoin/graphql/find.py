@@ -14,6 +14,7 @@ from datahub_hyperjoin.graphql.operations import execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.typed_names import ends_in
+from datahub_hyperjoin.visible import visible
 
 _JOIN, _DATASET = "join", "dataset"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
@@ -87,9 +88,7 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
     Raises:
         UnknownNameError: No join matches.
     """
-    names_of = [
-        (join, {join.name, join.title, join.condition, join.reversed.condition}) for join in joins
-    ]
+    names_of = [(join, _names_of(join)) for join in joins]
     matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
     if not matches:
         matches = [
@@ -101,6 +100,12 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
         all_names = sorted({other for _, names in names_of for other in names if other})
         raise UnknownNameError.nothing(_JOIN, spellings[0], near=find_near(spellings[0], all_names))
     return matches
+
+
+def _names_of(join: CatalogJoin) -> set[str]:
+    """Return the names of a join, also as lists show them."""
+    names = {join.name, join.title, join.condition, join.reversed.condition}
+    return names.union(map(visible, names))
 
 
 def _is_short_for(short: str, name: str) -> bool:

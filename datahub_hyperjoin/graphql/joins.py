@@ -7,6 +7,7 @@ from math import inf
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import visible
 
 _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
 """The verdicts of people, in order of precedence: a rejection outweighs an acceptance."""
@@ -198,9 +199,9 @@ class CatalogJoin:
 
     @property
     def arrows(self) -> str:
-        """The join condition, with an arrow to each referenced column instead of `=`.
+        """The join condition for people, with an arrow to each referenced column instead of `=`.
 
-        Without a referenced column, the condition is written as in SQL.
+        Without a referenced column, the condition is written as in SQL. Names are made visible.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
@@ -211,9 +212,9 @@ class CatalogJoin:
         ('orders.customer → customers.id', 'customers.id ← orders.customer')
         """
         if self.referenced is None:
-            return self.condition
+            return visible(self.condition)
         arrow = "→" if self.referenced == self.right else "←"
-        return " and ".join(f"{left} {arrow} {right}" for left, right in self.pairs)
+        return visible(" and ".join(f"{left} {arrow} {right}" for left, right in self.pairs))
 
     @property
     def reversed(self) -> "CatalogJoin":

@@ -7,6 +7,7 @@ from math import prod
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.visible import visible
 
 STRENGTH_DIGITS = 12
 """Number of digits of a rounded product, few enough that the order of the factors has no effect."""
@@ -112,7 +113,7 @@ class JoinPath:
 
     def __str__(self) -> str:
         lines = [join.arrows for join in self.joins]
-        return "\n".join([*lines, self.grain_in_words])
+        return "\n".join([*lines, visible(self.grain_in_words)])
 
     def __repr__(self) -> str:
         return f"<JoinPath: {', '.join(join.arrows for join in self.joins)}>"

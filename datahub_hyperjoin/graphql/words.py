@@ -7,6 +7,7 @@ from datahub_hyperjoin.graphql.safety import single_join_path
 from datahub_hyperjoin.graphql.steps import JoinPath
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.visible import visible
 
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
@@ -35,7 +36,7 @@ def describe_join(join: CatalogJoin) -> Phrases:
         "decided": decision_in_words(join),
         "description": shorten(join.description),
     }
-    return {key: text for key, text in words.items() if text}
+    return {key: visible(text) for key, text in words.items() if text}
 
 
 def summarize_join(join: CatalogJoin) -> Phrases:
@@ -80,7 +81,7 @@ def grain_in_words(path: JoinPath) -> str:
     if path.grain is None:
         return "none: rows of every table may repeat, so do not sum over the result"
     few = "" if path.is_safe else ", and a few more: a key on the way has duplicates"
-    return f"one row for each row of {path.grain} that matches{few}"
+    return f"one row for each row of {visible(str(path.grain))} that matches{few}"
 
 
 def _rows(join: CatalogJoin) -> str:
@@ -117,7 +118,7 @@ def comparison_in_words(join: CatalogJoin) -> str:
     """
     if join.via:
         into, out = join.via
-        return f"in two steps: {join.left} = {into}, then {out} = {join.right}"
+        return visible(f"in two steps: {join.left} = {into}, then {out} = {join.right}")
     return f"values are equal only as {join.compared_as}" if join.compared_as else ""
 
 

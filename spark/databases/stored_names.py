@@ -8,6 +8,7 @@ from sqlalchemy import Dialect
 from sqlalchemy.sql.elements import quoted_name
 
 from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.quoted_names import escape_for_quotes
 
 
 def stored_name(name: str, dialect: Dialect) -> quoted_name:
@@ -40,7 +41,8 @@ def name_in_quotes(name: str, dialect: Dialect) -> str:
         name: The name as SQLAlchemy reports it.
         dialect: SQLAlchemy's dialect of the database.
     """
-    return dialect.identifier_preparer.quote_identifier(stored_name(name, dialect))
+    stored = escape_for_quotes(stored_name(name, dialect), dialect.name)
+    return dialect.identifier_preparer.quote_identifier(stored)
 
 
 def relation_in_quotes(relation: Relation, dialect: Dialect) -> str:

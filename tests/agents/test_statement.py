@@ -35,6 +35,11 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+def test_a_backslash_ends_no_name() -> None:
+    pair = end("orders", "share\\", "clickhouse"), end("shares", "id", "clickhouse")
+    assert r'"share\\" = ' in write_path_sql([joined(pair)])
+
+
 def test_a_path_runs_with_names_that_need_quotes(database: duckdb.DuckDBPyConnection) -> None:
     to_order = joined((end("refunds", "order"), end("order", "id")))
     codes = (end("codes", "code"), end("codes", "name"))

@@ -32,5 +32,6 @@ def test_names_with_other_characters_are_comments(reference: CatalogJoin) -> Non
     odd = ColumnId(reference.right.table, 'Kunden-"Nr"')
     join = replace(reference, pairs=((reference.left, odd),), referenced=odd)
     lines = export_joins([join], ExportFormat.MERMAID).text.splitlines()
-    assert "        unknown kunden_nr PK \"Kunden-'Nr'\"" in lines
-    assert lines[-1] == "    orders }o--|| customers : \"customer = Kunden-'Nr'\""
+    written = "Kunden-#quot;Nr#quot;"
+    assert f'        unknown kunden_nr PK "{written}"' in lines
+    assert lines[-1] == f'    orders }}o--|| customers : "customer = {written}"'

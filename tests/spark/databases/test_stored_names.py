@@ -39,3 +39,17 @@ def test_other_databases_report_names_as_they_are_stored(name: str) -> None:
 def test_a_marked_name_is_exact() -> None:
     assert name_in_quotes("orders", CAPITALS) == '"ORDERS"'
     assert name_in_quotes(quoted_name("orders", quote=True), CAPITALS) == '"orders"'
+
+
+@pytest.mark.parametrize(
+    ("url", "written"),
+    [
+        ("clickhouse://host", r'"a\\""; DROP"'),
+        ("bigquery://host", r"`a\\\x60`"),
+        ("mysql+pymysql://host", "`a\\``; DROP`"),
+    ],
+)
+def test_a_backslash_ends_no_name(url: str, written: str) -> None:
+    dialect = make_url(url).get_dialect()()
+    name = "a\\`" if "bigquery" in url else "a\\`; DROP" if "mysql" in url else 'a\\"; DROP'
+    assert name_in_quotes(name, dialect) == written
