@@ -34,10 +34,9 @@ def list_best_joins(
         named: The joins that were not verified on data, best first.
 
     Returns:
-        Up to 25 joins of each kind, references first, and the number of the others.
+        Up to 25 joins of each kind, in the given order, and the number of the others.
     """
-    by_use = sorted(joins, key=lambda join: join.role.place)
-    rows = [*map(_row, by_use[:_MAX_JOINS])]
+    rows = [*map(_row, joins[:_MAX_JOINS])]
     more = len(joins) - len(rows)
     noun = "join" if len(joins) == 1 else "joins"
     lines = [

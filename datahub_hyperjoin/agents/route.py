@@ -4,6 +4,7 @@ A path may have to start or end with a join over a column that the user means.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from operator import or_
 
@@ -24,6 +25,9 @@ from datahub_hyperjoin.graphql.steps import leads_from_key, leads_to_key
 from datahub_hyperjoin.graphql.words import describe_join, grain_in_words, summarize_join
 
 _OTHER_COLUMNS = "Ask the user whether other columns are meant; then repeat without the column"
+
+_OTHER_ROWS = "several paths of as few joins give other rows than each other"
+_CHOOSE_PATH = "Ask the user which one is meant; then repeat with `using` and a join of this path"
 
 _IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
 """What an agent has to know of each join of a path."""
@@ -56,7 +60,28 @@ def find_safe_path(
         path = find_path(trusted, *ends, most=most, min_joinability=min_score)
     except NoPathError:
         return None
-    return path if path.is_safe else None
+    rivals = tuple(rival for rival in path.rivals if rival.is_safe)
+    return replace(path, rivals=rivals) if path.is_safe else None
+
+
+def choose_rival(path: JoinPath, chosen: Collection[CatalogJoin]) -> JoinPath:
+    """Return the one of a path and its rivals that uses all joins that the user chose.
+
+    Args:
+        path: The best path.
+        chosen: The joins that the path shall use.
+
+    Returns:
+        The best of those that use them, with the others as its rivals; the path itself if none
+        does.
+    """
+    urns = {join.urn for join in chosen}
+    fitting = [
+        each for each in (path, *path.rivals) if urns.issubset(join.urn for join in each.joins)
+    ]
+    if not fitting:
+        return path
+    return replace(fitting[0], rivals=tuple(fitting[1:]))
 
 
 def choose_among(
@@ -85,10 +110,11 @@ def choose_among(
 def answer_path(
     path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
 ) -> Answer:
-    """Build the answer that describes a safe path, or that asks the user to choose between joins.
+    """Build the answer that describes a safe path, or that asks the user to choose.
 
-    The user chooses if several safe joins connect the same datasets. The description also lists
-    unsafe references among `joins` that the user may mean instead.
+    The user chooses if several safe joins connect the same datasets, or if several safe paths have
+    as few joins. The description also lists unsafe references among `joins` that the user may mean
+    instead.
 
     Args:
         path: A safe path.
@@ -96,17 +122,24 @@ def answer_path(
         statements: Tested SQL of the path's joins.
         min_score: Lowest joinability of a safe join that nobody confirmed.
     """
+    if path.rivals:
+        rivals = [
+            {"path": each.arrows, "rows": path.difference_in_words(each)} for each in path.rivals
+        ]
+        paths = [{"path": path.arrows, "rows": path.grain_in_words}, *rivals]
+        answer = {"answer": CHOOSE, "why": _OTHER_ROWS, "next": _CHOOSE_PATH}
+        return add_entries(answer, "paths", paths)
     choices = [
         join for step in path.steps if step.alternatives for join in (step.join, *step.alternatives)
     ]
     if choices:
-        answer: Answer = {
+        answer = {
             "answer": CHOOSE,
             "why": "several joins of the same datasets give other rows than each other",
             "next": "Ask the user which one is meant; then repeat with `using`",
         }
         return add_entries(answer, "choices", list_with_reasons(choices, min_score=min_score))
-    rivals = list_with_reasons(_doubtful_rivals(path, joins, min_score), min_score=min_score)
+    unsafe = list_with_reasons(_doubtful_rivals(path, joins, min_score), min_score=min_score)
     return {
         "answer": "safe path",
         "datasets": [table.name for table in path.tables],
@@ -114,7 +147,7 @@ def answer_path(
         "joinability": f"{path.strength:.2f} for all joins together",
         "joins": [_describe_step(join) for join in path.joins],
         **sql_of(path.joins, statements),
-        **({"not_used": rivals} if rivals else {}),
+        **({"not_used": unsafe} if unsafe else {}),
     }
 
 

@@ -17,6 +17,7 @@ from datahub_hyperjoin.agents.limit import Answer
 from datahub_hyperjoin.agents.route import (
     answer_path,
     choose_among,
+    choose_rival,
     explain_no_path,
     find_safe_path,
 )
@@ -136,6 +137,7 @@ class JoinTools:
         path = find_safe_path(joins, ends, min_score=self._min_score, most=max_joins)
         if path is None:
             return explain_no_path(joins, ends, min_score=self._min_score, most=max_joins)
+        path = choose_rival(path, chosen)
         unused = [join.arrows for join in chosen if join.urn not in {it.urn for it in path.joins}]
         if unused:
             return {"answer": NO_SAFE_JOIN, "why": f"no safe path uses {name_some(unused)}"}

@@ -170,7 +170,8 @@ def show_path(
     fewest that nobody accepted, created or declared, then the fewest joins, then the greatest
     product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
     a reference whose key has duplicates. A path that is more probably wrong than right is not
-    shown. Beside a detour, the joins of A with B themselves are named.
+    shown. Beside a detour, the joins of A with B themselves are named, and beside every path other
+    paths of as many joins: they give other rows.
     """
     with connected() as graph:
         # A path may lead over any table, so all joins are read.

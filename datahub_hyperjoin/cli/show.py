@@ -121,7 +121,12 @@ def path_as_table(path: JoinPath) -> str:
             disable_numparse=True,
         ),
     ]
-    beside = (*_crosswalks(path.joins), *_choices(path.steps), *_direct(path.direct))
+    beside = (
+        *_crosswalks(path.joins),
+        *_choices(path.steps),
+        *(["", *path.rivals_in_words] if path.rivals else []),
+        *_direct(path.direct),
+    )
     return "\n".join([*lines, *beside])
 
 
@@ -169,21 +174,26 @@ def _direct(joins: Sequence[CatalogJoin]) -> list[str]:
 
 def path_as_json(path: JoinPath) -> str:
     """Format a path of joins as JSON."""
-    return _dump(
-        {
-            "tables": [dataset_urn(table) for table in path.tables],
-            "joinability": path.strength,
-            "safe": path.is_safe,
-            "grain": dataset_urn(path.grain) if path.grain else None,
-            "multiplies_by": path.multiplies_by,
-            "joins": [
-                _record(step.join)
-                | {
-                    "multiplies_by": step.multiplies_by,
-                    "alternatives": [_record(other) for other in step.alternatives],
-                }
-                for step in path.steps
-            ],
-            "direct": [_record(join) for join in path.direct],
-        }
-    )
+    rivals = [
+        {**_path_record(rival), "differs": path.difference_in_words(rival)} for rival in path.rivals
+    ]
+    direct = [_record(join) for join in path.direct]
+    return _dump({**_path_record(path), "rivals": rivals, "direct": direct})
+
+
+def _path_record(path: JoinPath) -> dict[str, Any]:
+    return {
+        "tables": [dataset_urn(table) for table in path.tables],
+        "joinability": path.strength,
+        "safe": path.is_safe,
+        "grain": dataset_urn(path.grain) if path.grain else None,
+        "multiplies_by": path.multiplies_by,
+        "joins": [
+            _record(step.join)
+            | {
+                "multiplies_by": step.multiplies_by,
+                "alternatives": [_record(other) for other in step.alternatives],
+            }
+            for step in path.steps
+        ],
+    }

@@ -51,7 +51,9 @@ _SHOWN_ROWS = 25
 class FoundJoins:
     """The joins that a run found, best first.
 
-    Iterating over it yields its joins, and `len` counts them. Notebooks show it as a table.
+    Iterating over it yields its joins, and `len` counts them. Notebooks show it as a table. All
+    tables, records, files and pages list the joins in the order of `joins`, so that row n is
+    `joins[n]`.
     Decisions about the joins change what a later run finds, and not this result.
     """
 
@@ -72,7 +74,7 @@ class FoundJoins:
 
     @property
     def joins(self) -> tuple[Join, ...]:
-        """The joins, best first."""
+        """The joins, best first: in the order of `datahub_hyperjoin.joins.sort_joins`."""
         return self.findings.joins
 
     @property

@@ -245,8 +245,7 @@ def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
     """Sort joins, the most useful first.
 
     Joins that people accepted, wrote or declared come first, and those that names alone suggest
-    come last. References precede one-to-one joins,
-    siblings and joins within a domain, in this order; of one role, the joinability decides.
+    come last. Apart from that, the order is that of the joins of a run: see `joins.sort_joins`.
 
     Args:
         joins: The joins.

@@ -4,7 +4,8 @@ What a join adds to the cost of a chain is computed once for each direction of t
 the search compares many more chains than there are joins.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
@@ -56,6 +57,11 @@ class _Chain:
     all joins.
     """
     strength: float = 1.0
+
+    @property
+    def tables(self) -> tuple[TableId, ...]:
+        """The tables after the first one, in order."""
+        return tuple(join.right.table for join in self.joins)
 
     @property
     def cost(self) -> _Cost:
@@ -111,7 +117,7 @@ def search_chain(
     """
     if start == end:
         return ()
-    links = {table: [_Link.of(join) for join in joins] for table, joins in neighbours.items()}
+    links = _links_of(neighbours)
     best = {(start, False): _Chain()}
     frontier = dict(best)
     hops = 0
@@ -159,3 +165,80 @@ def _extend(
             if known is None or longer.cost < known.cost:
                 reached[state] = longer
     return reached
+
+
+def _links_of(neighbours: Mapping[TableId, Iterable[CatalogJoin]]) -> _Links:
+    return {table: [_Link.of(join) for join in joins] for table, joins in neighbours.items()}
+
+
+def search_rivals(
+    neighbours: Mapping[TableId, Iterable[CatalogJoin]], chain: Sequence[CatalogJoin], *, most: int
+) -> list[tuple[CatalogJoin, ...]]:
+    """Find other chains of as many joins between the ends of a chain, over other tables.
+
+    A rival keeps the rows of a table if the chain does, and its joins are as near to references.
+    Of several joins between two tables, it has the best one.
+
+    After round n, `frontier` holds, for each state, the cheapest chains of n joins over different
+    tables, with the chain itself one more than are wanted.
+
+    Args:
+        neighbours: The joins of each table, which is on their left.
+        chain: The cheapest chain.
+        most: Maximum number of rivals.
+
+    Returns:
+        The rivals, cheapest first.
+    """
+    links, start, end = _links_of(neighbours), chain[0].left.table, chain[-1].right.table
+    best = _Chain()
+    for join in chain:
+        best = best.extended(_Link.of(join))
+    hops = _count_hops(links, end, most=len(chain))
+    frontier = {(start, False): [_Chain()]}
+    for left in reversed(range(len(chain))):
+        reached: dict[_State, dict[tuple[TableId, ...], _Chain]] = defaultdict(dict)
+        for longer in _all_extended(frontier, links, {start}):
+            tables = longer.tables
+            is_near = hops.get(tables[-1], len(chain)) <= left
+            if not is_near or longer.counts[:2] > best.counts[:2]:
+                continue
+            known = reached[tables[-1], longer.led_to_key]
+            if tables not in known or longer.cost < known[tables].cost:
+                known[tables] = longer
+        frontier = {
+            state: sorted(chains.values(), key=_by_cost)[: most + 1]
+            for state, chains in reached.items()
+        }
+    arrived = sorted((each for chains in frontier.values() for each in chains), key=_by_cost)
+    found: dict[tuple[TableId, ...], tuple[CatalogJoin, ...]] = {}
+    for each in arrived:
+        if each.tables != best.tables:
+            found.setdefault(each.tables, each.joins)
+    return [*found.values()][:most]
+
+
+def _all_extended(
+    frontier: Mapping[_State, Iterable[_Chain]], links: _Links, start: Collection[TableId]
+) -> Iterator[_Chain]:
+    """Yield the chains with one more join, which leads to a table that they have not visited."""
+    for (table, _), chains in frontier.items():
+        for chain in chains:
+            visited = {*start, *chain.tables}
+            for link in links.get(table, ()):
+                if link.join.right.table not in visited:
+                    yield chain.extended(link)
+
+
+def _count_hops(links: _Links, end: TableId, *, most: int) -> dict[TableId, int]:
+    """Map each table that reaches `end` by at most `most` joins to their smallest number."""
+    hops, frontier = {end: 0}, [end]
+    for number in range(1, most + 1):
+        near = {link.join.right.table for table in frontier for link in links.get(table, ())}
+        frontier = [table for table in sorted(near) if table not in hops]
+        hops |= dict.fromkeys(frontier, number)
+    return hops
+
+
+def _by_cost(chain: _Chain) -> tuple[_Cost, tuple[TableId, ...]]:
+    return chain.cost, chain.tables

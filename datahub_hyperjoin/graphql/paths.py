@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
 from datahub_hyperjoin.graphql.path_ends import PathEnd, fits_end, table_of
-from datahub_hyperjoin.graphql.path_search import search_chain
+from datahub_hyperjoin.graphql.path_search import search_chain, search_rivals
 from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_grain_losses, strength
 from datahub_hyperjoin.graphql.words import join_in_brief
 from datahub_hyperjoin.tables import TableId
@@ -24,6 +24,9 @@ MIN_JOINABILITY = 0.5
 
 _MOST_DIRECT = 3
 """Maximum number of direct joins that are named beside a path or an error."""
+
+_MOST_RIVALS = 3
+"""Maximum number of rivals that are named beside a path."""
 
 _Chain = tuple[CatalogJoin, ...]
 _Neighbours = Mapping[TableId, Sequence[CatalogJoin]]
@@ -56,8 +59,8 @@ def find_path(
             probably right make a path that is probably wrong.
 
     Returns:
-        The path, with other references that a person might mean, and with the joins of both tables
-        that a detour leaves out.
+        The path, with other references and other paths of as many joins that a person might mean,
+        and with the joins of both tables that a detour leaves out.
 
     Raises:
         NoPathError: No path connects the tables, none has a grain, or the best one is improbable.
@@ -84,12 +87,20 @@ def find_path(
             of=strength(chain),
             direct=[*map(join_in_brief, shown)],
         )
+    rivals = search_rivals(neighbours, chain, most=_MOST_RIVALS)
     return JoinPath(
-        steps=tuple(
-            Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain
-        ),
+        steps=_steps(chain, neighbours),
         direct=shown if len(chain) > 1 else (),
+        rivals=tuple(
+            JoinPath(steps=_steps(rival, neighbours))
+            for rival in rivals
+            if strength(rival) >= min_joinability
+        ),
     )
+
+
+def _steps(chain: _Chain, neighbours: _Neighbours) -> tuple[Step, ...]:
+    return tuple(Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain)
 
 
 def _no_path(

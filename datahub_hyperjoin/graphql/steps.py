@@ -8,6 +8,7 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import join_with_and
 
 STRENGTH_DIGITS = 12
 """Number of digits of a rounded product, few enough that the order of the factors has no effect."""
@@ -111,9 +112,14 @@ class JoinPath:
     """The best joins between the first and the last table of a path of several joins. The path
     avoids these joins because they follow no keys, or because nobody confirmed them."""
 
+    rivals: tuple["JoinPath", ...] = ()
+    """Other paths of as many joins over other tables, the best first and up to three. They give
+    other rows, so a person has to choose."""
+
     def __str__(self) -> str:
         lines = [join.arrows for join in self.joins]
-        return "\n".join([*lines, visible(self.grain_in_words)])
+        sentences = [self.grain_in_words, *self.rivals_in_words]
+        return "\n".join([*lines, *map(visible, sentences)])
 
     def __repr__(self) -> str:
         return f"<JoinPath: {', '.join(join.arrows for join in self.joins)}>"
@@ -163,6 +169,36 @@ class JoinPath:
             return "Rows of every table may repeat: do not sum over the result"
         few = "" if self.is_safe else ", and a few more: a key on the way has duplicates"
         return f"One row for each row of {self.grain} that matches{few}"
+
+    @property
+    def rivals_in_words(self) -> tuple[str, ...]:
+        """Sentences that tell people which other paths are as short, and how their rows differ."""
+        return tuple(
+            f"Another path of {len(rival.joins)} joins gives other rows: {rival.arrows}. "
+            f"{self.difference_in_words(rival)}"
+            for rival in self.rivals
+        )
+
+    def difference_in_words(self, rival: "JoinPath") -> str:
+        """Tell people how the rows of a rival differ from those of this path.
+
+        Args:
+            rival: Another path between the same tables.
+        """
+        own, other = self.tables[1:-1], rival.tables[1:-1]
+        # Of the tables on the way, those that both paths have do not tell them apart.
+        apart = (
+            [table for table in own if table not in other],
+            [table for table in other if table not in own],
+        )
+        ways = apart if all(apart) else (own, other)
+        left, right = (join_with_and([table.name for table in way]) for way in ways)
+        return f"{rival.grain_in_words}, by way of {right} instead of {left}"
+
+    @property
+    def arrows(self) -> str:
+        """The joins of the path in one line, as in `a.b → b.id, then b.c → c.id`."""
+        return ", then ".join(join.arrows for join in self.joins)
 
     def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
         if count_grain_losses(self.joins):

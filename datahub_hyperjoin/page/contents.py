@@ -110,17 +110,6 @@ class _Pair:
     backward: Suggestion | None
     """The suggestion of the left column for the right column; None if there is none."""
 
-    @property
-    def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
-        """A sort key: joins in which one column refers to the other come first.
-
-        The best join of each key column comes before all second-best joins.
-        """
-        join = self.join
-        ranks = [suggestion.rank for suggestion in (self.forward, self.backward) if suggestion]
-        best = min(ranks, default=MOST_JOINS)
-        return not join.role.is_directed, best, -join.joinability, join.left, join.right
-
     def record(self, indices: dict[ColumnId, int]) -> Record:
         """Return the join as a record for the page's script, with indices instead of columns."""
         join, evidence = self.join, self.join.measured
@@ -179,8 +168,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         profiles: Profiles of all tables; those with an error are not listed.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence.
-        lone: The joins that only a crosswalk connects.
+        joins: The suggested joins, with evidence, best first. The page keeps their order.
+        lone: The joins that only a crosswalk connects, which come last.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         values: Whether the page shows a few values of the joined columns.
@@ -192,7 +181,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     every = [*joins, *lone]
     domains = find_domains(every, column_profiles)
-    pairs = _rank_joins(every, suggestions, domains)
+    pairs = _with_suggestions(every, suggestions, domains)
     shown = pairs[:MOST_JOINS]
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
     readable = sorted(
@@ -239,15 +228,15 @@ def _signals(
     }
 
 
-def _rank_joins(
+def _with_suggestions(
     joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
 ) -> list[_Pair]:
-    """Sort joins, best first, and add their suggestions and value domains."""
+    """Add the suggestions and value domains of joins, whose order stays."""
     by_pair = {(each.query, each.candidate): each for each in suggestions}
     domain_of = {
         member: number for number, domain in enumerate(domains) for member in domain.members
     }
-    pairs = (
+    return [
         _Pair(
             join=join,
             domain=_common_domain(join, domain_of),
@@ -255,8 +244,7 @@ def _rank_joins(
             backward=by_pair.get((join.right, join.left)),
         )
         for join in joins
-    )
-    return sorted(pairs, key=lambda pair: pair.order)
+    ]
 
 
 def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:

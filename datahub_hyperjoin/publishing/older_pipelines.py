@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
 from datahub_hyperjoin.emit.patches import aspect_name
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, sort_joins
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, plain_path
 from datahub_hyperjoin.publishing.pipelines import OtherPipeline
@@ -73,7 +73,7 @@ class ForeignMetadata:
         joins = [shown.get(join_urn(join), join) for join in publication.joins]
         return replace(
             publication,
-            joins=sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)),
+            joins=sort_joins(joins),
         )
 
     def protect(self, existing: ExistingState) -> ExistingState:

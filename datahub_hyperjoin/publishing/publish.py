@@ -24,7 +24,7 @@ from datahub_hyperjoin.emit import (
     without_ours,
 )
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, sort_joins
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, table_id
 from datahub_hyperjoin.model.domains import drop_redundant_joins
@@ -86,7 +86,7 @@ def build_publication(
     kept = {join.pairs for join in drop_redundant_joins(findings.joins, large, shown)}
     implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
-        joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
+        joins=sort_joins(renamed),
         ranks={
             (catalog.field_path(each.query), catalog.field_path(each.candidate)): each.rank
             for each in findings.suggestions

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import Publication
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, sort_joins
 from datahub_hyperjoin.metadata.relationship_aspect import SCORE_DIGITS, join_urn
 
 DEAD_BAND = 0.05
@@ -38,7 +38,7 @@ def keep_written_scores(
     joins = [_settled(join, catalog, remembered) for join in publication.joins]
     return replace(
         publication,
-        joins=sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)),
+        joins=sort_joins(joins),
     )
 
 

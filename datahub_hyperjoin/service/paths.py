@@ -37,6 +37,9 @@ class DescribedPath(TypedDict):
     steps: list[DescribedStep]
     """The joins, in order."""
 
+    rivals: list[str]
+    """Other paths of as many joins, and how their rows differ."""
+
     direct: list[str]
     """Direct joins between the path's first and last dataset. The path does not use them."""
 
@@ -63,6 +66,7 @@ def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     return {
         "grain": grain_in_words(path),
         "steps": [*map(_describe, path.steps)],
+        "rivals": [*path.rivals_in_words],
         "direct": [*map(join_in_brief, path.direct)],
     }
 

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role, Verdict
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
+    Join,
+    Role,
+    Verdict,
+    sort_joins,
+)
 from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence
 from datahub_hyperjoin.model.composite.decide import (
     MIN_PROBABILITY,
@@ -75,11 +82,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
             kept[pair] = join
     # A relationship is named by its first pair of columns, so no two joins may share it.
     named = [turned for join in composites for turned in [_led_by_other(join, kept)] if turned]
-    return tuple(
-        sorted(
-            [*kept.values(), *named], key=lambda join: (-join.joinability, join.left, join.right)
-        )
-    )
+    return tuple(sort_joins([*kept.values(), *named]))
 
 
 def _with_declared_keys(

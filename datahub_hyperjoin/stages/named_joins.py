@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.described import DescribedTable
-from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores
+from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores, sort_joins
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -99,7 +99,7 @@ def find_named_joins(
         if any(end.table in unread for end in pair)
     )
     found = filter(None, joins)
-    return tuple(sorted(found, key=lambda join: (-join.joinability, join.left, join.right)))
+    return tuple(sort_joins(found))
 
 
 @dataclass(frozen=True)

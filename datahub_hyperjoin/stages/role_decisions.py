@@ -20,6 +20,7 @@ from datahub_hyperjoin.joins import (
     Verdict,
     best_scores,
     reference,
+    sort_joins,
 )
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
@@ -147,14 +148,14 @@ def decide_joins(
         config: The minimum joinability.
 
     Returns:
-        The joins, the most probable first.
+        The joins, best first.
     """
     scores = best_scores(ranked)
     relations = decide_relations(index, evidence)
     decisions = _Decisions(index, relations, facts, config.min_joinability)
     joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
     found = filter(None, joins)
-    return tuple(sorted(found, key=lambda join: (-join.joinability, join.left, join.right)))
+    return tuple(sort_joins(found))
 
 
 def find_objection(

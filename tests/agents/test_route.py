@@ -15,6 +15,7 @@ from datahub_hyperjoin.agents.limit import MOST_BYTES, Answer, to_text
 from datahub_hyperjoin.agents.route import (
     answer_path,
     choose_among,
+    choose_rival,
     explain_no_path,
     find_safe_path,
 )
@@ -83,6 +84,36 @@ def test_references_in_several_roles_are_a_choice() -> None:
     assert names(found["choices"]) == ["a.created_by → d.key", "a.approved_by → d.key"]
     chosen = ask(*choose_among([created, approved, join("x", "y", 0.9)], ENDS, [approved]))
     assert (chosen["answer"], names(chosen["joins"])) == ("safe path", ["a.approved_by → d.key"])
+
+
+def test_paths_of_as_many_joins_are_a_choice() -> None:
+    by_b, by_c = ((join("a", via, 0.95), join(via, "d", 0.9)) for via in "bc")
+    found = ask(*by_b, *by_c)
+    assert (found["answer"], found["why"]) == (
+        "choose one",
+        "several paths of as few joins give other rows than each other",
+    )
+    assert found["next"] == (
+        "Ask the user which one is meant; then repeat with `using` and a join of this path"
+    )
+    rows = "One row for each row of a that matches"
+    assert found["paths"] == [
+        {"path": "a.key → b.key, then b.key → d.key", "rows": rows},
+        {
+            "path": "a.key → c.key, then c.key → d.key",
+            "rows": f"{rows}, by way of c instead of b",
+        },
+    ]
+    path = find_safe_path([*by_b, *by_c], ENDS, min_score=MIN_SCORE)
+    assert path is not None
+    for chosen in (by_b[0], by_c[1]):
+        one = choose_rival(path, [chosen])
+        assert chosen.urn in {each.urn for each in one.joins}
+        assert answer_path(one, [*by_b, *by_c], {}, min_score=MIN_SCORE)["answer"] == "safe path"
+    assert choose_rival(path, [join("x", "y", 0.9)]) == path
+    # A rival that is not safe is no choice.
+    weak = (join("a", "c", 0.6), join("c", "d", 0.9))
+    assert ask(*by_b, *weak)["answer"] == "safe path"
 
 
 def test_a_column_is_a_choice_that_the_user_made() -> None:

@@ -87,6 +87,28 @@ def test_a_path_may_start_and_end_at_a_column(shop: Shop) -> None:
     )
 
 
+def test_a_path_names_others_that_are_as_short(shop: Shop) -> None:
+    shop.suggest("orders.store", "stores.id", 0.9)
+    shop.suggest("stores.region", "regions.id", 0.7)
+    lines = succeed("path", "orders", "regions").splitlines()
+    assert lines[-2:] == [
+        "",
+        (
+            "Another path of 2 joins gives other rows: shop.public.orders.store → "
+            "shop.public.stores.id, then shop.public.stores.region → shop.public.regions.id. "
+            "One row for each row of shop.public.orders that matches, by way of "
+            "shop.public.stores instead of shop.public.customers"
+        ),
+    ]
+    (rival,) = json.loads(succeed("path", "orders", "regions", "--json"))["rivals"]
+    assert rival["tables"] == [dataset_urn(table(it)) for it in ("orders", "stores", "regions")]
+    assert (len(rival["joins"]), rival["safe"], rival["joinability"]) == (2, True, 0.63)
+    assert (
+        rival["differs"]
+        == lines[-1].partition(". One row")[1][2:] + lines[-1].partition(". One row")[2]
+    )
+
+
 def test_a_detour_names_the_direct_join_with_its_rows(shop: Shop) -> None:
     shop.suggest("orders.region", "regions.name", 0.99, role=Role.SIBLING)
     lines = succeed("path", "orders", "regions").splitlines()

@@ -209,6 +209,71 @@ def test_references_in_several_roles_are_all_reported() -> None:
         assert step.alternatives == (other,)
 
 
+def rivals(*joins: CatalogJoin, min_joinability: float = 0.0) -> list[str]:
+    found = find(*joins, min_joinability=min_joinability)
+    return ["".join(table.name for table in rival.tables) for rival in found.rivals]
+
+
+def test_paths_of_as_many_joins_are_named_with_the_difference_of_their_rows() -> None:
+    by_b, by_c = (
+        (join("a", via, score, key=f"{via}_id"), join(via, "d", 0.9))
+        for via, score in (("b", 0.9), ("c", 0.8))
+    )
+    found = find(*by_b, *by_c)
+    assert str(found).splitlines() == [
+        "a.b_id → b.key",
+        "b.key → d.key",
+        "One row for each row of a that matches",
+        (
+            "Another path of 2 joins gives other rows: a.c_id → c.key, then c.key → d.key. "
+            "One row for each row of a that matches, by way of c instead of b"
+        ),
+    ]
+    assert found == find(*by_c, *by_b)
+    # A column that a person names decides.
+    (only,) = find_path([*by_b, *by_c], column_at("a.c_id"), TableId("file", "d")).tables[1:-1]
+    assert only.name == "c"
+    assert not find_path([*by_b, *by_c], column_at("a.c_id"), TableId("file", "d")).rivals
+
+
+def test_a_rival_with_other_rows_names_them() -> None:
+    events = (join("b", "a", 0.9), join("b", "d", 0.9))
+    found = find(join("a", "c", 0.9), join("c", "d", 0.9), *events)
+    assert found.grain == TableId("file", "a")
+    assert found.rivals_in_words == (
+        (
+            "Another path of 2 joins gives other rows: a.key ← b.key, then b.key → d.key. "
+            "One row for each row of b that matches, by way of b instead of c"
+        ),
+    )
+
+
+def test_all_rivals_are_found_however_long_they_are() -> None:
+    three = [each for via in "xyz" for each in (join("a", via, 0.9), join(via, "d", 0.9))]
+    assert rivals(*three) == ["ayd", "azd"]
+    diamond = (
+        join("a", "b", 0.9), join("b", "x", 0.9), join("b", "y", 0.8), join("x", "d", 0.9),
+        join("y", "d", 0.9),
+    )  # fmt: skip
+    assert rivals(*diamond) == ["abyd"]
+    (told,) = find(*diamond).rivals_in_words
+    assert told.endswith("by way of y instead of x")
+
+
+def test_what_is_worse_than_a_path_is_no_rival() -> None:
+    chain = (join("a", "b", 0.9), join("b", "d", 0.9))
+    assert not rivals(*chain, join("a", "b", 0.8, key="other"))  # which is an alternative
+    assert not rivals(*chain, join("a", "x", 0.9), join("x", "y", 0.9), join("y", "d", 0.9))
+    sibling = join("a", "x", 0.99, role=Role.SIBLING, cardinality=N_N)
+    assert not rivals(*chain, sibling, join("x", "d", 0.99))
+    # All rows of a that share a row of x would be paired with all of its rows of d.
+    assert not rivals(*chain, join("a", "x", 0.99), join("d", "x", 0.99))
+    weak = (join("a", "x", 0.6), join("x", "d", 0.6))
+    assert rivals(*chain, *weak) == ["axd"]
+    assert not rivals(*chain, *weak, min_joinability=0.5)
+    assert not rivals(*chain, *weak, join("a", "d", 0.5))
+
+
 def test_a_reference_in_the_opposite_direction_is_an_alternative() -> None:
     member = join("employees", "departments", 0.97, key="department")
     leader = join("departments", "employees", 0.9, key="manager")

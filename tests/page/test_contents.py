@@ -44,16 +44,17 @@ def test_a_join_has_its_role_and_direction(tmp_path: Path) -> None:
     assert back["joins"][0][13:15] == [0, -1]
 
 
-def test_references_come_before_other_joins() -> None:
+def test_joins_keep_their_order_and_those_of_crosswalks_alone_come_last() -> None:
     columns = lake(tables=3, keys=1)
     first, second, third = columns
     contents = list_contents(
         profiles(*columns),
         keys=columns,
         suggestions=[suggestion(first, second, 0.9)],
-        joins=[join(first, second, 0.99), refers(third, first, 0.5)],
+        joins=[join(first, third, 0.2), join(first, second, 0.9)],
+        lone=[join(second, third, 0.99)],
     )
-    assert [record[:2] for record in contents.joins] == [(0, 2), (0, 1)]
+    assert [record[:2] for record in contents.joins] == [(0, 2), (0, 1), (1, 2)]
 
 
 def test_columns_of_one_domain_are_listed_once() -> None:
@@ -74,15 +75,3 @@ def test_a_page_shows_each_domain_once(tmp_path: Path) -> None:
         [undeclared(one, other) for one, other in combinations(columns, 2)],
     )
     assert page.count('id="domains-title"') == 1
-
-
-def test_each_key_keeps_its_best_suggestion_before_any_keeps_its_second() -> None:
-    columns = lake(tables=3, keys=1)
-    first, second, third = columns
-    contents = list_contents(
-        profiles(*columns),
-        keys=columns,
-        suggestions=[suggestion(third, first, 0.4)],
-        joins=[join(first, second, 0.9), join(first, third, 0.4)],
-    )
-    assert [record[:2] for record in contents.joins] == [(0, 2), (0, 1)]

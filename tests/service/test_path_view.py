@@ -38,6 +38,10 @@ def find(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Find]:
         shop.suggest("orders.zone", "regions.name", 0.7, role=Role.SIBLING)
         shop.suggest("orders.note", "refunds.note", 0.9, role=Role.SAME_DOMAIN)
         shop.suggest("orders.mail", "refunds.mail", 0.8, role=Role.SAME_DOMAIN)
+        shop.suggest("refunds.ticket", "tickets.id", 0.9)
+        shop.suggest("tickets.holder", "customers.id", 0.9)
+        shop.suggest("refunds.shop", "shops.id", 0.9)
+        shop.suggest("shops.owner", "customers.id", 0.8)
         service = create_service(
             lambda token: shop.gms.graph(token=token or None), Address.of("127.0.0.1", port)
         )
@@ -71,6 +75,18 @@ def test_the_direct_joins_are_listed_below_a_detour(find: Find) -> None:
     assert title == ["The first and the last table also join directly:"]
     assert direct == [
         "shop.public.orders.zone = shop.public.regions.name (0.70, sibling, 4 rows per row)"
+    ]
+
+
+def test_another_path_that_is_as_short_is_told(find: Find) -> None:
+    _, _, rival = find("refunds", "customers")
+    assert rival == [
+        (
+            "Another path of 2 joins gives other rows: shop.public.refunds.shop → "
+            "shop.public.shops.id, then shop.public.shops.owner → shop.public.customers.id. "
+            "One row for each row of shop.public.refunds that matches, by way of "
+            "shop.public.shops instead of shop.public.tickets."
+        )
     ]
 
 

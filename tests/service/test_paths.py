@@ -46,6 +46,7 @@ def test_a_path_has_a_grain_and_steps(joined: Browser) -> None:
                 "choices": [],
             },
         ],
+        "rivals": [],
         "direct": [],
     }
 
