@@ -75,6 +75,39 @@ def visible_json(value: object, *, indent: int | None = 2) -> str:
     return "\n".join(lines)
 
 
+def markdown(text: str) -> str:
+    r"""Make a name visible in Markdown, so that it becomes no link, code or HTML.
+
+    Args:
+        text: The name.
+
+    >>> print(markdown("fare[usd]_*"), markdown("<b>\n# Title"))
+    fare\[usd\]_\* \<b\>\\n# Title
+    """
+    return re.sub(r"([\\`*<>\[\]])", r"\\\1", visible(text))
+
+
+def code_span(text: str) -> str:
+    """Write a name as code in Markdown, between more backticks than it has.
+
+    Args:
+        text: The name.
+
+    >>> print(code_span("id"), code_span("`id`"))
+    `id` `` `id` ``
+    """
+    shown = visible(text)
+    ticks = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    space = " " if shown[:1] in {"`", " "} or shown[-1:] in {"`", " "} else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def unseen_in_javascript() -> str:
+    """Return the regular expression, in JavaScript, of the characters that `visible` escapes."""
+    signs = {ord(sign): sign for sign in "[-]"}
+    return "".join(signs.get(ord(each), f"\\u{{{ord(each):x}}}") for each in _UNSEEN.pattern)
+
+
 def logger_of(module: str) -> logging.Logger:
     """Return the logger of a module, whose records show names as `visible` does.
 

@@ -164,5 +164,5 @@ def _statement(record: JoinRecord) -> str:
     if record["sql"]:
         comment = visible(f"-- {condition}, {record['dialect']})")
         return f"{comment}\n{record['sql']};\n"
-    reason = record["no_sql"] or "none was run"
+    reason = " ".join(record["no_sql"].split()) or "none was run"
     return visible(f"-- {condition}) has no SQL: {reason}") + "\n"

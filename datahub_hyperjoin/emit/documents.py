@@ -19,6 +19,7 @@ from datahub_hyperjoin.emit.guide import OVERVIEW
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
 from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.visible import visible
 
 
 def emit_guide(
@@ -40,7 +41,7 @@ def emit_guide(
         Two aspects. Stateful ingestion does not remove them; `withdraw` does.
     """
     urn = document_urn(table)
-    info = _info(f"How to join {label}", text, model_version, now)
+    info = _info(visible(f"How to join {label}"), text, model_version, now)
     info.relatedAssets = [RelatedAssetClass(asset=dataset_urn(table))]
     yield _unit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=info))
     hidden = DocumentSettingsClass(showInGlobalContext=False)

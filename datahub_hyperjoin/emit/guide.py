@@ -4,6 +4,7 @@ Agents often read a document in excerpts around the name that they look for, so 
 about its join. The whole text has at most 1,500 tokens.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,6 +12,7 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_t
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
 from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import code_span, markdown
 
 MOST_GUIDE_BYTES = 4_600
 """Maximum length of a guide in UTF-8 bytes. For ASCII text, this is 1,495 tokens by the rule of
@@ -60,14 +62,15 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
     reasons = {join.urn: reasons_unsafe(join, min_score=MIN_SCORE) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
     rivals = Counter(join.right.table for join in safe)
-    page = _Page(f"# How to join {table}\n\n{_INTRODUCTION}")
+    page = _Page(f"# How to join {markdown(str(table))}\n\n{_INTRODUCTION}")
     lines = [_safe_line(join, rivals[join.right.table]) for join in safe]
     page.add_list("Safe joins", lines or ["none: no safe join is known"])
     unsafe = [_unsafe_line(join, reasons[join.urn]) for join in turned if reasons[join.urn]]
     page.add_list("Not safe", unsafe, most=_MOST_UNSAFE)
     for join in safe:
         if sql := statements.get(join.urn):
-            page.add(f"\n`{_condition(join)}`, in SQL that was run:\n```sql\n{sql}\n```\n")
+            fence = _fence(sql)
+            page.add(f"\n{_condition(join)}, in SQL that was run:\n{fence}sql\n{sql}\n{fence}\n")
     return page.text
 
 
@@ -142,13 +145,13 @@ class _Page:
 
 
 def _safe_line(join: CatalogJoin, rivals: int) -> str:
-    return "; ".join([f"`{_condition(join)}`", *_notes(join, rivals)])
+    return "; ".join([_condition(join), *_notes(join, rivals)])
 
 
 def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
     yield join.cardinality.words
     grain = single_join_path(join).grain
-    yield f"grain: {'this table' if grain == join.left.table else grain}"
+    yield f"grain: {'this table' if grain == join.left.table else markdown(str(grain))}"
     if join.left_fan_out is not None:
         yield (
             f"{join.left_fan_out:.3g} rows there for each row here"
@@ -156,24 +159,30 @@ def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
             else f"{join.left_fan_out:.1%} of the rows here match"
         )
     if compared := comparison_in_words(join):
-        yield compared
+        yield markdown(compared)
     if rivals > 1:
         yield f"one of {rivals} joins with that table that give other rows: ask which is meant"
     yield decision_in_words(join)
 
 
 def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
-    why = "; ".join(reasons)
+    why = markdown("; ".join(reasons))
     if join.open and join.is_verified and not (join.is_confirmed or join.likely_role.is_directed):
         # A value domain has many such joins, and a whole sentence for each leaves no room.
         why = f"{join.likely_role.value}, no key on either side"
-    return f"`{_condition(join)}`: {why}"
+    return f"{_condition(join)}: {why}"
 
 
 def _condition(join: CatalogJoin) -> str:
-    """Return the join condition, with the column of the left table first in each comparison.
+    """Return the join condition as code, with the left table's column first in each comparison.
 
     The left table is the one that the guide describes. An arrow points to the key.
     """
     arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
-    return " and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs)
+    return code_span(" and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs))
+
+
+def _fence(sql: str) -> str:
+    """Return a fence for a block of code: more backticks than the code has in a row."""
+    longest = max(map(len, re.findall("`+", sql)), default=0)
+    return "`" * max(longest + 1, len("```"))

@@ -26,6 +26,7 @@ from datahub_hyperjoin.metadata.urns import (
     property_urn,
 )
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import markdown, visible
 
 _RELATIONS = {
     Role.REFERENCE: ("many to one", "one to many"),
@@ -171,7 +172,7 @@ def _relation(join: Join, *, leads_on: bool) -> str:
     """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
-        return f"through {join.via[0].table}, in two steps"
+        return visible(f"through {join.via[0].table}, in two steps")
     if join.evidence is None:
         return f"{relation}, {NOT_VERIFIED}"
     return f"{relation}, in a key of {len(join.pairs)} columns" if join.further else relation
@@ -236,7 +237,9 @@ def emit_column(
         BEST_JOIN_SCORE: [round(best, 2)],
     }
     properties = {property_urn(namespace, name): value for name, value in values.items()}
-    links = [_fit(f"{_link([partner.column], names)} · {partner.notes}") for partner in joined]
+    links = [
+        _fit(f"{_link([partner.column], names)} · {markdown(partner.notes)}") for partner in joined
+    ]
     return set_properties(
         column_urn(column), {flat_property_urn(namespace, JOIN_LINKS): links, **properties}
     )
@@ -251,7 +254,7 @@ def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
     DataHub's pages cut off the end of long names, so the columns come first.
     """
-    return f"{_paths(columns)} · {names[columns[0].table]}"
+    return visible(f"{_paths(columns)} · {names[columns[0].table]}")
 
 
 def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
@@ -259,7 +262,7 @@ def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
     DataHub's page then shows the schema filtered by the first column.
     """
-    return f"[{_escape(_label(columns, names))}]({column_page(columns[0])})"
+    return f"[{markdown(_label(columns, names))}]({column_page(columns[0])})"
 
 
 def _score(score: float) -> str:
@@ -279,15 +282,6 @@ def _share(join: Join, *, of_left: bool) -> str:
     contained = join.evidence if of_left else join.evidence.reversed
     # Rounded down: `100 %` is a promise.
     return f"{max(floor(contained.left_containment * 100 + 1e-9), 1)} % of values"
-
-
-def _escape(name: str) -> str:
-    r"""Escape a name for Markdown, so that it does not become a link or code.
-
-    >>> _escape("fare[usd]_*")
-    'fare\\[usd\\]_\\*'
-    """
-    return re.sub(r"([\\`*<>\[\]])", r"\\\1", name)
 
 
 def emit_dataset(
@@ -332,11 +326,11 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
     own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
     leads_on = join.referenced != (join.left if from_left else join.right)
     verb = _SENTENCES[join.role][0 if leads_on else 1]
-    through = f" through {_escape(str(join.via[0].table))}" if join.via else ""
+    through = f" through {markdown(str(join.via[0].table))}" if join.via else ""
     doubt = NOT_VERIFIED if join.evidence is None else ""
     share = _share(join, of_left=from_left)
     notes = ", ".join(filter(None, [_score(join.joinability), share, doubt]))
-    line = f"{_escape(_paths(own))} {verb} {_link(other, names)}{through}"
+    line = f"{markdown(_paths(own))} {verb} {_link(other, names)}{through}"
     return _fit(f"{line} · {notes}" if notes else line)
 
 

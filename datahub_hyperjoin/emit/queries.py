@@ -24,6 +24,7 @@ from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DI
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import visible
 
 
 def _title(
@@ -34,7 +35,7 @@ def _title(
         for ends in zip(firsts, seconds, strict=True)
     )
     tables = f"{names[firsts[0].table]} joined with {names[seconds[0].table]}"
-    return f"{tables} on {' and '.join(equal)}"
+    return visible(f"{tables} on {' and '.join(equal)}")
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
@@ -131,7 +132,7 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
     first, into, out, second = (plain_path(column.path) for column in columns)
     start, through, _, end = (names[column.table] for column in columns)
     equal = f"{first} = {into} and {out} = {second}"
-    return f"{start} joined with {end} through {through} on {equal}"
+    return visible(f"{start} joined with {end} through {through} on {equal}")
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:

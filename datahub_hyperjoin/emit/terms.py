@@ -20,6 +20,7 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import column_urn, plain_path
 from datahub_hyperjoin.model.column_groups import ColumnGroup, find_column_groups
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import markdown, visible
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +150,9 @@ def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str])
     names = {term: _name(group, titles) for term, group in groups.items()}
     several = Counter(names.values())
     return {
-        term: f"{name} ({titles[groups[term].anchor.table]})" if several[name] > 1 else name
+        term: visible(f"{name} ({titles[groups[term].anchor.table]})")
+        if several[name] > 1
+        else visible(name)
         for term, name in names.items()
     }
 
@@ -208,7 +211,7 @@ def create_term(
     """
     node = node_urn(namespace)
     key = group.key
-    named = f" The key is {plain_path(key.path)} of {titles[key.table]}." if key is not None else ""
+    named = markdown(f" The key is {plain_path(key.path)} of {titles[key.table]}.") if key else ""
     info = GlossaryTermInfoClass(
         definition=_TERM_TEXT.format(key=named), termSource="INTERNAL", name=name, parentNode=node
     )

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.export.formats import ExportFormat, reason_left_out
+from datahub_hyperjoin.export.quoting import dialect_of, needs_quotes, quoted_name
 from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.tables import ColumnId
 
 _FORMATS = {"dbt": ExportFormat.DBT_TESTS, "mermaid": ExportFormat.MERMAID}
 """The export formats that contain safe joins only, by their names in the page's script."""
@@ -40,6 +42,10 @@ class ExportChoices:
     """For each format, the entries of `undecided` that change once people accept their joins. Maps
     the position of each such join to its new index."""
 
+    quoted: Mapping[int, tuple[str, str]]
+    """The columns of joins as SQL writes them, by the number of the join, of joins with a column
+    that needs quotes; empty for the other column if it needs none."""
+
 
 def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:
     """Choose the joins that the page exports.
@@ -56,7 +62,9 @@ def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:
         for number, join in enumerate(joins)
         if undecided[number] is LeftOut.UNVERIFIED
     }
+    quoted = {number: tuple(map(_quoted, join.pairs[0])) for number, join in enumerate(joins)}
     return ExportChoices(
+        quoted={number: (left, right) for number, (left, right) in quoted.items() if left or right},
         reasons=tuple(reason.value for reason in _REASONS),
         ways=tuple(
             _way(join, accepted.get(number, undecided[number])) for number, join in enumerate(joins)
@@ -87,6 +95,12 @@ def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
         examined if isinstance(examined, LeftOut) else reason_left_out(examined, export_format, {})
     )
     return _REASONS.index(reason) if reason else _SAFE
+
+
+def _quoted(column: ColumnId) -> str:
+    if not needs_quotes(column.path):
+        return ""
+    return quoted_name(column.path, dialect_of(column.table))
 
 
 def _way(join: CatalogJoin, examined: SafeJoin | LeftOut) -> int:

@@ -12,7 +12,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
-from datahub_hyperjoin.export.quoting import quoted_name
+from datahub_hyperjoin.export.quoting import can_quote, quoted_name
 from datahub_hyperjoin.sql.dialects import DUCKDB
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import TableId
@@ -54,7 +54,8 @@ class Translations:
     """Statements without names, each in all dialects; `{0}` stands for the first name."""
 
     names: tuple[tuple[str, ...], ...] = ()
-    """For each way to quote, all quoted names of tables and columns."""
+    """For each way to quote, all quoted names of tables and columns; empty for a name that cannot
+    be written so."""
 
     joins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """For each join, by its number: the dialect in which the statement was run, the shape of the
@@ -94,7 +95,7 @@ def translate(
     ]
     if not any(found):
         return Translations()
-    quoted = {dialect: tuple(quoted_name(name, dialect) for name in names) for dialect in TITLES}
+    quoted = {dialect: tuple(_name_in(dialect, name) for name in names) for dialect in TITLES}
     ways = tuple(dict.fromkeys(quoted.values()))
     return Translations(
         dialects=tuple((name, TITLES[name], ways.index(quoted[name])) for name in TITLES),
@@ -103,6 +104,10 @@ def translate(
         joins=found[0],
         steps=found[1],
     )
+
+
+def _name_in(dialect: str, name: str) -> str:
+    return quoted_name(name, dialect) if can_quote(name, dialect) else ""
 
 
 def _run_only(statement: Statement) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
+from datahub_hyperjoin.visible import unseen_in_javascript, visible
 
 _TITLE = "Suggested joins"
 _PRIVATE = 0o600
@@ -156,8 +157,11 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Names are made visible. Marked-up text, such as the data of the scripts, stays exact.
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["record"] = _fields
+    environment.globals["unseen"] = unseen_in_javascript()
     return environment

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tabulate import tabulate
 
-from faults import chaos, databases, kills, mutations
+from faults import chaos, databases, kills, mutations, names
 from faults.outcome import Attack
 
 ATTACKS: Mapping[str, Attack] = {
@@ -20,6 +20,7 @@ ATTACKS: Mapping[str, Attack] = {
     **kills.ATTACKS,
     **chaos.ATTACKS,
     **databases.ATTACKS,
+    **names.ATTACKS,
 }
 
 
