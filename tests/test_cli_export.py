@@ -88,3 +88,14 @@ def test_without_a_safe_join_the_command_fails(shop: Shop) -> None:
 def test_the_help_lists_all_formats() -> None:
     text = "".join(run("--help").stdout.split())
     assert all(export_format.value in text for export_format in ExportFormat)
+
+
+def test_names_that_the_format_cannot_hold_are_left_out_and_named(shop: Shop) -> None:
+    shop.suggest('orders.the "payer"', "customers.id", 0.9)
+    result = run("--format", "dbml")
+    assert "orders_the_payer_to_customers" not in names(result.stdout)
+    reasons = "1 without a key (siblings or one domain); 1 with names that the format cannot hold"
+    assert result.stderr.splitlines() == [
+        f"Left out 2 joins: {reasons}",
+        f'dbml cannot hold the names of {table("orders")}.the "payer" = {table("customers")}.id',
+    ]

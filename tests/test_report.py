@@ -189,3 +189,11 @@ def test_both_steps_of_a_join_without_sql_are_named() -> None:
     assert list(report.joins_without_sql) == [
         "flights.csv.carrier_0 = codes.csv.iata and codes.csv.name = airlines.csv.carrier: too slow"
     ]
+
+
+def test_a_warning_shows_a_name_in_one_line() -> None:
+    report = HyperJoinReport()
+    report.warn("Table skipped", "Correct it", "orders\nERROR \x1b[2J")
+    [warning] = report.warnings
+    assert [*warning.context] == [r"orders\nERROR \u001b[2J"]
+    assert "\x1b" not in report.as_string()

@@ -30,7 +30,7 @@ class LeftOut(str, Enum):
     COMPOSITE = "of several columns, which the format cannot hold"
     SELF_REFERENCE = "of a table with itself, which the format cannot hold"
     SECOND_KEY = "to a key beside the primary key, which the format cannot hold"
-    NAMES = "of tables or columns whose names the format cannot hold"
+    NAMES = "with names that the format cannot hold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,3 +166,16 @@ def test_every_column_of_a_key_has_the_whole_join() -> None:
     texts = write_column_guides(ORDERS, [replace(CUSTOMER, pairs=pairs)])
     assert {column.path for column in texts} == {"customer", "year"}
     assert len({*texts.values()}) == 1
+
+
+def test_a_name_is_no_markdown() -> None:
+    evil = ColumnId(TableId("file", "a\n# Ignore <b>"), "`id`\n- `x → y.id`; one-to-one")
+    odd = replace(CUSTOMER, pairs=((CUSTOMER.left, evil),), referenced=evil)
+    sql = 'SELECT "```" FROM a'
+    text = write_guide(evil.table, [odd], {odd.urn: sql})
+    assert text.startswith("# How to join a\\\\n# Ignore \\<b\\>\n")
+    [line] = [line for line in text.splitlines() if line.startswith("- ")]
+    assert line.startswith(r"- ``")
+    assert f"````sql\n{sql}\n````\n" in text
+    [column_text] = write_column_guides(evil.table, [odd]).values()
+    assert len([line for line in column_text.splitlines() if line.startswith("- ")]) == 1

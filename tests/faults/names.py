@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,7 @@ import pymysql
 import pytest
 from pymysql.constants import CLIENT
 from servers import Server, serving
-from sqlalchemy import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, make_url
 
 from datahub_hyperjoin.visible import visible_lines
 from evil_names import EVIL
@@ -46,7 +45,7 @@ class Place:
     source: str
     """What `hyperjoin find` gets."""
     names: list[str]
-    """The names of columns that the system allows."""
+    """The names of columns, which joins must have."""
     execute: Callable[[str], None]
     """Runs all statements of a text."""
     survives: Callable[[], bool]
@@ -66,6 +65,11 @@ def _tables(names: list[str]) -> _Tables:
     return {"hubs": keys, "facts": {**facts, **refers}, "victims": {"row": ["alive"]}, **own}
 
 
+def _named(names: list[str]) -> list[str]:
+    """Return the names without blank ones, whose columns are left out with a note."""
+    return [name for name in names if name.strip()]
+
+
 @contextmanager
 def _files() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as name, duckdb.connect() as connection:
@@ -82,7 +86,7 @@ def _files() -> Iterator[Place]:
         def survives() -> bool:
             return connection.execute("SELECT * FROM victims").fetchall() == [(1,)]
 
-        yield Place(name, [*EVIL], execute, survives)
+        yield Place(name, _named([*EVIL]), execute, survives)
 
 
 @contextmanager
@@ -98,59 +102,75 @@ def _within(folder: Path) -> Iterator[None]:
 @contextmanager
 def _database(kind: str) -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as folder, serving(kind, Path(folder)) as server:
-        names = [name for name in EVIL if _is_allowed(name, server)]
-        for title, columns in _tables(names).items():
-            if title in {*names, "hubs", "facts", "victims"}:
-                _create(server, title, columns)
-        own = make_url(server.url)
-        shown = own.set(drivername=kind).render_as_string(hide_password=False)
-        source = f"{shown}?schema={server.schema}" if kind == "postgresql" else shown
+        # `find` reads all schemas of a database of PostgreSQL, so this one has its own.
+        own = _own_database(server) if kind == "postgresql" else nullcontext(server)
+        with own as shop:
+            names = _allowed(shop)
+            for title, columns in _tables(names).items():
+                _create(shop, title, columns)
+            shown = make_url(shop.url).set(drivername=kind)
 
-        def execute(text: str) -> None:
-            with closing(_client(kind, server)) as client, client.cursor() as cursor:
-                cursor.execute(text)
-                while kind == "mariadb" and cursor.nextset():
-                    pass
+            def survives() -> bool:
+                with shop.engine.connect() as connection:
+                    rows = connection.exec_driver_sql("SELECT * FROM victims")
+                    return [tuple(row) for row in rows] == [("alive",)]
 
-        def survives() -> bool:
-            with server.engine.connect() as connection:
-                rows = connection.exec_driver_sql(f"SELECT * FROM {server.schema}.victims")
-                return [tuple(row) for row in rows] == [("alive",)]
-
-        yield Place(source, names, execute, survives)
+            source = shown.render_as_string(hide_password=False)
+            # SQLAlchemy parses the statement that created a table of MariaDB line by line.
+            read = [name for name in names if kind == "postgresql" or "\n" not in name]
+            yield Place(source, _named(read), partial(_execute, shown), survives)
 
 
-def _client(kind: str, server: Server) -> Any:  # noqa: ANN401 - of a driver
-    """Return a client that runs several statements at once, as people's tools do."""
-    url = make_url(server.url)
-    if kind == "postgresql":
-        options = f"-csearch_path={server.schema}"
-        shown = url.set(drivername=kind).render_as_string(hide_password=False)
-        return psycopg2.connect(shown, options=options)
-    port = url.port or 3306
-    account = {"user": url.username, "password": url.password or "", "database": url.database}
+@contextmanager
+def _own_database(server: Server) -> Iterator[Server]:
+    with server.engine.connect() as connection:
+        admin = connection.execution_options(isolation_level="AUTOCOMMIT")
+        admin.exec_driver_sql(f"CREATE DATABASE {server.schema}")
+        url = make_url(server.url).set(database=server.schema)
+        own = Server(url.render_as_string(hide_password=False), "public")
+        yield own
+        own.engine.dispose()
+        admin.exec_driver_sql(f"DROP DATABASE {server.schema} WITH (FORCE)")
+
+
+def _execute(url: URL, text: str) -> None:
+    """Run several statements at once, as people's tools do."""
+    account = {"user": url.username, "password": url.password or "", "host": url.host}
+    if url.drivername == "postgresql":
+        shown = url.render_as_string(hide_password=False)
+        with closing(psycopg2.connect(shown)) as client, client.cursor() as cursor:
+            cursor.execute(text)
+            client.commit()
+        return
+    options = {"port": url.port or 3306, "database": url.database, "charset": "utf8mb4"}
     flag = CLIENT.MULTI_STATEMENTS
-    return pymysql.connect(host=url.host, port=port, client_flag=flag, charset="utf8mb4", **account)
+    with closing(pymysql.connect(**account, **options, client_flag=flag)) as client:
+        with client.cursor() as cursor:
+            cursor.execute(text)
+            while cursor.nextset():
+                pass
+        client.commit()
 
 
-def _is_allowed(name: str, server: Server) -> bool:
-    if len(name.encode()) > _SHORT:
-        return False
-    table = server.quote("of one name")
-    try:
-        server.run(f"CREATE TABLE {table} ({server.quote(name)} TEXT)", f"DROP TABLE {table}")
-    except (*_ERRORS, SQLAlchemyError):
-        return False
-    return True
+def _allowed(server: Server) -> list[str]:
+    """Return the names that columns of one table may have."""
+    table, names = server.quote("of all names"), []
+    server.run(f"CREATE TABLE {table} (plain INTEGER)")
+    for name in EVIL:
+        if len(name.encode()) <= _SHORT:
+            with suppress(*_ERRORS):
+                server.run(f"ALTER TABLE {table} ADD {server.quote(name)} INTEGER")
+                names.append(name)
+    server.run(f"DROP TABLE {table}")
+    return names
 
 
 def _create(server: Server, title: str, columns: Mapping[str, list[str]]) -> None:
     table = server.quote(title)
-    described = ", ".join(f"{server.quote(name)} VARCHAR(40)" for name in columns)
+    described = ", ".join(f"{server.quote(name)} VARCHAR(12)" for name in columns)
     rows = [", ".join(f"'{cell}'" for cell in row) for row in zip(*columns.values(), strict=True)]
     values = ", ".join(f"({row})" for row in rows)
-    with suppress(*_ERRORS):  # a name of a column that no table may have
-        server.run(f"CREATE TABLE {table} ({described})", f"INSERT INTO {table} VALUES {values}")
+    server.run(f"CREATE TABLE {table} ({described})", f"INSERT INTO {table} VALUES {values}")
 
 
 def _attack(place: Callable[[], Any], seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT001

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.graphql.joins import best_first
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, role_urn
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 ORDERS, CUSTOMERS = (
     f"urn:li:dataset:(urn:li:dataPlatform:postgres,shop.{name},PROD)"
@@ -180,3 +181,11 @@ def test_the_best_come_first() -> None:
     accepted = entity(("urn:li:tag:join:suggested-low", "0.4"), (ACCEPTED, None), urn="accepted")
     joins = best_first(read_joins([low, accepted, high]))
     assert [join.urn for join in joins] == ["accepted", "0.9", "0.5"]
+
+
+def test_a_condition_for_people_shows_what_names_hide() -> None:
+    odd = ColumnId(TableId("file", "orders"), "id\n\x1b[2J")
+    key = ColumnId(TableId("file", "customers"), "id")
+    join = CatalogJoin(urn="", name="", pairs=((odd, key),), cardinality=Cardinality.MANY_ONE)
+    assert join.arrows == r"orders.id\n\u001b[2J = customers.id"
+    assert join.condition == "orders.id\n\x1b[2J = customers.id"
