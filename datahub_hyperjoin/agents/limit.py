@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from datahub_hyperjoin.graphql.words import shorten
+from datahub_hyperjoin.visible import visible
 
 MOST_BYTES = 5_250
 """Maximum number of bytes in an answer: 1,500 tokens of 3.5 characters. Bytes count, because
@@ -56,7 +57,8 @@ def to_text(answer: Answer) -> str:
     """Convert an answer to JSON of at most 1,500 tokens.
 
     If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
-    because the first part of a statement may run and be wrong.
+    because the first part of a statement may run and be wrong. Names in all other texts are made
+    visible, so that none looks like instructions.
 
     Args:
         answer: The answer.
@@ -64,7 +66,8 @@ def to_text(answer: Answer) -> str:
     Returns:
         Compact JSON.
     """
-    return _dump(next(filter(_is_short, _shorter(answer))))
+    shown = _change(answer, lambda key, text: text if key == "sql" else visible(text))
+    return _dump(next(filter(_is_short, _shorter(shown))))
 
 
 def _shorter(answer: Answer) -> Iterator[Answer]:
