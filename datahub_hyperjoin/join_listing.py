@@ -49,6 +49,18 @@ def list_best_joins(
     return "\n".join(line for line in lines if line)
 
 
+def shown_first(
+    joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = ()
+) -> frozenset[JoinedColumns]:
+    """Return the columns of the joins that `list_best_joins` lists.
+
+    Args:
+        joins: The joins, best first.
+        crosswalks: The joins in two steps, best first.
+    """
+    return frozenset(each.pairs for each in (*joins[:_MAX_JOINS], *crosswalks[:_MAX_JOINS]))
+
+
 def _say_none(named: Sequence[Join]) -> str:
     return "No join was verified on data." if named else "No joins found."
 

@@ -94,7 +94,9 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins_through_crosswalks: int = 0
     """Joins of codes with names through a crosswalk: a table that holds both."""
     joins_with_sql: int = 0
-    """Joins whose SQL was run and returned as many rows as the evidence predicts."""
+    """Joins with SQL. What was run of it returned as many rows as the evidence predicts."""
+    joins_with_sql_not_run: int = 0
+    """Joins whose SQL was only written. `emit.run_sql: all` runs it, too."""
     joins_with_normalised_sql: int = 0
     """Joins with SQL that compares values not as written but in another form, such as lower case.
     """

@@ -45,6 +45,7 @@ from datahub_hyperjoin.emit import (
 )
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.publishing.pipelines import (
@@ -66,6 +67,7 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
+from datahub_hyperjoin.statements import RunSql
 from datahub_hyperjoin.storage import locking
 from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 
@@ -270,15 +272,25 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return findings if page else findings.without_columns()
 
     def _run_sql(self, findings: Findings, session: Session) -> Findings:
-        """Run the SQL of all joins, and add the SQL that works to the findings."""
-        from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (slow)
+        """Add the SQL of the joins to the findings, after running what is to be run."""
+        from datahub_hyperjoin.sql import (  # noqa: PLC0415 (slow)
+            LakeInSql,
+            SqlTest,
+            find_join_sql,
+        )
 
+        emit = self.config.emit
+        in_catalog = emit.run_sql is RunSql.SHOWN and (emit.queries or emit.documents)
         statements = find_join_sql(
             [*findings.joins, *findings.crosswalks],
             LakeInSql.of(findings.profiles),
             store=open_store(self.config.profile, self.report),
             session=session,
-            timeout=self.config.emit.sql_timeout,
+            test=SqlTest(
+                timeout=emit.sql_timeout,
+                run=RunSql.ALL if in_catalog else emit.run_sql,
+                shown=shown_first(findings.joins, findings.crosswalks),
+            ),
             progress=self.report,
         )
         self.report.show_missing_sql(statements)

@@ -11,6 +11,7 @@ import click
 from datahub_hyperjoin.cli.output_format import print_result
 from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.statements import RunSql
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.wording import number_of
 
@@ -52,7 +53,15 @@ _FORMATS = ("table", "json", "csv", "sql")
     show_default=True,
     help="Format of the output. The table lists the 25 best joins, the others list all.",
 )
-def find_in_sources(
+@click.option(
+    "--run-sql",
+    type=click.Choice([choice.value for choice in RunSql]),
+    default=RunSql.SHOWN.value,
+    show_default=True,
+    help="SQL to run, so that it is tested. `shown`: of joins of files on this machine, and of the "
+    "joins of a database that the table lists. The SQL of the others is written, and marked.",
+)
+def find_in_sources(  # noqa: PLR0913 - one for each option
     *,
     sources: tuple[str, ...],
     out: Path | None,
@@ -60,6 +69,7 @@ def find_in_sources(
     page_values: bool,
     decisions: Path | None,
     output_format: str,
+    run_sql: str,
 ) -> None:
     """Find joins in folders and databases, without a recipe or a server.
 
@@ -79,8 +89,8 @@ def find_in_sources(
     exempt_imports()
 
     # Running the SQL takes as long as all else, and the table does not show it.
-    sql = bool(out or page) or output_format != "table"
-    progress = BarProgress(sql=sql) if sys.stderr.isatty() else LineProgress()
+    sql = RunSql(run_sql) if out or page or output_format != "table" else None
+    progress = BarProgress(sql=bool(sql)) if sys.stderr.isatty() else LineProgress()
     pages = [*filter(None, [page, out and out / "joins.html"])]
     try:
         # Nobody should wait for a run to be told; `to_html` refuses a file that appears meanwhile.
@@ -151,8 +161,12 @@ def _format(found: "FoundJoins", output_format: str) -> str:
 
 
 def _tell_what_is_missing(found: "FoundJoins") -> None:
-    """Print to standard error how many tables were read, and the first warnings."""
+    """Print to standard error how many tables were read, which SQL was not run, and warnings."""
+    from datahub_hyperjoin.discovery.records import count_unrun  # noqa: PLC0415 (as above)
+
     click.echo(f"Read {number_of(len(found.tables), 'table')}.", err=True)
+    if found.findings.statements and (unrun := count_unrun(found.records())):
+        click.echo(unrun, err=True)
     _tell_warnings(found.warnings)
 
 

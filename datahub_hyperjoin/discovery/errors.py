@@ -123,7 +123,16 @@ class NoSqlError(HyperJoinError, LookupError):
     @classmethod
     def disabled(cls) -> Self:
         """Report that joins have no SQL, because `find_joins` was called with `sql=False`."""
-        return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")
+        return cls("this run wrote no SQL. Pass `sql=True` to `find_joins`")
+
+
+class UnknownChoiceError(HyperJoinError, ValueError):
+    """An argument is none of its choices."""
+
+    @classmethod
+    def of_sql(cls, value: object, *, choices: Sequence[str]) -> Self:
+        """Report that the argument `sql` of `find_joins` is none of its choices."""
+        return cls(f"`sql` is {value!r}. Pass {', '.join(map(repr, choices))}, True or False")
 
 
 class ForbiddenValuesError(HyperJoinError, ValueError):

@@ -10,6 +10,7 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible, visible_json
+from datahub_hyperjoin.wording import number_of
 
 _WHERE = (
     "-- DuckDB finds files by the names below in the folder that was searched. Start it there.\n"
@@ -59,13 +60,16 @@ class JoinRecord(TypedDict):
     """The form in which values were compared; empty if values were not converted."""
 
     sql: str
-    """The SQL, which was run; empty if there is none."""
+    """The SQL; empty if there is none."""
+
+    sql_was_run: bool
+    """Whether the SQL was run, and returned as many rows as `rows` says."""
 
     dialect: str
     """The dialect of the SQL."""
 
     no_sql: str
-    """Why the join has no SQL; empty if it has SQL, or if the run tested no SQL."""
+    """Why the join has no SQL; empty if it has SQL, or if the run wrote no SQL."""
 
     left_table: str
     """The left table, by the name that a file of decisions uses."""
@@ -85,7 +89,7 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
 
     Args:
         join: A join that was verified on the data.
-        statement: Its SQL, if SQL was run.
+        statement: Its SQL, if SQL was written.
     """
     evidence, pairs = join.measured, join.pairs
     if join.referenced == join.left:
@@ -105,6 +109,7 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         rows=evidence.rows,
         compared_as=evidence.compared_as,
         sql=statement.sql if statement else "",
+        sql_was_run=bool(statement and statement.sql and statement.was_run),
         dialect=statement.dialect if statement else "",
         no_sql=statement.reason if statement else "",
         left_table=str(left[0].table),
@@ -155,14 +160,33 @@ def records_as_sql(records: Sequence[JoinRecord]) -> str:
         records: The joins.
     """
     runs_on_files = any(record["dialect"] == "duckdb" and record["sql"] for record in records)
-    return "\n".join([*([_WHERE] if runs_on_files else []), *map(_statement, records)])
+    unrun = count_unrun(records)
+    head = [*([_WHERE] if runs_on_files else []), *([f"-- {unrun}\n"] if unrun else [])]
+    return "\n".join([*head, *map(_statement, records)])
+
+
+def count_unrun(records: Sequence[JoinRecord]) -> str:
+    """Say how many statements were run and how many were not; empty if all were run.
+
+    Args:
+        records: The joins.
+    """
+    was_run = [record["sql_was_run"] for record in records if record["sql"]]
+    if all(was_run):
+        return ""
+    statements, runs = number_of(len(was_run), "SQL statement"), was_run.count(True)
+    verb = "was" if runs == 1 else "were"
+    return (
+        f"Of {statements}, {runs} {verb} run. The others are only written; run all: --run-sql all"
+    )
 
 
 def _statement(record: JoinRecord) -> str:
     condition = f"{record['left']} = {record['right']} ({record['joinability']:.2f}"
     # A name or a reason with a line break would leave the comment.
     if record["sql"]:
-        comment = visible(f"-- {condition}, {record['dialect']})")
+        unrun = "" if record["sql_was_run"] else ", not run"
+        comment = visible(f"-- {condition}, {record['dialect']}{unrun})")
         return f"{comment}\n{record['sql']};\n"
-    reason = " ".join(record["no_sql"].split()) or "none was run"
+    reason = " ".join(record["no_sql"].split()) or "none was written"
     return visible(f"-- {condition}) has no SQL: {reason}") + "\n"

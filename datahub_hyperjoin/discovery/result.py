@@ -105,7 +105,7 @@ class FoundJoins:
         return f"<FoundJoins: {self._counts}>"
 
     def sql(self, join: Join | CrosswalkJoin) -> str:
-        """Return the tested SQL of a join.
+        """Return the SQL of a join, which `records` says was run or only written.
 
         Args:
             join: One of `joins` or `crosswalks`.
@@ -115,7 +115,7 @@ class FoundJoins:
 
         Raises:
             NoSqlError: The join has no SQL that returns the rows of the evidence, or no SQL was
-                run.
+                written.
         """
         if self and not self.findings.statements:
             raise NoSqlError.disabled()

@@ -7,20 +7,24 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
+from datahub_hyperjoin.discovery.errors import UnknownChoiceError
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
 from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import open_store
+from datahub_hyperjoin.statements import RunSql
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.temporary import temporary_folder
 
@@ -33,7 +37,7 @@ Decisions = str | Path | Sequence[WrittenDecision] | None
 
 def find_joins(
     *sources: Source,
-    sql: bool = True,
+    sql: bool | Literal["shown", "all", "none"] = "shown",
     progress: bool = False,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
@@ -47,7 +51,9 @@ def find_joins(
     Args:
         *sources: Folders, URLs of databases, files of DuckDB and SQLite, and dicts of data frames
             of pandas, Polars, Arrow or Spark by their names.
-        sql: Whether to run the SQL of each join, so that it can be shown.
+        sql: Which SQL to run, to test it: `"shown"`, that of files on this machine and, in
+            databases and Spark catalogs, that of the joins that are listed first; `"all"`; or
+            `"none"`, which only writes it. `False` writes no SQL at all; `True` means `"shown"`.
         progress: Whether to show the stages of the run on standard error.
         profile: How much of each table to read, as in a recipe.
         model: How to rank, as in a recipe.
@@ -59,6 +65,7 @@ def find_joins(
 
     Raises:
         HyperJoinError: A source cannot be used, or no table has values.
+        UnknownChoiceError: `sql` is none of the choices.
 
     Examples:
         >>> import pandas as pd
@@ -69,14 +76,24 @@ def find_joins(
         [('orders.customer', 'customers.id')]
     """
     shown = LineProgress() if progress else RunProgress()
-    return run_discovery(sources, shown, sql=sql, profile=profile, model=model, decisions=decisions)
+    run = _read_choice(sql)
+    return run_discovery(sources, shown, sql=run, profile=profile, model=model, decisions=decisions)
+
+
+def _read_choice(sql: bool | str) -> RunSql | None:  # noqa: FBT001 - what `find_joins` is given
+    if sql is False:
+        return None
+    choices = [choice.value for choice in RunSql]
+    if sql is not True and sql not in choices:
+        raise UnknownChoiceError.of_sql(sql, choices=choices)
+    return RunSql.SHOWN if sql is True else RunSql(sql)
 
 
 def run_discovery(
     sources: Sequence[Source],
     progress: RunProgress,
     *,
-    sql: bool = True,
+    sql: RunSql | None = RunSql.SHOWN,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
     decisions: Decisions = None,
@@ -86,7 +103,7 @@ def run_discovery(
     Args:
         sources: Folders, databases and dicts of data frames.
         progress: Receives stages, counts and warnings.
-        sql: Whether to run the SQL of each join.
+        sql: The joins whose SQL is run; None if no SQL is written.
         profile: How much of each table to read.
         model: How to rank.
         decisions: Accepted and rejected joins.
@@ -110,7 +127,7 @@ def run_discovery(
         warn_of_unknown_columns(catalog.filed, findings.profiles, progress.warn)
         if sql:
             with progress.stage("Running the SQL"):
-                findings = _with_sql(findings, profile, session, progress)
+                findings = _with_sql(findings, sql, profile, session, progress)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
     warnings = tuple(progress.warnings)
     return FoundJoins(findings, warnings, catalog.filed, file, keeps_values=profile.keep_values)
@@ -131,16 +148,25 @@ def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[Writte
 
 
 def _with_sql(
-    findings: Findings, profile: ProfileConfig, session: Session, progress: RunProgress
+    findings: Findings,
+    run: RunSql,
+    profile: ProfileConfig,
+    session: Session,
+    progress: RunProgress,
 ) -> Findings:
-    from datahub_hyperjoin.sql import LakeInSql, find_join_sql  # noqa: PLC0415 (a table needs none)
+    from datahub_hyperjoin.sql import (  # noqa: PLC0415 (a table needs none)
+        LakeInSql,
+        SqlTest,
+        find_join_sql,
+    )
 
+    shown = shown_first(findings.joins, findings.crosswalks)
     statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
         LakeInSql.of(findings.profiles),
         store=open_store(profile, progress),
         session=session,
-        timeout=_SQL_TIMEOUT,
+        test=SqlTest(timeout=_SQL_TIMEOUT, run=run, shown=shown),
         progress=progress,
     )
     return replace(findings, statements=statements)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSche
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
+from datahub_hyperjoin.statements import RunSql
 
 _WEB_ADDRESS = re.compile(
     r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?(?:/[\w.~-]+)*/?", re.ASCII
@@ -89,6 +90,13 @@ class EmitConfig:
     """Preset for AI agents that read the catalog through DataHub's own MCP server, which shows
     neither relationships nor properties of columns. It turns on `queries`, `documents` and, where
     the server has it, `ai_context`, unless the recipe sets them."""
+
+    run_sql: RunSql = RunSql.SHOWN
+    """Joins whose SQL is run. `shown` means all if `queries` or `documents` show SQL in DataHub.
+    For a `page` alone, it means joins of files on this machine and, in databases and Spark
+    catalogs, the joins that the report lists; the page has the SQL of the others, marked as not
+    run. `all` means all. `none` means none; then `queries` and `documents` show no SQL, because
+    they show only what was run."""
 
     sql_timeout: Seconds = 60.0
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,

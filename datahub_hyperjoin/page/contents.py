@@ -54,8 +54,8 @@ class Contents:
     """
 
     statements: tuple[tuple[str, str], ...]
-    """For each join, its SQL and the result of running it; without SQL, an empty text and the
-    reason."""
+    """For each join, its SQL and the result of running it, if it was run; without SQL, an empty
+    text and the reason."""
 
     translations: Translations = field(default_factory=Translations)
     """The statements of joins in other dialects."""
@@ -309,6 +309,8 @@ def _statement(statement: Statement) -> tuple[str, str]:
     if not statement.sql:
         return "", statement.reason
     compared = f", comparing values as {statement.compared}" if statement.compared else ""
+    if not statement.was_run:
+        return statement.sql, f"not run{compared}"
     noun = "row" if statement.rows == 1 else "rows"
     return statement.sql, f"{statement.rows:,} {noun} when it was run without its limit{compared}"
 

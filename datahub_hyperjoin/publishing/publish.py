@@ -104,6 +104,7 @@ def build_publication(
                 statement
             )
             for pairs, statement in findings.statements.items()
+            if statement.was_run
         },
     )
 

@@ -1,8 +1,8 @@
-"""Find the simplest SQL that returns a join's expected number of rows."""
+"""Find the simplest SQL that returns a join's expected number of rows, or write it unrun."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 
 from typing_extensions import assert_never
 
@@ -15,11 +15,23 @@ from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
 from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
 from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
 from datahub_hyperjoin.statements import Statement
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Table,
+    TableId,
+    TableProfile,
+)
 from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 
 _Candidate = JoinInSql | TwoStepsInSql
 _NO_NOTATIONS: Notations = (None, None)
+_PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
+"""The places of ways to compare columns among `comparisons`."""
+_FORM = 2
+"""The place of the way that converts values to a form, if they are equal in this form only."""
+_NUMBERS = {DataType.INTEGER, DataType.DECIMAL}
 _TOLERANCE = 0.02
 """Maximum difference between counted and expected rows, as a share of the expected rows."""
 
@@ -56,9 +68,40 @@ class LakeInSql:
         """
         return self._notation(left), self._notation(right)
 
+    def comparison_of(self, left: ColumnId, right: ColumnId) -> int:
+        """Return the place of the plainest way to compare two columns that suits their samples.
+
+        Columns of text are compared as text: a database has kinds of text, such as enumerations
+        and texts of other collations, that it does not compare with each other otherwise.
+
+        Args:
+            left: A column.
+            right: Another one, whose values are equal to those of the first in normal form.
+
+        Returns:
+            The place among `comparisons`.
+        """
+        first, second = self.columns.get(left), self.columns.get(right)
+        if first is None or second is None:
+            return _SPELLED
+        if first.type is second.type is not DataType.TEXT or {first.type, second.type} <= _NUMBERS:
+            return _PLAIN
+        written = [{normal_form(value): value for value in each.sample} for each in (first, second)]
+        both = [(written[0][form], written[1][form]) for form in written[0].keys() & written[1]]
+        if not both or any(_fold(one) != _fold(other) for one, other in both):
+            return _SPELLED
+        # An empty text is as much without a value as a null. The samples of personal columns are
+        # hashes, which do not show how the values are written.
+        may_differ = (first.nulls and second.nulls) or first.personal or second.personal
+        return _FOLDED if may_differ or any(one != other for one, other in both) else _TEXT
+
     def _notation(self, column: ColumnId) -> Notation | None:
         profile = self.columns.get(column)
         return notation_of({normal_form(value) for value in profile.sample}) if profile else None
+
+
+def _fold(value: str) -> str:
+    return value.strip().lower()
 
 
 def agrees(counted: int, expected: int) -> bool:
@@ -88,20 +131,35 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
     """
     search = _Search(engine, join.measured.rows)
     try:
-        match join:
-            case Join():
-                candidates: Iterator[_Candidate] = _candidates(join, lake, engine)
-            case CrosswalkJoin():
-                candidates = _in_two_steps(join, lake, engine)
-            case _:
-                assert_never(join)
-        for candidate in candidates:
+        for candidate in _candidates(join, lake, engine):
             if statement := search.attempt(candidate):
                 return statement
     except NoStatementError as error:
         return error.as_statement
     # Without any count, no statement has run; the next run may succeed.
     return Statement(reason=search.reason, untested=search.closest is None)
+
+
+def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
+    """Write the SQL of a join without running it.
+
+    Args:
+        join: A join of tables of the engine.
+        lake: The tables, and samples of their columns, which tell how to compare the columns.
+        engine: Reads the tables.
+
+    Returns:
+        The statement, or the reason why there is none.
+    """
+    if join.measured.compared_as:
+        place = _FORM
+    else:
+        place = max(lake.comparison_of(*pair) for pair in join.pairs)
+    try:
+        candidate = next(islice(_candidates(join, lake, engine), place, None))
+    except NoStatementError as error:
+        return error.as_statement
+    return replace(_statement(candidate, engine, 0), was_run=False)
 
 
 @dataclass(slots=True)
@@ -149,7 +207,18 @@ class _Search:
         return abs(counted - self.expected)
 
 
-def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
+def _candidates(
+    join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
+) -> Iterator[_Candidate]:
+    match join:
+        case Join():
+            return _in_one_step(join, lake, engine)
+        case CrosswalkJoin():
+            return _in_two_steps(join, lake, engine)
+    assert_never(join)
+
+
+def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
     """List the ways to write the SQL of a join, simplest first.
 
     The ways differ in how they read the tables and how they compare the columns.

@@ -1,8 +1,9 @@
-"""Run the SQL of each join in the system that contains its tables."""
+"""Write the SQL of each join, and run it in the system that contains its tables."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
@@ -27,10 +28,10 @@ from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError
-from datahub_hyperjoin.sql.find import LakeInSql, find_statement
+from datahub_hyperjoin.sql.find import LakeInSql, find_statement, write_statement
 from datahub_hyperjoin.sql.local_files import is_readable
 from datahub_hyperjoin.sql.spark_engine import SparkEngine
-from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.statements import JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import logger_of
@@ -51,21 +52,47 @@ _System = Database | type[DuckDbEngine] | type[SparkEngine]
 """The system that runs SQL on a table."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SqlTest:
+    """The joins whose SQL is run, and the time limit of a query."""
+
+    timeout: float
+    """Time limit of each query, in seconds."""
+
+    run: RunSql = RunSql.ALL
+    """The joins whose SQL is run."""
+
+    shown: Collection[JoinedColumns] = ()
+    """The joins that the output shows first."""
+
+    def includes(self, join: _AnyJoin, system: _System) -> bool:
+        """Return whether the SQL of a join is run in its system."""
+        match self.run:
+            case RunSql.SHOWN:
+                # DuckDB runs in this process, where nobody else waits for it.
+                return system is DuckDbEngine or join.pairs in self.shown
+            case RunSql.ALL:
+                return True
+            case RunSql.NONE:
+                return False
+        assert_never(self.run)
+
+
 def run_joins(
     joins: Sequence[_AnyJoin],
     lake: LakeInSql,
     *,
     session: Session,
-    timeout: float,
+    test: SqlTest,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Return a tested SQL statement for each join, or the reason why there is none.
+    """Return a SQL statement for each join, or the reason why there is none.
 
     Args:
         joins: The joins.
         lake: Their tables and columns.
         session: Starts the Spark session; called only if a table is in a Spark catalog.
-        timeout: Time limit of each query, in seconds.
+        test: The joins whose SQL is run. That of the others is written only.
         progress: Receives how many joins are done.
 
     Returns:
@@ -81,21 +108,26 @@ def run_joins(
         else:
             by_system[system].append(join)
     for system, group in by_system.items():
-        found = _run_group(group, lake, _Opener(system, session, timeout))
+        found = _run_group(group, lake, _Opener(system, session, test))
         for join, statement in zip(group, found, strict=True):
             statements[join.pairs] = statement
             if len(statements) % _STEP == 0:
-                progress.say(f"Ran the SQL of {len(statements)} of {len(joins)} joins")
+                progress.say(f"Wrote the SQL of {len(statements)} of {len(joins)} joins")
     return statements
 
 
 class _Opener:
     """A factory for the SQL engine of one system."""
 
-    def __init__(self, system: _System, session: Session, timeout: float) -> None:
+    def __init__(self, system: _System, session: Session, test: SqlTest) -> None:
         self._system = system
         self._session = session
-        self._timeout = timeout
+        self._test = test
+
+    def find(self, join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
+        """Find the SQL of a join, by running it if that is wanted."""
+        is_run = self._test.includes(join, self._system)
+        return (find_statement if is_run else write_statement)(join, lake, engine)
 
     def open(self, joins: Sequence[_AnyJoin], lake: LakeInSql) -> SqlEngine:
         """Open an engine that can read the columns of the given joins.
@@ -103,7 +135,7 @@ class _Opener:
         Raises:
             NoStatementError: The database does not answer, or has no time limit.
         """
-        columns, timeout = _columns_of(joins), self._timeout
+        columns, timeout = _columns_of(joins), self._test.timeout
         if self._system is DuckDbEngine:
             return DuckDbEngine(columns, timeout=timeout)
         if self._system is SparkEngine:
@@ -115,7 +147,7 @@ class _Opener:
 
 
 def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> Iterator[Statement]:
-    """Run the SQL of joins whose tables are all in one system."""
+    """Find the SQL of joins whose tables are all in one system."""
     try:
         engine = opener.open(joins, lake)
     except NoStatementError as error:
@@ -123,26 +155,26 @@ def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> I
         return
     with engine:
         if engine.threads == 1:
-            yield from (_find_safely(join, lake, engine) for join in joins)
+            yield from (_find_safely(join, lake, engine, opener) for join in joins)
         else:
-            yield from _find_at_once(joins, lake, engine)
+            yield from _find_at_once(joins, lake, engine, opener)
 
 
 def _find_at_once(
-    joins: Sequence[_AnyJoin], lake: LakeInSql, engine: SqlEngine
+    joins: Sequence[_AnyJoin], lake: LakeInSql, engine: SqlEngine, opener: _Opener
 ) -> Iterator[Statement]:
-    """Run the SQL of joins in several threads; yield the statements in the order of the joins."""
+    """Find the SQL of joins in several threads; yield the statements in the order of the joins."""
     with ThreadPoolExecutor(engine.threads) as pool:
         try:
-            yield from pool.map(lambda join: _find_safely(join, lake, engine), joins)
+            yield from pool.map(lambda join: _find_safely(join, lake, engine, opener), joins)
         except BaseException:
             engine.interrupt()  # otherwise, Ctrl-C would wait for the queries that run
             raise
 
 
-def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
+def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine, opener: _Opener) -> Statement:
     try:
-        return find_statement(join, lake, engine)
+        return opener.find(join, lake, engine)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one join from ending the run)
         logger.warning("No SQL for %s = %s: %s", join.left, join.right, type(error).__name__)
         return Statement(reason=str(NoStatementError.unexpectedly(error)), untested=True)

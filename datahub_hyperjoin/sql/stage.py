@@ -11,7 +11,7 @@ from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.find import LakeInSql, agrees
-from datahub_hyperjoin.sql.run import run_joins
+from datahub_hyperjoin.sql.run import SqlTest, run_joins
 from datahub_hyperjoin.sql.two_steps import columns_in_order
 from datahub_hyperjoin.sql.write import sides_of
 from datahub_hyperjoin.statements import JoinedColumns, Statement
@@ -25,19 +25,19 @@ def find_join_sql(
     *,
     store: Store,
     session: Session,
-    timeout: float,
+    test: SqlTest,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find a tested SQL statement for each join.
+    """Find a SQL statement for each join.
 
     Stored SQL is reused if the tables have not changed.
 
     Args:
-        joins: The joins that are published.
+        joins: The joins of the run.
         lake: Their tables and columns.
         store: Keeps the results for the next run.
         session: Starts the Spark session; called only if a table is in a Spark catalog.
-        timeout: Time limit of each query, in seconds.
+        test: The joins whose SQL is run. That of the others is written only.
         progress: Receives counts.
 
     Returns:
@@ -45,19 +45,24 @@ def find_join_sql(
         crosswalk connects has the statement of both steps, if they are among the joins.
     """
     kept = store.results(_RESULTS)
-    keys = {join.pairs: _key(join, lake, timeout) for join in joins}
+    keys = {join.pairs: _key(join, lake, test.timeout) for join in joins}
     stored = {
         pairs: Statement(**json.loads(kept[key])) for pairs, key in keys.items() if key in kept
     }
     changed = [join for join in joins if join.pairs not in stored]
-    run = run_joins(changed, lake, session=session, timeout=timeout, progress=progress)
+    run = run_joins(changed, lake, session=session, test=test, progress=progress)
     statements = _with_two_steps(joins, {**stored, **run})
     store.keep_results(
         _RESULTS,
-        {keys[pairs]: json.dumps(asdict(found)) for pairs, found in statements.items()},
+        {
+            keys[pairs]: json.dumps(asdict(found))
+            for pairs, found in statements.items()
+            if found.was_run
+        },
     )
     progress.count("sql_from_profile_store", len(stored))
     progress.count("joins_with_sql", sum(bool(found.sql) for found in statements.values()))
+    progress.count("joins_with_sql_not_run", sum(not each.was_run for each in statements.values()))
     progress.count(
         "joins_with_normalised_sql", sum(bool(found.compared) for found in statements.values())
     )
@@ -81,13 +86,13 @@ def _with_two_steps(
 ) -> dict[JoinedColumns, Statement]:
     """For joins that have no SQL, reuse the SQL that joins their columns through a crosswalk.
 
-    The statement must return as many rows as the evidence of the join states.
+    If the statement was run, it must return as many rows as the evidence of the join states.
     """
     lent = {}
     for join in joins:
         if isinstance(join, Join) and join.via and not statements[join.pairs].sql:
             steps = (join.left, join.via[0]), (join.via[1], join.right)
             statement = statements.get(steps)
-            if statement and agrees(statement.rows, join.measured.rows):
+            if statement and (not statement.was_run or agrees(statement.rows, join.measured.rows)):
                 lent[join.pairs] = statement
     return {**statements, **lent}

@@ -130,7 +130,9 @@ def test_a_result_gives_sql_that_runs(found: FoundJoins, monkeypatch: pytest.Mon
     with pytest.raises(NoSqlError, match=r"= customers\.csv\.id is not among these joins"):
         found.sql(other)
     without = FoundJoins(replace(found.findings, statements={}))
-    with pytest.raises(NoSqlError, match=r"this run ran no SQL\. Pass `sql=True` to `find_joins`"):
+    with pytest.raises(
+        NoSqlError, match=r"this run wrote no SQL\. Pass `sql=True` to `find_joins`"
+    ):
         without.sql(first)
 
 

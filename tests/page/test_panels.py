@@ -114,7 +114,7 @@ def test_the_sql_that_was_run_comes_first(browser: Tab, page: Path) -> None:
     tab = opened(browser, page, "shop/orders")
     tab.wait("document.querySelector('#cards .dialect select').options.length > 0")
     assert texts(tab, "#cards pre") == [RUN]
-    assert texts(tab, "#cards .dialect option")[:2] == ["DuckDB, as it was run", "PostgreSQL"]
+    assert texts(tab, "#cards .dialect option")[:2] == ["DuckDB, as written", "PostgreSQL"]
     assert texts(tab, "#cards .sql > small") == ["5 rows when it was run without its limit"]
 
 
@@ -129,8 +129,8 @@ def test_another_dialect_is_a_translation_that_was_not_run(browser: Tab, page: P
     assert texts(tab, "#cards .sql > small") == ["translated to MySQL or MariaDB, not run"]
     (note,) = texts(tab, "#cards [data-statement] p")
     assert note == (
-        "Not run: translated to MySQL or MariaDB from the SQL that was run in DuckDB (5 rows when "
-        "it was run without its limit). Names of files have become names of tables."
+        "Not run: translated to MySQL or MariaDB from the SQL for DuckDB (5 rows when it was run "
+        "without its limit). Names of files have become names of tables."
     )
     assert tab.run("location.hash") == "#dialect=mysql&table=shop%2Forders.csv"
     assert translation in exported(tab, "sql")
@@ -151,10 +151,10 @@ def test_a_link_keeps_the_dialect_and_a_wrong_one_is_ignored(browser: Tab, page:
 def test_sql_without_a_translation_stays_as_it_was_run(browser: Tab, page: Path) -> None:
     tab = opened(browser, page, "shop/lines", "&dialect=snowflake")
     assert texts(tab, "#cards pre") == [DATES]
-    assert texts(tab, "#cards .sql > small") == ["as it was run in DuckDB, not in Snowflake"]
+    assert texts(tab, "#cards .sql > small") == ["as written for DuckDB, not for Snowflake"]
     assert texts(tab, "#cards [data-statement] p")[0].startswith(
-        "Not translated to Snowflake, which may read such values otherwise. This is the SQL that "
-        "was run in DuckDB: 7 rows"
+        "Not translated to Snowflake, which may read such values otherwise. This is the SQL for "
+        "DuckDB: 7 rows"
     )
 
 

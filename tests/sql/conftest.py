@@ -15,8 +15,8 @@ from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.sql import LakeInSql, run_joins
-from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.sql import LakeInSql, SqlTest, run_joins
+from datahub_hyperjoin.statements import RunSql, Statement
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -139,7 +139,7 @@ def run(progress: Lines) -> Run:
             joins,
             LakeInSql(tables={table.id: table for table in tables}),
             session=session,
-            timeout=timeout,
+            test=SqlTest(timeout=timeout, run=RunSql.ALL),
             progress=progress,  # type: ignore[arg-type]
         )
         return [found[join.pairs] for join in joins]

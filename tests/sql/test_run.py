@@ -159,6 +159,6 @@ def test_progress_is_shown(
     joins = [make_join(((table, "x"), (wide, f"c{at}")), rows=1) for at in range(200)]
     run(*joins, tables=[table, wide])
     assert progress.lines == [
-        "Ran the SQL of 100 of 200 joins",
-        "Ran the SQL of 200 of 200 joins",
+        "Wrote the SQL of 100 of 200 joins",
+        "Wrote the SQL of 200 of 200 joins",
     ]

@@ -11,9 +11,9 @@ import pytest
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.sql import LakeInSql, find_join_sql
+from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
-from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.statements import JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeFile = Callable[..., Table]
@@ -54,7 +54,11 @@ def joins(tables: list[Table], make_join: MakeJoin) -> list[Join]:
 
 
 def stated(
-    joins: list[Join], tables: list[Table], folder: Path | None, timeout: float = 60
+    joins: list[Join],
+    tables: list[Table],
+    folder: Path | None,
+    timeout: float = 60,
+    run: RunSql = RunSql.ALL,
 ) -> tuple[dict[JoinedColumns, Statement], Counter[str]]:
     progress = Counted()
     found = find_join_sql(
@@ -62,7 +66,7 @@ def stated(
         LakeInSql(tables={table.id: table for table in tables}),
         store=Store(ProfileConfig(store=folder)),
         session=no_session,
-        timeout=timeout,
+        test=SqlTest(timeout=timeout, run=run),
         progress=progress,  # type: ignore[arg-type]
     )
     return found, progress.counts
@@ -74,6 +78,7 @@ def test_joins_with_sql_are_counted(joins: list[Join], tables: list[Table]) -> N
     assert counts == {
         "joins_with_sql": 2,
         "joins_with_normalised_sql": 1,
+        "joins_with_sql_not_run": 0,
         "sql_from_profile_store": 0,
     }
 
@@ -103,6 +108,18 @@ def test_only_joins_of_changed_tables_or_evidence_run_again(
     assert found[more.pairs].reason.endswith("returns 2")
     changed = [tables[0], replace(tables[1], state="another")]
     assert stated(joins, changed, tmp_path / "store")[1]["sql_from_profile_store"] == 0
+
+
+def test_what_was_not_run_is_not_kept(
+    joins: list[Join], tables: list[Table], tmp_path: Path
+) -> None:
+    written, counts = stated(joins, tables, tmp_path / "store", run=RunSql.NONE)
+    assert not any(each.was_run or each.rows for each in written.values())
+    assert counts["joins_with_sql_not_run"] == counts["joins_with_sql"] == 3
+    ran, counts = stated(joins, tables, tmp_path / "store")
+    assert counts["sql_from_profile_store"] == 0
+    # What was run is better known.
+    assert stated(joins, tables, tmp_path / "store", run=RunSql.NONE)[0] == ran
 
 
 def test_the_state_of_a_profile_decides(tables: list[Table]) -> None:

@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Cardinality, Join
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.sql import LakeInSql, find_join_sql, run_joins
+from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql, run_joins
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, Table
 
@@ -76,7 +76,7 @@ def run(*joins: CrosswalkJoin, tables: list[Table]) -> list[Statement]:
         joins,
         LakeInSql(tables={table.id: table for table in tables}),
         session=no_session,
-        timeout=60,
+        test=SqlTest(timeout=60),
         progress=Silent(),  # type: ignore[arg-type]
     )
     return [found[join.pairs] for join in joins]
@@ -227,7 +227,7 @@ def test_a_pair_that_a_crosswalk_connects_has_the_sql_of_both_steps(
             LakeInSql(tables={table.id: table for table in (orders, beers, prices)}),
             store=Store(ProfileConfig()),
             session=no_session,
-            timeout=60,
+            test=SqlTest(timeout=60),
             progress=Silent(),  # type: ignore[arg-type]
         )
         assert statements[join.pairs].sql
