@@ -274,16 +274,18 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     def _run_sql(self, findings: Findings, session: Session) -> Findings:
         """Add the SQL of the joins to the findings, after running what is to be run."""
         from datahub_hyperjoin.sql import (  # noqa: PLC0415 (slow)
+            FileAddresses,
             LakeInSql,
             SqlTest,
             find_join_sql,
         )
 
-        emit = self.config.emit
+        emit, folder = self.config.emit, self.config.catalog.folder
+        addresses = FileAddresses(folder=folder, base=emit.files_at or "") if folder else None
         in_catalog = emit.run_sql is RunSql.SHOWN and (emit.queries or emit.documents)
         statements = find_join_sql(
             [*findings.joins, *findings.crosswalks],
-            LakeInSql.of(findings.profiles),
+            LakeInSql.of(findings.profiles, addresses),
             store=open_store(self.config.profile, self.report),
             session=session,
             test=SqlTest(

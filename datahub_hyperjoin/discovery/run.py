@@ -127,7 +127,8 @@ def run_discovery(
         warn_of_unknown_columns(catalog.filed, findings.profiles, progress.warn)
         if sql:
             with progress.stage("Running the SQL"):
-                findings = _with_sql(findings, sql, profile, session, progress)
+                is_one = len(sources) == 1
+                findings = _with_sql(findings, sql, profile, session, progress, is_one=is_one)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
     warnings = tuple(progress.warnings)
     return FoundJoins(findings, warnings, catalog.filed, file, keeps_values=profile.keep_values)
@@ -153,17 +154,22 @@ def _with_sql(
     profile: ProfileConfig,
     session: Session,
     progress: RunProgress,
+    *,
+    is_one: bool,
 ) -> Findings:
     from datahub_hyperjoin.sql import (  # noqa: PLC0415 (a table needs none)
+        FileAddresses,
         LakeInSql,
         SqlTest,
         find_join_sql,
     )
 
     shown = shown_first(findings.joins, findings.crosswalks)
+    # The files of several sources have no folder in which one could name them.
+    addresses = None if is_one else FileAddresses(folder=Path("/"))
     statements = find_join_sql(
         [*findings.joins, *findings.crosswalks],
-        LakeInSql.of(findings.profiles),
+        LakeInSql.of(findings.profiles, addresses),
         store=open_store(profile, progress),
         session=session,
         test=SqlTest(timeout=_SQL_TIMEOUT, run=run, shown=shown),

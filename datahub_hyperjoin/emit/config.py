@@ -18,6 +18,10 @@ _WEB_ADDRESS = re.compile(
 """An address without a user, a password or a token."""
 
 
+_FOLDER_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+]*://(?![^/]*:[^/]*@)|/)[^?#\x00-\x1f]*", re.ASCII)
+"""An absolute path, or an address without a password or parameters."""
+
+
 class LineageForm(str, Enum):
     """The form in which joins are written as lineage."""
 
@@ -91,6 +95,12 @@ class EmitConfig:
     neither relationships nor properties of columns. It turns on `queries`, `documents` and, where
     the server has it, `ai_context`, unless the recipe sets them."""
 
+    files_at: str | None = None
+    """Address of `catalog.folder` for those who read the SQL of joins, such as `s3://lake/exports`
+    or `/mnt/lake`. By default, SQL opens files of the platforms `s3`, `gcs` and `abs` by the names
+    of their datasets, as in `s3://bucket/folder/orders.csv`, and other files by their paths on the
+    machine of the run."""
+
     run_sql: RunSql = RunSql.SHOWN
     """Joins whose SQL is run. `shown` means all if `queries` or `documents` show SQL in DataHub.
     For a `page` alone, it means joins of files on this machine and, in databases and Spark
@@ -126,7 +136,13 @@ class EmitConfig:
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Reject an invalid `namespace` or an invalid web address in `embed`."""
+        """Reject an invalid `namespace`, an invalid `embed` or an invalid `files_at`."""
+        if self.files_at is not None and not _FOLDER_ADDRESS.fullmatch(self.files_at):
+            message = (
+                "`files_at` is no address of a folder. Write a path or an address without password "
+                "and parameters, as in `/mnt/lake` or `s3://lake/exports`"
+            )
+            raise ValueError(message)
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
                 f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "

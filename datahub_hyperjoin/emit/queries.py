@@ -25,6 +25,10 @@ from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, pla
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import number_of
+
+_FILES = "duckdb"
+"""The dialect of statements that read files."""
 
 
 def _title(
@@ -45,15 +49,25 @@ def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
     DataHub reads the text as Markdown and would format some of their names.
     """
     evidence = join.measured if first == join.left else join.measured.reversed
-    compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
         f"{evidence.cardinality.words}. The key columns share {evidence.shared} distinct values: "
         f"{evidence.left_containment:.1%} of the distinct values in a also occur in b, and "
         f"{evidence.right_containment:.1%} of those in b also occur in a. On average, each row of "
         f"a matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
-        f"{evidence.right_fan_out:.1f} rows of a. When the statement was run without its limit, it "
-        f"returned {statement.rows} rows.{compared}"
+        f"{evidence.right_fan_out:.1f} rows of a. {_describe_statement(statement)}"
+    )
+
+
+def _describe_statement(statement: Statement) -> str:
+    """Say what the SQL of a join returned, how it compares values, and where it runs."""
+    compared = f" It compares values as {statement.compared}." if statement.compared else ""
+    where = (
+        " Run it in DuckDB where these files can be opened." if statement.dialect == _FILES else ""
+    )
+    return (
+        "When the statement was run without its limit, it returned "
+        f"{number_of(statement.rows, 'row')}.{compared}{where}"
     )
 
 
@@ -141,15 +155,13 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
     The text gives the evidence and the result of the SQL. Table a is the table of `first`.
     """
     evidence = join.evidence if first == join.left else join.evidence.reversed
-    compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
         f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
         f"({band(join.joinability)}): c holds the values of both columns. "
         f"{evidence.left_containment:.1%} of the distinct values in a reach b through c, and "
         f"{evidence.right_containment:.1%} of those in b reach a. On average, each row of a "
         f"matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
-        f"{evidence.right_fan_out:.1f} rows of a. When the statement was run without its limit, it "
-        f"returned {statement.rows} rows.{compared}"
+        f"{evidence.right_fan_out:.1f} rows of a. {_describe_statement(statement)}"
     )
 
 

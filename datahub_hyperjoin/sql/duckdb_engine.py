@@ -22,7 +22,7 @@ from datahub_hyperjoin.sql.errors import (
     TableUnavailableError,
     TimeLimitError,
 )
-from datahub_hyperjoin.sql.local_files import FileReading, file_readings
+from datahub_hyperjoin.sql.local_files import FileAddresses, FileReading, file_readings
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.temporary import temporary_folder
@@ -71,13 +71,21 @@ class DuckDbEngine(SqlEngine):
     Args:
         columns: The paths of the columns that joins need, by table.
         timeout: Time limit of each query, in seconds.
+        addresses: The addresses by which the SQL that people see names files.
     """
 
     dialect = DUCKDB
     threads = 2  # small tables keep one thread of DuckDB busy, and Python half of another
 
-    def __init__(self, columns: Mapping[TableId, Collection[str]], *, timeout: float) -> None:
+    def __init__(
+        self,
+        columns: Mapping[TableId, Collection[str]],
+        *,
+        timeout: float,
+        addresses: FileAddresses | None = None,
+    ) -> None:
         self._columns = columns
+        self._addresses = addresses
         self._timeout = timeout
         self._ways: dict[TableId, _WaysToRead] = {}
         self._names: set[str] = set()
@@ -151,9 +159,10 @@ class DuckDbEngine(SqlEngine):
         The table is loaded as text in one encoding only.
         """
         location = table.location
-        readings = file_readings(table, location) if isinstance(location, File | Folder) else ()
+        if not isinstance(location, File | Folder):
+            return
         has_text = False
-        for reading in readings:
+        for reading in file_readings(table, location, self._addresses):
             if reading.is_text and has_text:
                 continue
             with suppress(StatementRefusedError, TableUnavailableError):

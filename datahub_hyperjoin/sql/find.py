@@ -12,6 +12,7 @@ from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.sql.conditions import Notations, comparisons
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
+from datahub_hyperjoin.sql.local_files import FileAddresses
 from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
 from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
 from datahub_hyperjoin.statements import Statement
@@ -46,17 +47,24 @@ class LakeInSql:
     columns: Mapping[ColumnId, ColumnProfile] = field(default_factory=dict)
     """Profiles of columns, whose samples show how values are written."""
 
+    addresses: FileAddresses | None = None
+    """The addresses by which SQL names files; None if people run it in the folder of the tables."""
+
     @classmethod
-    def of(cls, profiles: Collection[TableProfile]) -> "LakeInSql":
+    def of(
+        cls, profiles: Collection[TableProfile], addresses: FileAddresses | None = None
+    ) -> "LakeInSql":
         """Collect the tables of a run and the profiles of their columns.
 
         Args:
             profiles: The profiles of all tables.
+            addresses: The addresses by which SQL names files.
         """
         columns = (column for profile in profiles for column in profile.columns)
         return cls(
             tables={profile.table.id: profile.table for profile in profiles},
             columns={column.id: column for column in columns},
+            addresses=addresses,
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:

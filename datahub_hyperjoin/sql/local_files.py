@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from sqlglot import exp
 
@@ -31,6 +31,35 @@ _ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
 """Maps Python's names of encodings to DuckDB's names."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAddresses:
+    """The addresses by which readers of SQL open the files of a lake, wherever they are."""
+
+    folder: Path
+    """The lake's folder on this machine."""
+
+    base: str = ""
+    """The folder's address for readers, such as `s3://lake/exports`. By default, it follows from
+    the tables' platform: the names of an object store's files are addresses without their scheme,
+    and other files are opened where they are on this machine."""
+
+    def of(self, table: Table, location: File | Folder) -> str:
+        """Return the address of a file or folder.
+
+        Args:
+            table: The table.
+            location: The location of its files.
+        """
+        path = local_path(location.uri).absolute()
+        if self.base:
+            inner = path.relative_to(self.folder.resolve()).as_posix()
+            return f"{self.base.rstrip('/')}/{inner}"
+        store, name = _STORES.get(table.id.platform), _own_name(table)
+        # A dataset may stand for a folder in the store, of which this file is a copy.
+        is_its_name = PurePosixPath(name).name.lower() == path.name.lower()
+        return f"{store}{name}" if store and is_its_name else path.as_posix()
+
+
 @dataclass(frozen=True, slots=True)
 class FileReading:
     """One way in which DuckDB can read the files of a table."""
@@ -39,7 +68,7 @@ class FileReading:
     """The name under which the rows of the files are loaded into DuckDB."""
 
     shown: exp.Table
-    """The table expression in SQL that people can run in the folder of the tables."""
+    """The table expression in SQL that people run."""
 
     source: exp.Table
     """Expression for a `FROM` clause that reads the files by their absolute paths."""
@@ -60,12 +89,16 @@ def is_readable(location: File | Folder) -> bool:
     return location.format in _FUNCTIONS
 
 
-def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading]:
+def file_readings(
+    table: Table, location: File | Folder, addresses: FileAddresses | None = None
+) -> Iterator[FileReading]:
     """Yield the ways in which DuckDB can read the files of a table, simplest first.
 
     Args:
         table: The table.
         location: The location of its files.
+        addresses: The addresses by which SQL names files. Without it, SQL names them by their
+            tables, so that people run it in the folder of the tables.
 
     Yields:
         By the name alone, if that suffices; then by a function with the options that the recipe
@@ -75,7 +108,7 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
         path = str(local_path(location.uri))
         yield FileReading(table.id.name, name_in_sql(*location.copy_of), name_in_sql(path))
         return
-    shown = _shown_path(table)
+    shown = addresses.of(table, location) if addresses else _shown_path(table)
     options = _options(location)
     pattern = _pattern(location)
     uri = str(local_path(location.uri).absolute())
@@ -98,9 +131,12 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
 
 
 def _shown_path(table: Table) -> str:
+    return _STORES.get(table.id.platform, "") + _own_name(table)
+
+
+def _own_name(table: Table) -> str:
     name = table.id.name
-    relative = name.removeprefix(f"{table.instance}.") if table.instance else name
-    return _STORES.get(table.id.platform, "") + relative
+    return name.removeprefix(f"{table.instance}.") if table.instance else name
 
 
 def _is_named(path: str) -> bool:

@@ -137,7 +137,7 @@ class _Opener:
         """
         columns, timeout = _columns_of(joins), self._test.timeout
         if self._system is DuckDbEngine:
-            return DuckDbEngine(columns, timeout=timeout)
+            return DuckDbEngine(columns, timeout=timeout, addresses=lake.addresses)
         if self._system is SparkEngine:
             return SparkEngine(self._session(), columns, timeout=timeout)
         # SQLAlchemy takes a quarter of a second to import; lakes of files need none.

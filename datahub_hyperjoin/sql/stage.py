@@ -78,6 +78,7 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
         repr(join.evidence),
         # A statement that took too long may end within another limit.
         repr(timeout),
+        repr(lake.addresses),
     )
 
 

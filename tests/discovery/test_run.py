@@ -93,7 +93,11 @@ def test_the_joins_are_those_of_datahub_ingest(
     assert found.joins == kept[0].joins
     assert len(found) >= 2
     assert found.findings.suggestions == kept[0].suggestions
-    assert found.findings.statements == kept[0].statements
+    # Whoever reads the SQL of a recipe may be in any folder.
+    assert found.findings.statements == {
+        pairs: replace(statement, sql=statement.sql.replace(f"{folder}/", ""))
+        for pairs, statement in kept[0].statements.items()
+    }
     # Without a recipe, no key of one could exclude a table.
     ours = [
         replace(each, table=replace(each.table, chosen_by="catalog.tables"))

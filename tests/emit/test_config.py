@@ -53,3 +53,16 @@ def test_an_unknown_form_of_lineage_is_refused() -> None:
     message = r"emit\.lineage\n  Value error, Write `false`, `dashed` or `columns`"
     with pytest.raises(ValueError, match=message):
         parse(lineage="solid")
+
+
+@pytest.mark.parametrize("address", ["/mnt/lake", "s3://lake/exports/", "abfss://c@a.example/lake"])
+def test_the_lake_has_an_address_for_readers(address: str) -> None:
+    assert parse(files_at=address).files_at == address
+
+
+@pytest.mark.parametrize(
+    "address", ["", "lake", "s3://key:hush@lake/x", "https://lake/x?sig=hush", "/a\nb"]
+)
+def test_what_no_reader_may_see_is_no_address(address: str) -> None:
+    with pytest.raises(ValueError, match="`files_at` is no address of a folder"):
+        parse(files_at=address)

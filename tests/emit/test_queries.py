@@ -141,13 +141,18 @@ def test_a_query_says_what_its_statement_did(make_join: MakeJoin) -> None:
     plain = properties(join)
     assert plain.statement.value == "SELECT 1"
     run = "When the statement was run without its limit, it returned 336776 rows."
-    assert str(plain.description).endswith(run)
+    where = "Run it in DuckDB where these files can be opened."
+    assert str(plain.description).endswith(f"{run} {where}")
     normalised = replace(STATEMENT, compared="numbers without leading zeros")
     aspect = emit(join, normalised)[0].get_aspect_of_type(QueryPropertiesClass)
     assert aspect
     assert str(aspect.description).endswith(
-        f"{run} It compares values as numbers without leading zeros."
+        f"{run} It compares values as numbers without leading zeros. {where}"
     )
+    in_database = emit(join, replace(STATEMENT, dialect="postgres", rows=1))[0]
+    aspect = in_database.get_aspect_of_type(QueryPropertiesClass)
+    assert aspect
+    assert str(aspect.description).endswith("it returned 1 row.")
 
 
 def test_a_key_of_several_columns_is_named_and_listed_whole(make_join: MakeJoin) -> None:

@@ -164,6 +164,20 @@ def test_files_of_this_machine_are_no_work_for_others(
         assert len(duckdb.execute(record["sql"]).fetchall()) == record["rows"]
 
 
+def test_files_of_several_folders_are_named_wherever_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("shop/a", "lists/b"):
+        rows = "".join(f"{key},{name}{at}\n" for at, key in enumerate(KEYS))
+        file = tmp_path / f"{name}.csv"
+        file.parent.mkdir()
+        file.write_text(f"ref,other_{file.stem}\n{rows}")
+    found = find_joins(tmp_path / "shop", tmp_path / "lists")
+    monkeypatch.chdir("/")
+    [record] = found.records()
+    assert len(duckdb.execute(record["sql"]).fetchall()) == record["rows"] == len(KEYS)
+
+
 def test_another_choice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownChoiceError, match=r"`sql` is 'some'\. Pass 'shown', 'all', 'none'"):
         find_joins(tmp_path, sql="some")  # type: ignore[arg-type]
