@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from tabulate import tabulate
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Evidence, Join
 from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import percent
 
 _MAX_JOINS = 25
 _HEADERS = (
@@ -17,6 +18,7 @@ _HEADERS = (
     "joinability",
     "shared values",
     "containment",
+    "rows with partner",
     "cardinality",
 )
 
@@ -76,8 +78,19 @@ def _row(join: Join) -> tuple[str, ...]:
         f"{join.joinability:.2f}",
         f"{evidence.shared} {evidence.compared_as}".rstrip(),
         f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
+        _matched(evidence),
         evidence.cardinality.words,
     )
+
+
+def _matched(evidence: Evidence) -> str:
+    """Return the share of each table's rows that have a partner; empty if unknown."""
+    shares = [
+        percent(counts.matched / counts.total)
+        for counts in (evidence.left_counts, evidence.right_counts)
+        if counts and counts.total and counts.matched is not None
+    ]
+    return " / ".join(shares)
 
 
 def _sides(pairs: JoinedColumns) -> Iterator[str]:

@@ -44,6 +44,36 @@ class Cardinality(str, Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowCounts:
+    """How a join divides the rows of one of its tables."""
+
+    total: int
+    """Number of rows of the table. It is an estimate for a table that was read in part."""
+
+    filled: int
+    """Number of rows with a value in every column that the join compares."""
+
+    matched: int | None
+    """Number of rows with a partner, which are those that an inner join returns; None if the rows
+    of both tables repeat, and nobody counted them."""
+
+    @property
+    def without_value(self) -> int:
+        """Number of rows that have no partner because they have no value."""
+        return self.total - self.filled
+
+    @property
+    def unmatched(self) -> int | None:
+        """Number of rows with a value that have no partner; None if unknown."""
+        return None if self.matched is None else self.filled - self.matched
+
+    @property
+    def are_all_matched(self) -> bool:
+        """Whether each row of the table has a partner."""
+        return self.matched == self.total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Facts about a pair of columns, measured on their values in normal form."""
 
@@ -72,6 +102,12 @@ class Evidence:
     """Name of the form in which values were compared, such as `countries`; empty if values were not
     converted."""
 
+    left_counts: RowCounts | None = None
+    """The rows of the left table; None if unknown."""
+
+    right_counts: RowCounts | None = None
+    """The rows of the right table; None if unknown."""
+
     @property
     def containment(self) -> float:
         """The greater of `left_containment` and `right_containment`."""
@@ -87,6 +123,8 @@ class Evidence:
             cardinality=self.cardinality.reversed,
             left_fan_out=self.right_fan_out,
             right_fan_out=self.left_fan_out,
+            left_counts=self.right_counts,
+            right_counts=self.left_counts,
         )
 
 

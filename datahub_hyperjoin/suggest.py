@@ -44,6 +44,7 @@ from datahub_hyperjoin.stages.named_joins import describe_unread, find_named_joi
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
+from datahub_hyperjoin.stages.row_counts import with_row_counts
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()
@@ -298,7 +299,7 @@ def compare_values(
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
-    joins = with_crosswalks(joins, crosswalks)
+    joins = with_row_counts(with_crosswalks(joins, crosswalks), profiles)
     ends = [(join.left, join.right) for join in joins]
     findings = Findings(
         profiles=profiles,

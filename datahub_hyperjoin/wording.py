@@ -69,6 +69,21 @@ def number_of(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """Return a share in percent, which is 0% and 100% only if it is nothing or everything.
+
+    Args:
+        share: The share, in [0, 1].
+
+    Examples:
+        >>> percent(0.834), percent(0.001), percent(0.999), percent(1.0)
+        ('83%', '<1%', '>99%', '100%')
+    """
+    if 0 < share < 0.01:  # noqa: PLR2004 (one percent)
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"  # noqa: PLR2004 (as above)
+
+
 def about(estimate: int) -> str:
     """Return an estimated number, rounded to three digits and marked as an estimate.
 

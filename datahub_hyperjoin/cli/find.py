@@ -37,8 +37,8 @@ _FORMATS = ("table", "json", "csv", "sql")
 @click.option(
     "--page-values",
     is_flag=True,
-    help="Show up to five values of each joined column on the page, except personal ones. Only "
-    "the owner of the file can read it then.",
+    help="Show up to five values of each joined column on the page, and five without a partner, "
+    "except personal ones. Only the owner of the file can read it then.",
 )
 @click.option(
     "--decisions",

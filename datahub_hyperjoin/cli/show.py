@@ -1,6 +1,7 @@
 """Format joins and paths as text or JSON."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tabulate import tabulate
@@ -86,6 +87,8 @@ def _record(join: CatalogJoin) -> dict[str, Any]:
         "right_fan_out": join.right_fan_out,
         "left_containment": join.left_containment,
         "right_containment": join.right_containment,
+        "left_counts": asdict(join.left_counts) if join.left_counts else None,
+        "right_counts": asdict(join.right_counts) if join.right_counts else None,
         "compared_as": join.compared_as or None,
         "crosswalk": _crosswalk(join.via) if join.via else None,
     }

@@ -56,6 +56,26 @@ class JoinRecord(TypedDict):
     rows: int
     """Number of rows that the join returns."""
 
+    left_rows: int | None
+    """Number of rows of the left table, an estimate for a table that was read in part; None if
+    unknown."""
+
+    left_rows_with_value: int | None
+    """Number of these rows with a value in every column that the join compares."""
+
+    left_rows_with_partner: int | None
+    """Number of these rows that an inner join returns; None also if the rows of both tables repeat.
+    """
+
+    right_rows: int | None
+    """Number of rows of the right table."""
+
+    right_rows_with_value: int | None
+    """Number of these rows with a value."""
+
+    right_rows_with_partner: int | None
+    """Number of these rows that an inner join returns."""
+
     compared_as: str
     """The form in which values were compared; empty if values were not converted."""
 
@@ -95,6 +115,7 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     if join.referenced == join.left:
         evidence, pairs = evidence.reversed, tuple((right, left) for left, right in pairs)
     left, right = zip(*pairs, strict=True)
+    own, other = evidence.left_counts, evidence.right_counts
     return JoinRecord(
         left=" and ".join(map(str, left)),
         right=" and ".join(map(str, right)),
@@ -107,6 +128,12 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         left_fan_out=round(evidence.left_fan_out, 4),
         right_fan_out=round(evidence.right_fan_out, 4),
         rows=evidence.rows,
+        left_rows=own and own.total,
+        left_rows_with_value=own and own.filled,
+        left_rows_with_partner=own and own.matched,
+        right_rows=other and other.total,
+        right_rows_with_value=other and other.filled,
+        right_rows_with_partner=other and other.matched,
         compared_as=evidence.compared_as,
         sql=statement.sql if statement else "",
         sql_was_run=bool(statement and statement.sql and statement.was_run),

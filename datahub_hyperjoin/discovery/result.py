@@ -32,6 +32,7 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.metadata.urns import plain_path
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.typed_names import ends_in
@@ -117,15 +118,26 @@ class FoundJoins:
             NoSqlError: The join has no SQL that returns the rows of the evidence, or no SQL was
                 written.
         """
-        if self and not self.findings.statements:
-            raise NoSqlError.disabled()
-        name = " and ".join(f"{left} = {right}" for left, right in join.pairs)
-        statement = self.findings.statements.get(join.pairs)
-        if statement is None:
-            raise NoSqlError.of_other_run(name)
-        if not statement.sql:
-            raise NoSqlError.because(name, statement.reason)
-        return statement.sql
+        return self._statement(join).sql
+
+    def anti_join(self, join: Join | CrosswalkJoin) -> str:
+        """Return SQL for the rows of the referring table that have no partner.
+
+        It compares values as the tested SQL of the join does, but was not run itself.
+
+        Args:
+            join: One of `joins` or `crosswalks`.
+
+        Returns:
+            A `SELECT` statement that returns up to 100 of the rows that the join drops, with or
+            without a value.
+
+        Raises:
+            NoSqlError: The join has no SQL.
+        """
+        from datahub_hyperjoin.sql.anti_join import write_anti_join  # noqa: PLC0415 (the parser)
+
+        return write_anti_join(self._statement(join))
 
     def path(
         self, start: str, end: str, *, many_to_many: bool = False, min_joinability: float = 0.5
@@ -233,9 +245,9 @@ class FoundJoins:
 
         Args:
             path: File to write the page to, too.
-            values: Whether the page shows up to five values of each joined column. Personal
-                columns, and columns that join with them, show none. Only the owner of the file can
-                read a page with values.
+            values: Whether the page shows up to five values of each joined column, and five without
+                a partner. Personal columns, and columns that join with them, show none. Only the
+                owner of the file can read a page with values.
 
         Raises:
             ForbiddenValuesError: The run was told to keep no values.
@@ -273,6 +285,17 @@ class FoundJoins:
         shown = shown.assign(**{side: shown[side].map(visible) for side in ("left", "right")})
         more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
         return f"<p>{self._counts}</p>{shown.to_html(index=False)}{more}"
+
+    def _statement(self, join: Join | CrosswalkJoin) -> Statement:
+        if self and not self.findings.statements:
+            raise NoSqlError.disabled()
+        name = " and ".join(f"{left} = {right}" for left, right in join.pairs)
+        statement = self.findings.statements.get(join.pairs)
+        if statement is None:
+            raise NoSqlError.of_other_run(name)
+        if not statement.sql:
+            raise NoSqlError.because(name, statement.reason)
+        return statement
 
     def _decide(
         self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
 from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
-from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
+from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words, share_in_words
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import code_span, markdown
 
@@ -152,11 +152,11 @@ def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
     yield join.cardinality.words
     grain = single_join_path(join).grain
     yield f"grain: {'this table' if grain == join.left.table else markdown(str(grain))}"
-    if join.left_fan_out is not None:
+    if join.matches is not None:
         yield (
-            f"{join.left_fan_out:.3g} rows there for each row here"
+            f"{join.matches:.3g} rows there for each row here"
             if join.multiplies
-            else f"{join.left_fan_out:.1%} of the rows here match"
+            else share_in_words(join, "here")
         )
     if compared := comparison_in_words(join):
         yield markdown(compared)

@@ -48,7 +48,9 @@ _MAX_JOINS = 10
 """Maximum number of joins that a dataset's property lists; the properties of columns list all."""
 
 _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
-_NOTES = re.compile(rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of values), )?((?:{_KINDS}|through ).*)?\)$")
+_NOTES = re.compile(
+    rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of (?:values|rows)), )?((?:{_KINDS}|through ).*)?\)$"
+)
 """The end of a suggestion's text: the score if it is below 1.00, the share of the column's values
 that occur in the partner, and the relation between both columns."""
 
@@ -88,7 +90,8 @@ class Partner:
     """How the given column relates to the partner, as in `many to one`; empty if unknown."""
 
     share: str = ""
-    """How many of the given column's values the partner has, as in `96 % of values`; or empty."""
+    """How many of the given column's rows or values have a partner, as in `96 % of rows`; or empty.
+    """
 
     @property
     def is_verified(self) -> bool:
@@ -272,7 +275,7 @@ def _score(score: float) -> str:
 
 
 def _share(join: Join, *, of_left: bool) -> str:
-    """Describe the share of a column's values that its join partner contains.
+    """Describe the share of a column's rows, or else of its values, that have a join partner.
 
     The text is empty for a key of several columns, because a share of its values says little about
     one column.
@@ -280,8 +283,11 @@ def _share(join: Join, *, of_left: bool) -> str:
     if join.evidence is None or join.further:
         return ""
     contained = join.evidence if of_left else join.evidence.reversed
+    share, of = contained.left_containment, "values"
+    if (counts := contained.left_counts) and counts.matched is not None:
+        share, of = counts.matched / max(counts.total, 1), "rows"
     # Rounded down: `100 %` is a promise.
-    return f"{max(floor(contained.left_containment * 100 + 1e-9), 1)} % of values"
+    return f"{max(floor(share * 100 + 1e-9), 1)} % of {of}"
 
 
 def emit_dataset(

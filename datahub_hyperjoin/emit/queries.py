@@ -18,6 +18,9 @@ from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.graphql.joins import with_left_table
+from datahub_hyperjoin.graphql.published import catalog_join
+from datahub_hyperjoin.graphql.sentences import describe_rows
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.confidence_bands import band
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
@@ -53,9 +56,8 @@ def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
         f"{evidence.cardinality.words}. The key columns share {evidence.shared} distinct values: "
         f"{evidence.left_containment:.1%} of the distinct values in a also occur in b, and "
-        f"{evidence.right_containment:.1%} of those in b also occur in a. On average, each row of "
-        f"a matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
-        f"{evidence.right_fan_out:.1f} rows of a. {_describe_statement(statement)}"
+        f"{evidence.right_containment:.1%} of those in b also occur in a. "
+        f"{_describe_rows(join, first)} {_describe_statement(statement)}"
     )
 
 
@@ -69,6 +71,14 @@ def _describe_statement(statement: Statement) -> str:
         "When the statement was run without its limit, it returned "
         f"{number_of(statement.rows, 'row')}.{compared}{where}"
     )
+
+
+def _describe_rows(join: Join, first: ColumnId) -> str:
+    """Describe how many rows of a, the table of `first`, and of b have partners."""
+    known = with_left_table(catalog_join(join), first.table)
+    # The names of columns could be formatted as Markdown.
+    forward = describe_rows(known, ("a", "b"), columns=False)
+    return f"{forward} {describe_rows(known.reversed, ('b', 'a'), columns=False)}"
 
 
 def emit_query(
@@ -159,9 +169,8 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
         f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
         f"({band(join.joinability)}): c holds the values of both columns. "
         f"{evidence.left_containment:.1%} of the distinct values in a reach b through c, and "
-        f"{evidence.right_containment:.1%} of those in b reach a. On average, each row of a "
-        f"matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
-        f"{evidence.right_fan_out:.1f} rows of a. {_describe_statement(statement)}"
+        f"{evidence.right_containment:.1%} of those in b reach a. "
+        f"{_describe_rows(join.as_join, first)} {_describe_statement(statement)}"
     )
 
 

@@ -46,7 +46,7 @@ def _entity(schema: JoinSchema, table: ExportedTable) -> Iterator[str]:
 
 def _relationship(named: NamedJoin) -> str:
     left = "|o" if named.join.is_one_to_one else "}o"
-    right = "||" if named.join.is_complete else "o|"
+    right = "||" if named.join.keeps_rows else "o|"
     condition = " and ".join(
         f"{referring} = {referenced}" for referring, referenced in named.join.columns
     )

@@ -87,7 +87,7 @@ def _relationship(named: NamedJoin) -> dict[str, Any]:
 
 def _instructions(named: NamedJoin) -> str:
     role = f" Call {named.referenced.name} {named.alias} in it." if named.needs_role else ""
-    keep = "" if named.join.is_complete else " Use a left join: rows without a match may exist."
+    keep = "" if named.join.keeps_rows else " Use a left join: rows without a match may exist."
     return (
         f"Each row of {named.referring.name} has at most one row of {named.referenced.name} "
         f"({describe_evidence(named.join)}).{role}{keep}"

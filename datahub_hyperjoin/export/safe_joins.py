@@ -66,6 +66,9 @@ class SafeJoin:
     urn: str
     """URN of the relationship."""
 
+    has_empty: bool = False
+    """Whether rows of the referring table are known to have no value to refer with."""
+
     @property
     def referring_columns(self) -> tuple[str, ...]:
         """The columns of the referring table."""
@@ -90,6 +93,11 @@ class SafeJoin:
     def is_complete(self) -> bool:
         """Whether every value of the referring columns occurs in the key."""
         return self.containment == 1.0
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether every row of the referring table has a partner, and an inner join keeps it."""
+        return self.is_complete and not self.has_empty
 
     @property
     def is_self_reference(self) -> bool:
@@ -176,6 +184,7 @@ def _safe_join(join: CatalogJoin) -> SafeJoin:
         containment=join.left_containment,
         is_confirmed=join.is_confirmed,
         urn=join.urn,
+        has_empty=bool(join.left_counts and join.left_counts.without_value),
     )
 
 

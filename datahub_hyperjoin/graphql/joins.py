@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.joins import Cardinality, Role, RowCounts, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
@@ -68,6 +68,12 @@ class CatalogJoin:
 
     right_containment: float | None = None
     """Share of the right side's distinct values that the left side holds; None if unknown."""
+
+    left_counts: RowCounts | None = None
+    """The rows of the left table; None if unknown."""
+
+    right_counts: RowCounts | None = None
+    """The rows of the right table; None if unknown."""
 
     compared_as: str = ""
     """Name of the form in which values were compared, such as `countries`; empty if values were not
@@ -180,6 +186,16 @@ class CatalogJoin:
         )
 
     @property
+    def matches(self) -> float | None:
+        """Mean number of joined rows per left row, with a value or without; None if unknown."""
+        mean, counts = self.left_fan_out, self.left_counts
+        if mean is None or counts is None or not counts.total:
+            return mean
+        if counts.matched is not None and not self.multiplies:
+            return counts.matched / counts.total
+        return mean * counts.filled / counts.total
+
+    @property
     def open(self) -> bool:
         """Whether the join is neither rejected nor hidden."""
         return not self.removed and self.verdict is not Verdict.REJECTED
@@ -227,6 +243,8 @@ class CatalogJoin:
             right_fan_out=self.left_fan_out,
             left_containment=self.right_containment,
             right_containment=self.left_containment,
+            left_counts=self.right_counts,
+            right_counts=self.left_counts,
             via=(self.via[1], self.via[0]) if self.via else None,
         )
 

@@ -87,6 +87,8 @@ def _join(entity: dict[str, Any] | None) -> CatalogJoin | None:
         right_fan_out=context.destination_fan_out if context else None,
         left_containment=context.source_containment if context else None,
         right_containment=context.destination_containment if context else None,
+        left_counts=context.source_counts if context else None,
+        right_counts=context.destination_counts if context else None,
         compared_as=context.compared_as if context else "",
         via=context.crosswalk if context else None,
         verdicts=tuple(verdict for tag, verdict in _VERDICTS.items() if tag in _tags(entity)),

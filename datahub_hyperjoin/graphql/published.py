@@ -35,6 +35,8 @@ def catalog_join(join: Join) -> CatalogJoin:
         right_fan_out=context.destination_fan_out,
         left_containment=context.source_containment,
         right_containment=context.destination_containment,
+        left_counts=context.source_counts,
+        right_counts=context.destination_counts,
         compared_as=context.compared_as,
         via=context.crosswalk,
         verdicts=(verdict,) if verdict else (),

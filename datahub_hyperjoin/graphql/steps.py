@@ -98,7 +98,7 @@ class Step:
     @property
     def multiplies_by(self) -> float | None:
         """Mean number of right rows for each left row; None if unknown."""
-        return self.join.left_fan_out
+        return self.join.matches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -12,6 +12,9 @@ from datahub_hyperjoin.visible import visible
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
 
+_NEARLY_ALL = 0.999
+"""Greatest share that is not told as everything."""
+
 Phrases = dict[str, str]
 """Phrases by their keys, in the order in which an agent reads them."""
 
@@ -87,16 +90,34 @@ def grain_in_words(path: JoinPath) -> str:
 def _rows(join: CatalogJoin) -> str:
     """Describe how many rows match in each direction."""
     left, right = join.tables
-    ends = ((left, right, join.left_fan_out, join.multiplies),
-            (right, left, join.right_fan_out, join.reversed.multiplies))  # fmt: skip
+    ends = ((left, right, join), (right, left, join.reversed))
     return "; ".join(
-        # Where a row matches one row at most, the mean number of rows is the share that matches.
-        f"on average, {mean:.3g} rows of {other} match a row of {one}"
-        if multiplies
-        else f"{mean:.1%} of the rows of {one} with a value match"
-        for one, other, mean, multiplies in ends
-        if mean is not None
+        f"on average, {seen.matches:.3g} rows of {other} match a row of {one}"
+        if seen.multiplies
+        else share_in_words(seen, f"of {one}")
+        for one, other, seen in ends
+        if seen.matches is not None
     )
+
+
+def share_in_words(join: CatalogJoin, where: str) -> str:
+    """Describe the share of the left rows that match, where each matches one right row at most.
+
+    Args:
+        join: The join, of which it is known how many rows match.
+        where: Tells which rows these are, as in `of orders`.
+    """
+    counts = join.left_counts
+    if counts is None or counts.matched is None or not counts.total:
+        return f"{_tenths(join.left_fan_out or 0.0)} of the rows {where} with a value match"
+    empty = f", {_tenths(counts.without_value / counts.total)} have no value"
+    share = _tenths(counts.matched / counts.total)
+    return f"{share} of the rows {where} match{empty if counts.without_value else ''}"
+
+
+def _tenths(share: float) -> str:
+    """Return a share in percent, which is 100.0% only if it is everything."""
+    return f"{share if share == 1 else min(share, _NEARLY_ALL):.1%}"
 
 
 def _values(join: CatalogJoin) -> str:
@@ -130,7 +151,7 @@ def join_in_brief(join: CatalogJoin) -> str:
     """
     score = "" if join.joinability is None else f"{join.joinability:.2f}"
     doubt = "" if join.is_verified else NOT_VERIFIED
-    fan_out = "" if join.left_fan_out is None else f"{join.left_fan_out:.3g} rows per row"
+    fan_out = "" if join.matches is None else f"{join.matches:.3g} rows per row"
     facts = filter(None, [score, doubt, join.role.value if join.role else "", fan_out])
     return f"{join.arrows} ({', '.join(facts)})"
 

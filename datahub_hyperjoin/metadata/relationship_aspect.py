@@ -9,13 +9,14 @@ that does not follow from the columns marks an edited relationship, too.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, RowCounts
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED, UNVERIFIED, band_of
 from datahub_hyperjoin.metadata.urns import (
     AUTHOR,
@@ -47,6 +48,12 @@ WITHDRAWN_BY = "withdrawn_by"
 """The custom property that names the run which withdrew a relationship or query."""
 
 _BAND, _COMPARED, _ROLE = "band", "compared_as", "role"
+_COUNTS = {
+    "total": "{}_rows",
+    "filled": "{}_rows_with_value",
+    "matched": "{}_rows_with_partner",
+}
+"""The custom properties that store `RowCounts`, by field; a side of the join fills the gap."""
 _CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
 
 _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
@@ -178,7 +185,23 @@ def _measured_properties(evidence: Evidence) -> dict[str, str]:
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
         "joined_rows": str(evidence.rows),
         **({_COMPARED: evidence.compared_as} if evidence.compared_as else {}),
+        **_counts_properties("source", evidence.left_counts),
+        **_counts_properties("destination", evidence.right_counts),
     }
+
+
+def _counts_properties(side: str, counts: RowCounts | None) -> dict[str, str]:
+    """Return the custom properties that store how a join divides the rows of a table."""
+    known = asdict(counts) if counts else {}
+    return {_COUNTS[name].format(side): str(n) for name, n in known.items() if n is not None}
+
+
+def _read_counts(side: str, properties: Mapping[str, str]) -> RowCounts | None:
+    counts = {name: properties.get(key.format(side)) for name, key in _COUNTS.items()}
+    total, filled, matched = (None if text is None else int(text) for text in counts.values())
+    if total is None or filled is None:
+        return None
+    return RowCounts(total=total, filled=filled, matched=matched)
 
 
 def _cardinality(join: Join, evidence: Evidence | None) -> Cardinality:
@@ -282,6 +305,8 @@ def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> E
         right_fan_out=float(properties["destination_fan_out"]),
         rows=int(properties.get("joined_rows", 0)),
         compared_as=properties.get(_COMPARED, ""),
+        left_counts=_read_counts("source", properties),
+        right_counts=_read_counts("destination", properties),
     )
 
 

@@ -13,7 +13,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import Self
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, RowCounts
 from datahub_hyperjoin.metadata.relationship_aspect import oriented
 from datahub_hyperjoin.metadata.urns import column_id, column_urn
 from datahub_hyperjoin.tables import ColumnId
@@ -44,6 +44,12 @@ class RoleContext:
     destination_containment: float | None = None
     """Share of the destination's distinct values that the source holds, in [0, 1]."""
 
+    source_counts: RowCounts | None = None
+    """The rows of the source table; None if unknown."""
+
+    destination_counts: RowCounts | None = None
+    """The rows of the destination table; None if unknown."""
+
     declared: bool = False
     """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
 
@@ -71,6 +77,8 @@ class RoleContext:
             destination_fan_out=round(evidence.right_fan_out, _DIGITS),
             source_containment=_share(evidence.left_containment),
             destination_containment=_share(evidence.right_containment),
+            source_counts=evidence.left_counts,
+            destination_counts=evidence.right_counts,
             compared_as="" if is_in_two_steps(evidence) else evidence.compared_as,
             via=_crosswalk(join),
             declared=declared,
@@ -80,9 +88,9 @@ class RoleContext:
     def text(self) -> str:
         """The facts about the join, as compact JSON."""
         facts = asdict(self)
-        # Most joins have none of these; without them, their text is that of earlier versions.
-        rare = {name for name in ("compared_as", "via") if not facts[name]}
-        kept = {name: fact for name, fact in facts.items() if name not in rare}
+        # Unknown fan-outs and containments are told as such.
+        rare = ("compared_as", "via", "source_counts", "destination_counts")
+        kept = {name: fact for name, fact in facts.items() if fact or name not in rare}
         return json.dumps(kept, separators=(",", ":"))
 
     @property
@@ -115,10 +123,20 @@ class RoleContext:
         unknown = all(measure is None for measure in measures.values())
         return cls(
             **({} if unknown else {name: float(value) for name, value in measures.items()}),
+            source_counts=_read_counts(facts.get("source_counts")),
+            destination_counts=_read_counts(facts.get("destination_counts")),
             declared=facts.get("declared") is True,
             compared_as=str(facts.get("compared_as", "")),
             via=_read_crosswalk(facts.get("via")),
         )
+
+
+def _read_counts(counts: Any) -> RowCounts | None:  # noqa: ANN401 (parsed JSON)
+    if counts is None:
+        return None
+    total, filled, matched = (counts[name] for name in ("total", "filled", "matched"))
+    known = None if matched is None else int(matched)
+    return RowCounts(total=int(total), filled=int(filled), matched=known)
 
 
 def _share(containment: float) -> float:

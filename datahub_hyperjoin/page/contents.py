@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
-from datahub_hyperjoin.graphql.joins import with_left_table
+from datahub_hyperjoin.graphql.joins import CatalogJoin, with_left_table
 from datahub_hyperjoin.graphql.published import catalog_join
+from datahub_hyperjoin.graphql.sentences import describe_rows
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.contributions import Contributions
-from datahub_hyperjoin.page.examples import list_examples
+from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
 from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
+from datahub_hyperjoin.sql.anti_join import write_anti_join
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
 
 MOST_JOINS = 20_000
 """Maximum number of joins that a page shows."""
@@ -53,6 +55,17 @@ class Contents:
     reverse and 0 without a direction; and the value domain, or -1.
     """
 
+    sentences: tuple[tuple[str, str], ...]
+    """For each join, how many rows have partners: a sentence about its left table, and one about
+    its right table."""
+
+    matched: Mapping[int, tuple[int, int, int, int]] = field(default_factory=dict)
+    """For each join, by its number: the rows of the left table, those with a partner, and the same
+    of the right table. It is missing if these numbers are unknown."""
+
+    anti_joins: Mapping[int, str] = field(default_factory=dict)
+    """The SQL of the referring rows that have no partner, by the number of the join."""
+
     statements: tuple[tuple[str, str], ...]
     """For each join, its SQL and the result of running it, if it was run; without SQL, an empty
     text and the reason."""
@@ -66,6 +79,10 @@ class Contents:
     examples: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """A few values of each joined column; none for personal columns. It is empty unless the recipe
     allows values on the page."""
+
+    unmatched: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """A few values of the referring column that have no partner, by the number of the join; empty
+    unless the recipe allows values on the page."""
 
     compared: Mapping[int, str]
     """The form in which values were compared, such as `countries`, by the number of the join. It is
@@ -183,6 +200,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     domains = find_domains(every, column_profiles)
     pairs = _with_suggestions(every, suggestions, domains)
     shown = pairs[:MOST_JOINS]
+    known = [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
+    titles = {profile.table.id: profile.table.title for profile in profiles}
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
     readable = sorted(
         (profile for profile in profiles if not profile.fault), key=lambda each: each.table.id
@@ -198,16 +217,20 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
             for column in columns
         ),
         joins=tuple(pair.record(columns) for pair in shown),
+        sentences=tuple(describe_both(join, titles) for join in known),
+        matched=count_matched(known),
         statements=tuple(
             _statement(statements.get(pair.join.pairs, Statement())) for pair in shown
         ),
         translations=_translations(shown, statements),
-        exports=choose_exports(
-            [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
+        exports=choose_exports(known),
+        anti_joins=write_anti_joins(
+            known, [statements.get(pair.join.pairs, Statement()) for pair in shown]
         ),
         examples=list_examples(every, column_profiles, columns) if values else {},
+        unmatched=list_unmatched(every, profiles) if values else {},
         compared=_compared(shown),
-        crosswalks=_crosswalks(shown, readable, statements),
+        crosswalks=_crosswalks(shown, titles, statements),
         lone=_numbers_of(lone, shown),
         domains=tuple(_domain(domain, columns) for domain in domains),
         further=_further(shown),
@@ -215,6 +238,55 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         signals=_signals(shown, contributions),
         left_out=len(pairs) - len(shown),
     )
+
+
+def describe_both(join: CatalogJoin, titles: Mapping[TableId, str]) -> tuple[str, str]:
+    """Describe the rows of both tables of a join, each in a sentence.
+
+    Args:
+        join: The join, with the left column of the page on the left.
+        titles: Short names of tables.
+    """
+    left, right = (titles[table] for table in join.tables)
+    return describe_rows(join, (left, right)), describe_rows(join.reversed, (right, left))
+
+
+def count_matched(joins: Sequence[CatalogJoin]) -> dict[int, tuple[int, int, int, int]]:
+    """Map the numbers of joins to the rows of both tables and those with a partner, if known.
+
+    Args:
+        joins: The joins, with the left column of the page on the left.
+    """
+    found = {}
+    for number, join in enumerate(joins):
+        left, right = join.left_counts, join.right_counts
+        if left and right and left.matched is not None and right.matched is not None:
+            found[number] = (left.total, left.matched, right.total, right.matched)
+    return found
+
+
+def write_anti_joins(
+    joins: Sequence[CatalogJoin], statements: Sequence[Statement]
+) -> dict[int, str]:
+    """Write SQL for the rows of table a that have no partner, by the number of the join.
+
+    Args:
+        joins: The joins.
+        statements: The SQL of each join, if it has any.
+    """
+    return {
+        number: sql
+        for number, (join, statement) in enumerate(zip(joins, statements, strict=True))
+        if statement.sql and _drops_rows(join) and (sql := write_anti_join(statement))
+    }
+
+
+def _drops_rows(join: CatalogJoin) -> bool:
+    """Return whether rows of the referring table, or without one of any table, have no partner."""
+    forward = join.referenced is None or join.referenced == join.right
+    backward = join.referenced is None or not forward
+    sides = (join.left_counts if forward else None, join.right_counts if backward else None)
+    return any(each and each.matched is not None and not each.are_all_matched for each in sides)
 
 
 def _signals(
@@ -285,10 +357,9 @@ def _compared(pairs: Sequence[_Pair]) -> dict[int, str]:
 
 def _crosswalks(
     pairs: Sequence[_Pair],
-    profiles: Sequence[TableProfile],
+    titles: Mapping[TableId, str],
     statements: Mapping[JoinedColumns, Statement],
 ) -> dict[int, tuple[str, str, str, str, str]]:
-    titles = {profile.table.id: profile.table.title for profile in profiles}
     return {
         number: (
             titles[via[0].table],

@@ -81,9 +81,9 @@ class HyperJoinConfig(
     writes one."""
 
     page_values: bool = False
-    """Whether the page shows up to five values of each joined column. Personal columns, and columns
-    that join with them, show none. Only the owner of the file can read a page with values. By
-    default, the page shows names and counts only."""
+    """Whether the page shows up to five values of each joined column, and five without a partner.
+    Personal columns, and columns that join with them, show none. Only the owner of the file can
+    read a page with values. By default, the page shows names and counts only."""
 
     decisions: Path | None = None
     """CSV or JSON file of people's decisions about joins. Every run follows these decisions like

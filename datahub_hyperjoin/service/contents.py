@@ -7,7 +7,14 @@ from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record
+from datahub_hyperjoin.page.contents import (
+    MOST_JOINS,
+    Contents,
+    Record,
+    count_matched,
+    describe_both,
+    write_anti_joins,
+)
 from datahub_hyperjoin.page.exported import choose_exports
 from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
@@ -45,6 +52,7 @@ def list_catalog_contents(
     tables = number_tables(joins, about)
     publishers = number_publishers(tables, ends)
     columns = {column: number for number, column in enumerate(sorted({*ends}))}
+    titles = {table: _title(table, summaries) for table in tables}
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(_table(table, publishers, summaries) for table in tables),
@@ -52,6 +60,12 @@ def list_catalog_contents(
             (tables[column.table], column.path, False, "", _UNKNOWN, False) for column in columns
         ),
         joins=tuple(_record(join, columns) for join in shown),
+        sentences=tuple(describe_both(join, titles) for join in shown),
+        matched=count_matched(shown),
+        anti_joins=write_anti_joins(
+            shown,
+            [Statement() if join.via else statements.get(join.urn, Statement()) for join in shown],
+        ),
         statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
         translations=_translate(shown, statements),
         exports=choose_exports(shown),

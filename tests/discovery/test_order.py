@@ -100,11 +100,11 @@ def test_the_printed_table_and_the_page_have_the_same_order(found: FoundJoins) -
     lines = str(found).splitlines()[3 : 3 + len(found)]
     for line, join in zip(lines, found.joins, strict=False):
         left, right = (side.split(" and ") for side in ends(join))
-        shown = [
+        cells = [
             " + ".join([first, *(each.rpartition(".")[2] for each in more)])
             for first, *more in (left, right)
         ]
-        assert re.split(r"\s{2,}", line)[:2] == shown
+        assert re.split(r"\s{2,}", line)[:2] == cells
     page = re.search(r'id="data">(.*?)</script>', found.to_html())
     assert page
     data = json.loads(page[1])

@@ -7,7 +7,7 @@ from chains import N_N, ONE_1, domain, join
 
 from datahub_hyperjoin.emit.guide import MOST_GUIDE_BYTES, write_column_guides, write_guide
 from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.joins import Role, RowCounts, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 ORDERS = TableId("file", "orders")
@@ -24,14 +24,17 @@ def sections(*joins: CatalogJoin, sql: str = "") -> dict[str, list[str]]:
 
 
 def test_a_line_says_all_about_a_reference() -> None:
-    assert sections(CUSTOMER) == {
+    counts = RowCounts(total=1000, filled=900, matched=886)
+    assert sections(replace(CUSTOMER, left_counts=counts)) == {
         "Safe joins": [
             (
-                "`customer → customers.key`; many-to-one; grain: this table; 98.5% of the rows "
-                "here match; suggested with joinability 0.90; nobody decided"
+                "`customer → customers.key`; many-to-one; grain: this table; 88.6% of the rows "
+                "here match, 10.0% have no value; suggested with joinability 0.90; nobody decided"
             )
         ]
     }
+    (uncounted,) = sections(CUSTOMER)["Safe joins"]
+    assert "; 98.5% of the rows here with a value match; " in uncounted
 
 
 def test_the_grain_is_the_table_that_refers_to_this_one() -> None:

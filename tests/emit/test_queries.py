@@ -13,7 +13,7 @@ from datahub.metadata.urns import Urn
 
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit.queries import emit_query
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RowCounts
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.statements import Statement
@@ -126,9 +126,15 @@ def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJ
     join = make_join(AIRLINE, CARRIER, 0.93)
     refers = (
         "80.0% of the distinct values in a also occur in b, and 100.0% of those in b also occur in "
-        "a. On average, each row of a matches 1.0 rows of b"
+        "a. 100% of the rows of a with a value have one row of b. Each row of b has 21,048 rows of "
+        "a on average."
     )
     assert refers in str(properties(join).description)
+    counts = RowCounts(total=400_000, filled=336_776, matched=336_776)
+    counted = replace(join, evidence=replace(join.measured, right_counts=counts))
+    assert "336,776 of 400,000 rows of a have one row of b; 63,224 have no value." in str(
+        properties(counted).description
+    )
     # The left table comes first in a statement about many and many.
     many = replace(join, evidence=replace(join.measured, cardinality=Cardinality.MANY_MANY))
     assert "100.0% of the distinct values in a also occur in b, and 80.0% of those in b" in str(

@@ -21,6 +21,7 @@ from datahub_hyperjoin.joins import (
     Join,
     KnownNamesakes,
     Role,
+    RowCounts,
 )
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, from_aspect
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
@@ -120,6 +121,26 @@ def test_a_relationship_says_what_values_were_compared_as(
     _, aspect = written(join)
     assert aspect.customProperties["compared_as"] == "countries"
     assert aspect.customProperties["evidence"] == "countries compared on the data"
+    assert from_aspect(aspect) == join
+
+
+def test_a_relationship_says_how_many_rows_have_a_partner(
+    make_join: MakeJoin, evidence: Evidence
+) -> None:
+    many, few = RowCounts(total=9, filled=8, matched=7), RowCounts(total=3, filled=3, matched=None)
+    seen = replace(evidence, left_counts=many, right_counts=few)
+    join = replace(make_join(AIRLINE, CARRIER, 0.93), evidence=seen)
+    _, aspect = written(join)
+    told = {name: n for name, n in aspect.customProperties.items() if "_rows" in name}
+    # The left table of the join is the destination of the relationship.
+    assert told == {
+        "joined_rows": "336776",
+        "destination_rows": "9",
+        "destination_rows_with_value": "8",
+        "destination_rows_with_partner": "7",
+        "source_rows": "3",
+        "source_rows_with_value": "3",
+    }
     assert from_aspect(aspect) == join
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import RowCounts
 from datahub_hyperjoin.tables import ColumnId
 
 LINES = (
@@ -26,6 +27,13 @@ def test_each_line_has_a_form_of_the_language(
     assert sum("--" in line for line in text.splitlines()) == len(joins)
     assert '    orders }o--o| customers : "payer = id"' in text.splitlines()
     assert '    addresses |o--o| customers : "customer_code = code"' in text.splitlines()
+
+
+def test_rows_without_a_value_refer_to_no_row(reference: CatalogJoin) -> None:
+    counts = RowCounts(total=10, filled=9, matched=9)
+    for join, end in ((reference, "||"), (replace(reference, left_counts=counts), "o|")):
+        text = export_joins([join], ExportFormat.MERMAID).text
+        assert f"orders }}o--{end} customers" in text
 
 
 def test_names_with_other_characters_are_comments(reference: CatalogJoin) -> None:

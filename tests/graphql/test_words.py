@@ -6,7 +6,7 @@ from chains import N_N, join
 
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.words import describe_join, shorten, summarize_join
-from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.joins import Role, RowCounts, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MEASURED = replace(
@@ -38,6 +38,22 @@ def test_a_measured_reference_is_described_from_the_left() -> None:
     )
     assert reversed_["grain"] == "one row for each row of orders that matches"
     assert reversed_["rows"].startswith("on average, 3.25 rows of orders match a row of customers")
+
+
+def test_rows_without_a_value_are_told_apart() -> None:
+    counted = replace(
+        MEASURED,
+        left_counts=RowCounts(total=10_000, filled=8_000, matched=7_840),
+        right_counts=RowCounts(total=4_000, filled=4_000, matched=2_000),
+    )
+    assert describe_join(counted)["rows"] == (
+        "78.4% of the rows of orders match, 20.0% have no value; on average, 3.25 rows of orders "
+        "match a row of customers"
+    )
+    nearly = replace(MEASURED, left_counts=RowCounts(total=10_000, filled=10_000, matched=9_999))
+    assert describe_join(nearly)["rows"].startswith("99.9% of the rows of orders match; ")
+    assert counted.matches == 0.784
+    assert counted.reversed.matches == 3.25
 
 
 def test_what_nobody_measured_is_not_told() -> None:

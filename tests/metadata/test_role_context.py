@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, RowCounts
 from datahub_hyperjoin.metadata.role_context import RoleContext
 from datahub_hyperjoin.metadata.urns import column_urn
 from lake import column
@@ -36,6 +36,13 @@ def test_the_facts_follow_the_direction() -> None:
     other_way = RoleContext.of(replace(JOIN, referenced=CITIES))
     assert (other_way.source_fan_out, other_way.destination_fan_out) == (12.3457, 1.0)
     assert (other_way.source_containment, other_way.destination_containment) == (0.98, 1.0)
+
+
+def test_rows_follow_the_direction() -> None:
+    cities, states = (RowCounts(total=n, filled=n - 1, matched=n - 2) for n in (90, 50))
+    counted = replace(JOIN, evidence=replace(EVIDENCE, left_counts=cities, right_counts=states))
+    for join, source in ((counted, cities), (replace(counted, referenced=CITIES), states)):
+        assert RoleContext.of(join).source_counts == source
 
 
 def test_all_values_match_only_if_none_is_missing() -> None:
@@ -77,9 +84,19 @@ def test_entities_are_named_and_the_values_of_a_crosswalk_are_not() -> None:
     assert compared("values through codes.csv") == ""
 
 
+COUNTS = st.none() | st.builds(
+    RowCounts,
+    total=st.integers(0),
+    filled=st.integers(0),
+    matched=st.none() | st.integers(0),
+)
+
+
 @given(
     st.builds(
         RoleContext,
+        source_counts=COUNTS,
+        destination_counts=COUNTS,
         source_fan_out=st.floats(0, 1e9),
         destination_fan_out=st.floats(0, 1e9),
         source_containment=st.floats(0, 1),
@@ -108,6 +125,8 @@ def test_facts_are_read_as_they_were_written(facts: RoleContext) -> None:
         FACTS.text.replace("1.0", "null"),
         FACTS.text.replace("}", ',"via":["states.csv.id","states.csv.name"]}'),
         FACTS.text.replace("}", ',"via":[]}'),
+        FACTS.text.replace("}", ',"source_counts":{"total":3}}'),
+        FACTS.text.replace("}", ',"source_counts":[3,2,1]}'),
     ],
 )
 def test_other_texts_hold_no_facts(text: str) -> None:

@@ -17,7 +17,7 @@ from pages import EVIDENCE, column, profiles, refers, undeclared
 import chromium
 from chromium import Tab
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
-from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Verdict
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.statements import Statement
@@ -33,8 +33,12 @@ TO_ONE = replace(
     left_containment=0.98,
     left_fan_out=0.97,
     right_fan_out=12.3,
+    left_counts=RowCounts(total=1200, filled=1124, matched=1090),
+    right_counts=RowCounts(total=100, filled=100, matched=90),
 )
 FROM_ONE = TO_ONE.reversed
+SQL = """\
+SELECT a.*, b.* FROM "orders" AS a JOIN "customers" AS b ON a."customer_id" = b."id" LIMIT 100"""
 
 
 def _joins() -> list[Join]:
@@ -46,7 +50,13 @@ def _joins() -> list[Join]:
         undeclared(STORE, CUSTOMER),
         role=Role.ONE_TO_ONE,
         joinability=0.75,
-        evidence=replace(TO_ONE, cardinality=Cardinality.ONE_ONE, right_fan_out=0.2),
+        evidence=replace(
+            TO_ONE,
+            cardinality=Cardinality.ONE_ONE,
+            right_fan_out=0.2,
+            left_counts=None,
+            right_counts=None,
+        ),
     )
     return [order, old, twin, *plain]
 
@@ -74,7 +84,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 together=0.82, alone={"containment": 0.7, "cosine": 0.0, "names": 0.25}
             )
         },
-        statements={joins[0].pairs: Statement(sql="SELECT 1", dialect="duckdb", rows=5)},
+        statements={joins[0].pairs: Statement(sql=SQL, dialect="duckdb", rows=5)},
         filed=[FiledDecision(written=rejected, left=STORE.table, right=CUSTOMER.table)],
     )
     return path
@@ -152,7 +162,11 @@ def test_the_sides_of_a_join_have_different_names(browser: Tab, tmp_path: Path) 
         "[...document.querySelectorAll('.overlap')].map((one) => "
         "[...one.querySelectorAll('.of')].map((side) => side.textContent).sort().join(', '))"
     )
-    assert {*sides} == {"of east, of west", "of boss, of id", "of staff, of towns"}
+    assert {*sides} == {
+        "values of east, values of west",
+        "values of boss, values of id",
+        "values of staff, values of towns",
+    }
 
 
 def test_an_exact_name_comes_first(tab: Tab) -> None:
@@ -235,16 +249,47 @@ def sentences(tab: Tab, table: str) -> list[str]:
 
 
 def test_a_join_is_told_in_a_sentence(tab: Tab) -> None:
-    assert sentences(tab, "orders") == [
-        "Each order has one customer; 3% of the orders with a customer_id have none."
-    ]
+    (orders,) = sentences(tab, "orders")
+    assert orders == (
+        "1,090 of 1,200 orders have one customer; 76 have no value and 34 have a value that no "
+        "customer has."
+    )
     assert sentences(tab, "customers")[0] == (
-        "Each customer has 12.3 orders on average; "
-        "3% of the orders with a customer_id have no customer."
+        "Each customer has 12.3 orders on average; 10 of 100 customers have none; "
+        "110 of 1,200 orders have no customer."
     )
     assert sentences(tab, "stores") == [
         "20% of the stores with an owner have one customer (by owner)."
     ]
+
+
+def test_the_bars_show_the_rows_with_a_partner(tab: Tab) -> None:
+    shown = "[...document.querySelectorAll('.card:first-child .containment')]"
+    search(tab, "orders")
+    assert tab.run(f"{shown}.map((bar) => bar.textContent)") == [
+        "rows of orders91%",
+        "rows of customers90%",
+    ]
+    assert tab.run(f"{shown}[0].title") == "1,090 of 1,200 rows of orders have a partner"
+    width = tab.run(f"{shown}[0].querySelector('i').style.width")
+    assert width.startswith("90.8")
+    # Nobody counted the rows of columns that hold values of one kind.
+    search(tab, "harbours")
+    tab.run("document.querySelector('.card details.domain').open = true")
+    assert tab.wait(f"{shown}.length > 0 && {shown}[0].textContent").startswith("values of ")
+
+
+def test_the_rows_without_a_partner_have_sql(tab: Tab) -> None:
+    search(tab, "orders")
+    panels = "[...document.querySelectorAll('.card:first-child [data-statement]')]"
+    title, text = tab.run(
+        f"{panels}.slice(-1).map((panel) => [...panel.children].map((part) => part.textContent))[0]"
+    )
+    assert title == "SQL of rows without a partner"
+    assert " ".join(text.split()) == (
+        'SELECT a.* FROM "orders" AS a WHERE NOT EXISTS( SELECT 1 FROM "customers" AS b WHERE '
+        'a."customer_id" = b."id" ) LIMIT 100'
+    )
 
 
 def test_a_score_is_told_signal_by_signal(tab: Tab) -> None:
@@ -286,7 +331,7 @@ def test_the_shown_joins_are_exported(tab: Tab) -> None:
     assert {name: row[name] for name in expected} == expected
     assert exported(tab, "sql") == (
         "-- shop/customers.csv.id = shop/orders.csv.customer_id: "
-        "5 rows when it was run without its limit\nSELECT 1;\n"
+        f"5 rows when it was run without its limit\n{SQL};\n"
     )
     assert exported(tab, "mermaid") == (
         'erDiagram\n    orders }o--o| customers : "customer_id = id"\n'
