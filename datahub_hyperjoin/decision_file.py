@@ -1,13 +1,16 @@
 """Read and write the file of people's decisions about joins.
 
 The recipe names the file. People download it from the HTML page. It is CSV or JSON, so that people
-can edit it in a spreadsheet and keep it in a repository.
+can edit it in a spreadsheet and keep it in a repository. A damaged line has no effect, and stays in
+the file.
 """
 
 import csv
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
@@ -15,8 +18,9 @@ from typing import Any
 
 from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.statements import JoinedColumns
-from datahub_hyperjoin.storage import replacing
+from datahub_hyperjoin.storage import alone_in, replacing
 from datahub_hyperjoin.tables import ColumnId, TableId, in_order
 
 REQUIRED = ("left_table", "left_column", "right_table", "right_column", "decision")
@@ -58,6 +62,12 @@ class WrittenDecision:
     place: str = ""
     """Place of the decision in the file, such as `line 3`."""
 
+    @property
+    def words(self) -> str:
+        """The decision in words, without the join: `rejected by Ann: both only count`."""
+        signed = f"{self.verdict.value} by {self.by}" if self.by else self.verdict.value
+        return f"{signed}: {self.reason}" if self.reason else signed
+
     def __str__(self) -> str:
         sides = (self.left_table, self.left_columns), (self.right_table, self.right_columns)
         return " = ".join(f"{table}.{' + '.join(columns)}" for table, columns in sides)
@@ -88,103 +98,240 @@ class FiledDecision:
         )
 
 
-def read_decision_file(path: Path) -> tuple[WrittenDecision, ...]:
+@dataclass(frozen=True, slots=True)
+class _Damaged:
+    """A line of CSV, or an entry of JSON, that holds no decision."""
+
+    raw: Any
+    """The line as it is written, or the entry."""
+
+    faults: tuple[str, ...]
+    """What is wrong with it, and how to mend it."""
+
+
+_Entry = WrittenDecision | _Damaged
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Content:
+    """What a file of decisions holds, and how it is written."""
+
+    entries: Sequence[_Entry] = ()
+    names: Sequence[str] = _NAMES
+    delimiter: str = _DELIMITERS[0]
+    end: str = "\n"
+    mark: bytes = b""
+    """The mark with which Excel begins a file in UTF-8."""
+
+    @property
+    def decisions(self) -> list[WrittenDecision]:
+        return [entry for entry in self.entries if isinstance(entry, WrittenDecision)]
+
+    @property
+    def damaged(self) -> list[_Damaged]:
+        return [entry for entry in self.entries if isinstance(entry, _Damaged)]
+
+
+def read_decision_file(path: Path, warn: Warn = warn_nobody) -> tuple[WrittenDecision, ...]:
     """Read the decisions from a file.
 
     Args:
         path: A `.csv` or `.json` file. A file that does not exist holds no decisions.
+        warn: Receives the damaged lines, which hold no decisions.
 
     Returns:
         The decisions, in the order of the file.
 
     Raises:
-        FaultyDecisionsError: The file cannot be read, or some of its lines are malformed.
+        FaultyDecisionsError: The file cannot be read, or does not name its columns.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return ()
-    except UnicodeDecodeError as error:
-        raise FaultyDecisionsError.in_file(str(path), [_NOT_UTF_8]) from error
-    except OSError as error:
-        fault = f"it cannot be read ({error.strerror}). Correct the path or its permissions"
-        raise FaultyDecisionsError.in_file(str(path), [fault]) from error
-    faults: list[str] = []
-    parse = _parse_json if path.suffix.lower() == ".json" else _parse_csv
-    decisions = tuple(parse(text, faults.append))
-    if faults:
-        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
-        raise FaultyDecisionsError.in_file(str(path), [*faults[:_MOST_FAULTS], *more])
-    return decisions
+    content = _load(path)
+    faults = [fault for entry in content.damaged for fault in entry.faults]
+    more = [f"{len(faults) - _MOST_FAULTS} more faults"] if len(faults) > _MOST_FAULTS else []
+    for fault in (*faults[:_MOST_FAULTS], *more):
+        warn(
+            "Decision not read",
+            "The line has no effect, and stays in the file of `decisions`. Correct it there",
+            f"{path}: {fault}",
+        )
+    return tuple(content.decisions)
+
+
+def read_damaged_lines(path: Path) -> tuple[str, ...]:
+    """Return the lines of a file of decisions that hold no decision, as they are written.
+
+    Args:
+        path: A `.csv` file, or a `.json` file, of which entries are returned. None are returned of
+            a file that cannot be read at all.
+    """
+    with suppress(FaultyDecisionsError):
+        raw = (entry.raw for entry in _load(path).damaged)
+        return tuple(_json(each) if _is_json(path) else each.rstrip("\r\n") for each in raw)
+    return ()
+
+
+@contextmanager
+def editing_decision_file(path: Path) -> Iterator[list[WrittenDecision]]:
+    """Let a `with` block change the decisions of a file, while nobody else changes the file.
+
+    The file is replaced atomically. A new file can be read by its owner only; another one keeps its
+    permissions and, at its end, its damaged lines.
+
+    Args:
+        path: A `.csv` or `.json` file.
+
+    Yields:
+        The decisions, in the order of the file.
+
+    Raises:
+        FaultyDecisionsError: The file cannot be read, or does not name its columns; or a new
+            decision could not be read back. Nothing is written.
+        UnwritablePathError: The file cannot be written.
+    """
+    # A link stays one.
+    file = path.resolve()
+    with ExitStack() as stack:
+        with _writing(path):
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stack.enter_context(alone_in(file.parent))
+        is_empty = file.is_file() and not file.stat().st_size
+        content = _Content() if is_empty else _load(path)
+        decisions = content.decisions
+        yield decisions
+        if decisions == content.decisions and not is_empty:
+            return
+        known = {*map(id, content.decisions)}
+        for decision in decisions:
+            if id(decision) not in known:
+                _refuse_unreadable(path, decision, content)
+        text = _render(path, decisions, content)
+        with _writing(path):
+            mode = file.stat().st_mode if file.exists() else None
+            with replacing(file) as unfinished:
+                unfinished.write_bytes(content.mark + text.encode("utf-8", _AS_IT_IS))
+            if mode is not None:
+                file.chmod(mode)
 
 
 def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
-    """Replace the content of a file of decisions atomically.
-
-    A new file can be read by its owner only; another one keeps its permissions.
+    """Replace all decisions of a file, as by `editing_decision_file`.
 
     Args:
         path: A `.csv` or `.json` file.
         decisions: All decisions of the file.
 
     Raises:
+        FaultyDecisionsError: The file cannot be read, or does not name its columns; or a decision
+            could not be read back. Nothing is written.
         UnwritablePathError: The file cannot be written.
     """
-    lines = [_cells(each) for each in decisions]
-    text = _as_json(lines) if path.suffix.lower() == ".json" else _as_csv(lines)
-    # A link stays one.
-    file = path.resolve()
+    with editing_decision_file(path) as written:
+        written[:] = decisions
+
+
+_KEY = "decisions"
+_AS_IT_IS = "surrogateescape"
+"""Python's way to read bytes that are no UTF-8, so that they are written back as they were."""
+_Cell = str | tuple[str, ...]
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        mode = file.stat().st_mode if file.exists() else None
-        with replacing(file) as unfinished:
-            unfinished.write_text(text, encoding="utf-8", newline="")
-        if mode is not None:
-            file.chmod(mode)
+        yield
     except OSError as error:
         reason = f"it cannot be written ({error.strerror})"
         raise UnwritablePathError.because(_KEY, str(path), reason=reason) from error
 
 
-_KEY = "decisions"
-_Cells = tuple[str | tuple[str, ...], ...]
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"
 
 
-def _cells(decision: WrittenDecision) -> _Cells:
-    return (
-        decision.left_table,
-        _cell(decision.left_columns),
-        decision.right_table,
-        _cell(decision.right_columns),
-        decision.verdict.value,
-        decision.by,
-        decision.reason,
-    )
+def _load(path: Path) -> _Content:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return _Content()
+    except OSError as error:
+        fault = f"it cannot be read ({error.strerror}). Correct the path or its permissions"
+        raise FaultyDecisionsError.in_file(str(path), [fault]) from error
+    mark = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
+    text = content.removeprefix(mark).decode("utf-8", _AS_IT_IS)
+    faults: list[str] = []
+    read = _parse_text(path, text, faults.append)
+    if faults:
+        raise FaultyDecisionsError.in_file(str(path), faults)
+    return replace(read, mark=mark)
 
 
-def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Convert the column names on one side of a join to a cell of the file of decisions.
+def _refuse_unreadable(path: Path, decision: WrittenDecision, content: _Content) -> None:
+    """Refuse a decision that would be read back in another way, or not at all.
 
-    One name becomes a text, and several names become a tuple. One name also becomes a tuple if it
-    has spaces around it or begins like a JSON list of names.
+    Raises:
+        FaultyDecisionsError: It would.
     """
-    name, *others = columns
-    is_plain = not others and name == name.strip() and not name.startswith('["')
-    return name if is_plain else columns
+    faults: list[str] = []
+    text = _render(path, [decision], replace(content, entries=()))
+    again = _parse_text(path, text, faults.append)
+    if [replace(each, place="") for each in again.decisions] != [replace(decision, place="")]:
+        faults += [fault for entry in again.damaged for fault in entry.faults]
+        raise FaultyDecisionsError.of_decision(str(decision), faults)
 
 
-def _as_json(lines: Iterable[_Cells]) -> str:
-    entries = [dict(zip(_NAMES, cells, strict=True)) for cells in lines]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-
-
-def _as_csv(lines: Iterable[_Cells]) -> str:
+def _render(path: Path, decisions: Sequence[WrittenDecision], content: _Content) -> str:
+    """Return the text of a file with other decisions than before, and the same damaged lines."""
+    lines = [_cells(each) for each in decisions]
+    raw = [entry.raw for entry in content.damaged]
+    if _is_json(path):
+        return f"{_json([*lines, *raw], indent=2)}\n"
+    used = (name for name in OPTIONAL if any(line[name] for line in lines))
+    names = [*dict.fromkeys((*content.names, *used))]
     text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_NAMES)
-    for cells in lines:
-        texts = (c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in cells)
-        writer.writerow(texts)
+    writer = csv.writer(text, delimiter=content.delimiter, lineterminator=content.end)
+    writer.writerow(names)
+    for line in lines:
+        cells = (line[name] for name in names)
+        writer.writerow(cell if isinstance(cell, str) else _json(cell) for cell in cells)
+    # At the end, a quoted text without an end can swallow no decision.
+    text.writelines(line.rstrip("\r\n") + content.end for line in raw)
     return text.getvalue()
+
+
+def _cells(decision: WrittenDecision) -> dict[str, _Cell]:
+    left, right = (
+        columns[0] if len(columns) == 1 and _is_plain(columns[0]) else columns
+        for columns in (decision.left_columns, decision.right_columns)
+    )
+    return {
+        "left_table": _cell(decision.left_table),
+        "left_column": left,
+        "right_table": _cell(decision.right_table),
+        "right_column": right,
+        "decision": decision.verdict.value,
+        "by": _cell(decision.by),
+        "reason": _cell(decision.reason),
+    }
+
+
+def _cell(text: str) -> _Cell:
+    return text if _is_plain(text) else (text,)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is a cell itself; any other text becomes a JSON list of one text.
+
+    Spreadsheets, editors and version control change line breaks, and people write spaces around
+    cells.
+    """
+    return text.isprintable() and text == text.strip() and not text.startswith('["')
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON, with escapes for all characters that people cannot see."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    shown = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return "".join(shown)
 
 
 _NOT_UTF_8 = "it is not UTF-8 text. Save it as `CSV UTF-8`"
@@ -192,55 +339,95 @@ _Note = Callable[[str], None]
 """Receives what is wrong with a line, and how to mend it."""
 
 
-def _parse_csv(text: str, note: _Note) -> Iterator[WrittenDecision]:
-    lines = _split(text)
-    try:
-        header = [name.strip() for name in next(lines, (1, []))[1]]
-        if not _check_names(header, "line 1", note, missing="Begin the file with"):
-            return
-        for line, cells in lines:
-            place = f"line {line}"
-            if not any(cells):
-                continue
-            if len(cells) != len(header):
-                note(
-                    f"{place} has {len(cells)} cells, and the first line has {len(header)}. Put "
-                    "texts that contain a comma or a quote between double quotes"
-                )
-            elif decision := _parse(dict(zip(header, cells, strict=True)), place, note):
-                yield decision
-    except csv.Error as error:
-        note(f"a quoted text has no end ({error}). Close each quote, and double quotes in a text")
+def _is_utf_8(text: str) -> bool:
+    return text == text.encode("utf-8", "replace").decode()
 
 
-def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Parse CSV text; yield the number of each row's first line, and the row's cells."""
-    first = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
-    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+def _parse_text(path: Path, text: str, note: _Note) -> _Content:
+    """Parse the text of a file, and note what is wrong with the whole file."""
+    return (_parse_json if _is_json(path) else _parse_csv)(text, note)
+
+
+def _parse_csv(text: str, note: _Note) -> _Content:
+    lines = [*StringIO(text, newline="\n" if "\n" in text else "\r")] or [""]
+    if not _is_utf_8(lines[0]):
+        note(_NOT_UTF_8)
+        return _Content()
+    delimiter = max(_DELIMITERS, key=lines[0].count)
+    names = [name.strip() for name in next(csv.reader(lines[:1], delimiter=delimiter), [])]
+    if not _check_names(names, "line 1", note, missing="Begin the file with"):
+        return _Content()
+    entries: list[_Entry] = []
     start = 1
-    for cells in rows:
-        yield start, cells
-        start = rows.line_num + 1
+    while start < len(lines):
+        count, entry = _parse_line(lines, start, names, delimiter)
+        entries += [entry] if entry else []
+        start += count
+    end = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    return _Content(entries=entries, names=names, delimiter=delimiter, end=end)
 
 
-def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
+def _parse_line(
+    lines: Sequence[str], start: int, names: Sequence[str], delimiter: str
+) -> tuple[int, _Entry | None]:
+    """Parse the cells that begin in a line, and return how many lines they take.
+
+    Of a damaged line, no further line is taken: a quote that is missing there could hide them all.
+    """
+    place = f"line {start + 1}"
+    following = (lines[number] for number in range(start, len(lines)))
+    rows = csv.reader(following, delimiter=delimiter, strict=True)
+    try:
+        cells = next(rows)
+    except csv.Error as error:
+        return 1, _Damaged(lines[start], (f"{place}, {_explain(str(error))}",))
+    raw = "".join(lines[start : start + rows.line_num])
+    if not any(cells):
+        return rows.line_num, None
+    if not _is_utf_8(raw):
+        return 1, _Damaged(lines[start], (f"{place}, {_NOT_UTF_8}",))
+    if len(cells) != len(names):
+        fault = (
+            f"{place} has {len(cells)} cells, and the first line has {len(names)}. Put texts that "
+            "contain a comma or a quote between double quotes"
+        )
+        return 1, _Damaged(lines[start], (fault,))
+    faults: list[str] = []
+    decision = _parse(dict(zip(names, cells, strict=True)), place, faults.append)
+    return rows.line_num, decision or _Damaged(raw, tuple(faults))
+
+
+def _explain(error: str) -> str:
+    """Explain an error of the CSV parser."""
+    if "end of data" in error or "expected after" in error:
+        return f"a quoted text has no end ({error}). Close each quote, and double quotes in a text"
+    return f"it cannot be read ({error}). Shorten its texts, and put line breaks between quotes"
+
+
+def _parse_json(text: str, note: _Note) -> _Content:
+    if not _is_utf_8(text):
+        note(_NOT_UTF_8)
+        return _Content()
     try:
         entries = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         note(f"it is not JSON: {error}. Correct this place")
-        return
+        return _Content()
     if not isinstance(entries, list):
         note(f"it holds no list. Write a list of objects with the keys {_name(REQUIRED)}")
-        return
-    for number, entry in enumerate(entries, start=1):
-        place = f"entry {number}"
-        if not isinstance(entry, dict):
-            note(f"{place} is no object. Write an object with the keys {_name(REQUIRED)}")
-        elif _check_names([*entry], place, note, missing=f"Add to {place}") and (
-            decision := _parse(entry, place, note)
-        ):
-            yield decision
+        return _Content()
+    return _Content(entries=[_parse_entry(*each) for each in enumerate(entries, start=1)])
+
+
+def _parse_entry(number: int, entry: object) -> _Entry:
+    place, faults = f"entry {number}", list[str]()
+    if not isinstance(entry, dict):
+        faults.append(f"{place} is no object. Write an object with the keys {_name(REQUIRED)}")
+    elif _check_names([*entry], place, faults.append, missing=f"Add to {place}") and (
+        decision := _parse(entry, place, faults.append)
+    ):
+        return decision
+    return _Damaged(entry, tuple(faults))
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
@@ -294,10 +481,21 @@ def _parse(cells: Mapping[str, Any], place: str, note: _Note) -> WrittenDecision
 
 
 def _text(value: object, name: str, note: _Note) -> str:
+    listed = _listed(value)
+    if isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], str):
+        return listed[0]
     if isinstance(value, str):
         return value.strip()
     note(f"column `{name}`: {value!r} is no text. Put it between double quotes")
     return ""
+
+
+def _listed(value: object) -> object:
+    """Return the JSON list that a cell holds; a cell without one is returned as it is."""
+    if isinstance(value, str) and value.lstrip().startswith('["'):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
@@ -305,14 +503,8 @@ def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
 
     The value is one name, or a JSON list of the names of a composite key.
     """
-    name, names = f"{side}_column", value
-    if isinstance(value, str):
-        names = [value.strip()]
-        if value.lstrip().startswith('["'):
-            try:
-                names = json.loads(value)
-            except ValueError:
-                names = [value]
+    name, listed = f"{side}_column", _listed(value)
+    names = [listed.strip()] if isinstance(listed, str) else listed
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         note(f'column `{name}`: {value!r} is no name. Write `id`, or `["org", "year"]` for several')
         return ()

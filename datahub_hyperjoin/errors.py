@@ -8,7 +8,7 @@
     ├─ SparkError            Spark cannot run
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
-    ├─ FaultyDecisionsError  the file of people's decisions has malformed lines
+    ├─ FaultyDecisionsError  the file of people's decisions cannot be read
     ├─ LiteralSecretError    the recipe contains a password or key as plain text
     ├─ OutputError           a file or folder cannot be written
     │  ├─ UnwritablePathError
@@ -137,13 +137,19 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
 
 class FaultyDecisionsError(HyperJoinError, ValueError):
-    """The file of decisions cannot be read, or has malformed lines."""
+    """The file of decisions cannot be read, or a decision could not be read back from it."""
 
     @classmethod
     def in_file(cls, path: str, faults: Sequence[str]) -> Self:
         """Report what to correct in the file of decisions."""
         lines = (f"  {fault}" for fault in faults)
         return cls(f"`decisions` is {path!r}. Correct this file:", *lines)
+
+    @classmethod
+    def of_decision(cls, decision: str, faults: Sequence[str]) -> Self:
+        """Report a new decision that is not written, and what is wrong with its line."""
+        start = f"the decision about {decision!r} is not written, since it could not be read back"
+        return cls("\n  ".join([f"{start}:", *faults]))
 
 
 class LiteralSecretError(HyperJoinError, ValueError):

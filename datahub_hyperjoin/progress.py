@@ -10,6 +10,17 @@ Warn = Callable[[LiteralString, LiteralString, str], None]
 """Reports a problem that does not stop the run: its kind, its effect and the fix, and where it
 occurred."""
 
+
+def warn_nobody(title: LiteralString, message: LiteralString, context: str) -> None:
+    """Discard a warning, for callers that report the problem in another way.
+
+    Args:
+        title: The kind of problem.
+        message: Its effect, and the fix.
+        context: Where it occurred.
+    """
+
+
 Count = Callable[[str, float], None]
 """Adds to a counter of the run."""
 

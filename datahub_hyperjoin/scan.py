@@ -15,7 +15,7 @@ from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.object_stores import ObjectStore
-from datahub_hyperjoin.progress import Count, Warn, count_nothing
+from datahub_hyperjoin.progress import Count, Warn, count_nothing, warn_nobody
 from datahub_hyperjoin.recipe import read_recipe
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
@@ -100,13 +100,11 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     capable = CapabilityReport(capable=True)
     files = {"decisions": config.decisions} if config.decisions else {}
     with lazy_session(config.spark) as session:
-        listings = _list_connections(config, session, _ignore, count_nothing)
+        listings = _list_connections(config, session, warn_nobody, count_nothing)
     return TestConnectionReport(
         basic_connectivity=capable
         if is_pending
-        else _attempt(
-            lambda: _combine(_scan_folder(config, _ignore, count_nothing), listings, _ignore)
-        ),
+        else _attempt(lambda: _combine(_list_folder(config), listings, warn_nobody)),
         capability_report={
             "Spark": capable if config.spark.is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
@@ -180,6 +178,10 @@ def _scan_folder(config: HyperJoinConfig, warn: Warn, count: Count) -> list[Tabl
     )
 
 
+def _list_folder(config: HyperJoinConfig) -> list[Table]:
+    return _scan_folder(config, warn_nobody, count_nothing)
+
+
 def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
     first: dict[TableId, Table] = {}
     for table in tables:
@@ -191,10 +193,6 @@ def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
                 str(table.id),
             )
     return [*first.values()]
-
-
-def _ignore(title: str, message: str, context: str) -> None:
-    """Ignore a warning, because `check` reports failed connections itself."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:

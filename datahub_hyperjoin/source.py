@@ -35,6 +35,7 @@ from datahub_hyperjoin.catalog.filed_decisions import (
 )
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.decision_file import read_damaged_lines
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import (
     ReadBack,
@@ -327,6 +328,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         """
         from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (slow)
 
+        file = self.config.decisions or Path("decisions.csv")
         try:
             write_page(
                 page,
@@ -338,7 +340,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 statements=findings.statements,
                 contributions=findings.contributions,
                 filed=catalog.filed,
-                file=(self.config.decisions or Path("decisions.csv")).name,
+                file=file.name,
+                damaged=read_damaged_lines(file),
                 values=self.config.page_values,
             )
         except OSError as error:

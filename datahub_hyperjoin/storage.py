@@ -5,6 +5,7 @@ leaves its temporary folder behind, which blocks nobody; the next run that has t
 deletes it. A file with a checksum at its end is read as it was written, or not at all.
 """
 
+import fcntl
 import hashlib
 import mmap
 import os
@@ -12,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -105,6 +106,31 @@ def replacing(path: Path) -> Iterator[Path]:
         with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
         unfinished.replace(path)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """For a `with` block, keep all others who call this from changing files in a folder.
+
+    The folder itself is locked, so that no file of a lock is left in a person's folder.
+
+    Args:
+        folder: The folder, which exists.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        OSError: The folder cannot be opened.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Files are replaced as a whole, so a file system without locks is no reason to stop.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -117,10 +117,12 @@ def test_decisions_are_undone() -> None:
     before = succeed(*asked)
     for decide in ("accept", "reject"):
         succeed(decide, CUSTOMER)
-        assert succeed("undo", CUSTOMER) == f"Undone {CUSTOMER}\n"
+        assert succeed("undo", CUSTOMER) == f"Undone {CUSTOMER}, which was {decide}ed\n"
         assert succeed(*asked) == before
+    assert succeed("undo", CUSTOMER) == f"Nobody has decided about {CUSTOMER}\n"
+    succeed("accept", CUSTOMER)
     (undone,) = json.loads(succeed("undo", CUSTOMER, "--json"))
-    assert (undone["name"], undone["decision"]) == (CUSTOMER, None)
+    assert (undone["name"], undone["decision"], undone["undone"]) == (CUSTOMER, None, ["accepted"])
 
 
 def test_a_rejection_by_tag_alone_is_not_listed_either(shop: Shop) -> None:

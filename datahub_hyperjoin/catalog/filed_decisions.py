@@ -20,10 +20,10 @@ def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecisi
 
     Args:
         path: The file, or None if the recipe names none.
-        warn: Receives a file that does not exist.
+        warn: Receives a file that does not exist, and damaged lines.
 
     Raises:
-        FaultyDecisionsError: The file cannot be read, or some of its lines are malformed.
+        FaultyDecisionsError: The file cannot be read, or does not name its columns.
     """
     if path is None:
         return ()
@@ -34,7 +34,7 @@ def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecisi
             "there, or correct the path",
             str(path),
         )
-    return read_decision_file(path)
+    return read_decision_file(path, warn)
 
 
 def find_decided_columns(

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from datahub_hyperjoin.cli.connect import reporting
+from datahub_hyperjoin.cli.warnings import print_warnings
 
 
 @click.command("page")
@@ -48,7 +49,10 @@ def open_page(*, page: Path, serve: bool, decisions: Path | None, by: str, port:
             if click.launch(address):
                 click.echo(f"No browser was found here. Open {address} in one", err=True)
             return
-        read_decision_file(opened.file)  # a faulty file stops the command, not a decision
+        warnings: list[str] = []
+        # A faulty file stops the command, not a decision.
+        read_decision_file(opened.file, lambda title, _, why: warnings.append(f"{title}: {why}"))
+        print_warnings(warnings)
         with LocalServer(opened, port) as server, suppress(KeyboardInterrupt):
             click.echo(f"Decisions are written to {opened.file.absolute()}", err=True)
             click.echo(f"The joins are at {server.url}", err=True)

@@ -26,6 +26,7 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
+from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.path_ends import find_path_end
 from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
 from datahub_hyperjoin.joins import Verdict
@@ -108,30 +109,42 @@ def undo_decisions(*, joins: tuple[str, ...], output_format: str) -> None:
     JOIN is a URN, or a join as `hyperjoin joins --all` lists it. DataHub shows rejected joins
     again.
     """
-    _decide(joins, None, undo, as_json=output_format == "json")
+    undone = {}
+    with connected() as graph:
+        found = _find_joins(graph, joins)
+        for join in found:
+            undone[join.urn] = undo(graph, join.urn)
+            was = " and ".join(verdict.value for verdict in undone[join.urn])
+            if output_format != "json":
+                name = visible(join.name)
+                click.echo(
+                    f"Undone {name}, which was {was}" if was else f"Nobody has decided about {name}"
+                )
+    if output_format == "json":
+        click.echo(decisions_as_json(found, None, undone))
 
 
 def _decide(
     names: tuple[str, ...],
-    verdict: Verdict | None,
+    verdict: Verdict,
     decide: Callable[[DataHubGraph, str], None],
     *,
     as_json: bool,
 ) -> None:
-    """Look up the joins that the user named, then decide about each join.
-
-    All names are looked up first, so a wrong name changes nothing. Without a `verdict`, the
-    decisions are undone.
-    """
     with connected() as graph:
-        joins = {join.urn: join for join in [find_join(graph, name) for name in names]}
-        for urn, join in joins.items():
-            decide(graph, urn)
+        joins = _find_joins(graph, names)
+        for join in joins:
+            decide(graph, join.urn)
             if not as_json:
-                done = verdict.value.capitalize() if verdict else "Undone"
-                click.echo(f"{done} {visible(join.name)}")
+                click.echo(f"{verdict.value.capitalize()} {visible(join.name)}")
     if as_json:
-        click.echo(decisions_as_json([*joins.values()], verdict))
+        click.echo(decisions_as_json(joins, verdict))
+
+
+def _find_joins(graph: DataHubGraph, names: tuple[str, ...]) -> list[CatalogJoin]:
+    """Find all joins that the user named, so that a wrong name changes nothing."""
+    found = [find_join(graph, name) for name in names]
+    return [*{join.urn: join for join in found}.values()]
 
 
 @click.command("path")

@@ -1,6 +1,6 @@
 """Format joins and paths as text or JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -59,13 +59,20 @@ def as_json(joins: Sequence[CatalogJoin]) -> str:
     return _dump([_record(join) for join in joins])
 
 
-def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict | None) -> str:
+def decisions_as_json(
+    joins: Sequence[CatalogJoin],
+    verdict: Verdict | None,
+    undone: Mapping[str, Sequence[Verdict]] | None = None,
+) -> str:
     """Format joins, and the decision that was just made about them, as JSON.
 
-    Without a `verdict`, the decision was undone.
+    Without a `verdict`, decisions were `undone`: those of each join, by its URN.
     """
     word = verdict.value if verdict else None
-    return _dump([{"urn": join.urn, "name": join.name, "decision": word} for join in joins])
+    records = [{"urn": join.urn, "name": join.name, "decision": word} for join in joins]
+    if undone is None:
+        return _dump(records)
+    return _dump([{**each, "undone": undone[str(each["urn"])]} for each in records])
 
 
 def _record(join: CatalogJoin) -> dict[str, Any]:

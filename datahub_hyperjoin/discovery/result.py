@@ -1,6 +1,6 @@
 """The result of a run: joins, their SQL, paths between tables, and decisions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -11,8 +11,8 @@ from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
-    read_decision_file,
-    write_decision_file,
+    editing_decision_file,
+    read_damaged_lines,
 )
 from datahub_hyperjoin.discovery.decided import (
     build_written_decision,
@@ -187,7 +187,7 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: The join is of another run.
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
         self._decide(join, Verdict.ACCEPTED, by=by, reason=reason)
@@ -202,20 +202,23 @@ class FoundJoins:
 
         Raises:
             UnknownTableError: The join is of another run.
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
         self._decide(join, Verdict.REJECTED, by=by, reason=reason)
 
-    def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> None:
+    def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> tuple[WrittenDecision, ...]:
         """Remove the decision about a join, if any.
 
         Args:
             decided: The join; or the decision itself, since no run finds a rejected join.
 
+        Returns:
+            The decisions that were removed; empty if nobody had decided about the join.
+
         Raises:
             UnknownTableError: The join is of another run.
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read.
             UnwritablePathError: The file cannot be written.
         """
         written = (
@@ -223,7 +226,10 @@ class FoundJoins:
             if isinstance(decided, WrittenDecision)
             else build_written_decision(decided_columns(decided), self._tables, Verdict.REJECTED)
         )
-        self._keep(without_decision(self._newest(), *find_decided_tables([written], self._tables)))
+        [filed] = find_decided_tables([written], self._tables)
+        before, after = self._change(lambda earlier: without_decision(earlier, filed))
+        kept = {*map(id, after)}
+        return tuple(each.written for each in before if id(each) not in kept)
 
     def records(self) -> list[JoinRecord]:
         """Return each join as a dictionary of plain values, for data frames and JSON."""
@@ -274,6 +280,7 @@ class FoundJoins:
                 contributions=found.contributions,
                 filed=self.filed,
                 file=self.file.name if self.file else "decisions.csv",
+                damaged=read_damaged_lines(self.file) if self.file else (),
                 values=values,
             )
             return page.read_text(encoding="utf-8")
@@ -303,20 +310,25 @@ class FoundJoins:
         written = build_written_decision(
             decided_columns(join), self._tables, verdict, by=by, reason=reason
         )
-        self._keep(with_decision(self._newest(), *find_decided_tables([written], self._tables)))
+        [filed] = find_decided_tables([written], self._tables)
+        self._change(lambda earlier: with_decision(earlier, filed))
 
-    def _newest(self) -> Sequence[FiledDecision]:
-        """Return the current decisions, read from the file of decisions if there is one."""
-        return (
-            find_decided_tables(read_decision_file(self.file), self._tables)
-            if self.file
-            else self.filed
-        )
+    def _change(
+        self, change: Callable[[Sequence[FiledDecision]], Sequence[FiledDecision]]
+    ) -> tuple[Sequence[FiledDecision], Sequence[FiledDecision]]:
+        """Change the current decisions, in the file of decisions if there is one.
 
-    def _keep(self, filed: Sequence[FiledDecision]) -> None:
-        if self.file:
-            write_decision_file(self.file, [each.written for each in filed])
-        self.filed = filed
+        The decisions before and after the change are returned.
+        """
+        if not self.file:
+            before, after = self.filed, change(self.filed)
+        else:
+            with editing_decision_file(self.file) as decisions:
+                before = find_decided_tables(decisions, self._tables)
+                after = change(before)
+                decisions[:] = [each.written for each in after]
+        self.filed = after
+        return before, after
 
     @property
     def _tables(self) -> list[TableId]:

@@ -145,7 +145,7 @@ def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[Writte
             "page, or correct the path",
             str(decisions),
         )
-    return read_decision_file(Path(decisions))
+    return read_decision_file(Path(decisions), progress.warn)
 
 
 def _with_sql(

@@ -70,7 +70,7 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
     _describe(graph, join, why)
 
 
-def undo(graph: DataHubGraph, urn: str) -> None:
+def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
     """Remove any decision about a join, and show a rejected join again.
 
     A reason that somebody gave stays, as the join's description.
@@ -79,13 +79,16 @@ def undo(graph: DataHubGraph, urn: str) -> None:
         graph: DataHub's server.
         urn: URN of the join.
 
+    Returns:
+        What had been decided; empty if nobody had decided about the join.
+
     Raises:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
     join = find_join(graph, urn)
     if not join.verdicts:
-        return
+        return ()
     rejected = Verdict.REJECTED in join.verdicts
     execute(
         graph,
@@ -96,6 +99,7 @@ def undo(graph: DataHubGraph, urn: str) -> None:
         accepted=Verdict.ACCEPTED in join.verdicts,
         rejected=rejected,
     )
+    return join.verdicts
 
 
 def _define(graph: DataHubGraph, tag: str) -> None:

@@ -29,9 +29,15 @@ class PageDecisions:
     urns: dict[int, str]
     """URN of each table whose name is not unique on the page, by the table's index."""
 
+    damaged: tuple[str, ...] = ()
+    """The lines of the file that hold no decision, as they are written."""
+
 
 def list_decisions(
-    filed: Sequence[FiledDecision], tables: Sequence[TableId], file: str
+    filed: Sequence[FiledDecision],
+    tables: Sequence[TableId],
+    file: str,
+    damaged: Sequence[str] = (),
 ) -> PageDecisions:
     """Convert the decisions from a file into rows of the page.
 
@@ -39,13 +45,15 @@ def list_decisions(
         filed: All decisions, also those about tables that the page does not show.
         tables: The tables of the page, in its order.
         file: Name of the file.
+        damaged: The lines of the file that hold no decision.
     """
     counts = Counter(table.name for table in tables)
     urns = {number: dataset_urn(t) for number, t in enumerate(tables) if counts[t.name] > 1}
     names: dict[TableId | None, str] = {
         table: urns.get(number, table.name) for number, table in enumerate(tables)
     }
-    return PageDecisions(file=file, rows=tuple(_row(each, names) for each in filed), urns=urns)
+    rows = tuple(_row(each, names) for each in filed)
+    return PageDecisions(file=file, rows=rows, urns=urns, damaged=tuple(damaged))
 
 
 def _row(filed: FiledDecision, names: Mapping[TableId | None, str]) -> _Row:

@@ -5,19 +5,18 @@ A run wrote the page as a file. People open it from a server of their own machin
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from jinja2.utils import htmlsafe_json_dumps
 
 from datahub_hyperjoin.decision_file import (
     WrittenDecision,
+    editing_decision_file,
     read_decision_file,
-    write_decision_file,
 )
 from datahub_hyperjoin.page.errors import NoPageError
 
@@ -44,8 +43,6 @@ class LocalPage:
 
     by: str = ""
     """Name of the person who decides, to be written to the file; empty to write no name."""
-
-    _lock: Lock = field(default_factory=Lock)
 
     @classmethod
     def read(cls, path: Path, file: Path | None = None, *, by: str = "") -> "LocalPage":
@@ -79,7 +76,7 @@ class LocalPage:
             token: The secret that the page repeats with each decision.
 
         Raises:
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read.
         """
         rows = [
             (
@@ -106,34 +103,40 @@ class LocalPage:
             decision: The decision, with the page's names of tables.
 
         Raises:
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
             UnwritablePathError: The file cannot be written.
         """
-        with self._lock:
-            earlier = read_decision_file(self.file)
-            same = [each for each in earlier if self._sides(each) == self._sides(decision)]
+        with editing_decision_file(self.file) as decisions:
+            same = self._about_the_join_of(decision, decisions)
             if same and all(each.verdict is decision.verdict for each in same):
                 return  # who decided, and why, stays
-            kept = [each for each in earlier if each not in same]
-            signed = replace(decision, by=self.by)
-            kept.insert(earlier.index(same[0]) if same else len(earlier), signed)
-            write_decision_file(self.file, kept)
+            start = decisions.index(same[0]) if same else len(decisions)
+            decisions[:] = [each for each in decisions if each not in same]
+            decisions.insert(start, replace(decision, by=self.by))
 
-    def undo(self, decision: WrittenDecision) -> None:
+    def undo(self, decision: WrittenDecision) -> Sequence[WrittenDecision]:
         """Remove all decisions about a join from the file.
 
         Args:
             decision: A decision about the join, with the page's names of tables.
 
+        Returns:
+            The decisions that were removed.
+
         Raises:
-            FaultyDecisionsError: The file has malformed lines.
+            FaultyDecisionsError: The file cannot be read.
             UnwritablePathError: The file cannot be written.
         """
-        with self._lock:
-            earlier = read_decision_file(self.file)
-            kept = [each for each in earlier if self._sides(each) != self._sides(decision)]
-            if len(kept) < len(earlier):
-                write_decision_file(self.file, kept)
+        with editing_decision_file(self.file) as decisions:
+            undone = self._about_the_join_of(decision, decisions)
+            decisions[:] = [each for each in decisions if each not in undone]
+        return undone
+
+    def _about_the_join_of(
+        self, decision: WrittenDecision, decisions: Sequence[WrittenDecision]
+    ) -> Sequence[WrittenDecision]:
+        sides = self._sides(decision)
+        return [each for each in decisions if self._sides(each) == sides]
 
     @cached_property
     def _names(self) -> Mapping[str, str]:

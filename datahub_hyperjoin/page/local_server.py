@@ -97,9 +97,7 @@ class _Answer(BaseHTTPRequestHandler):
         elif self.path != "/decide" or not (read := _read(self.rfile.read(int(length)))):
             self._answer(HTTPStatus.BAD_REQUEST, "this is no decision")
         else:
-            decision, is_undone = read
-            act = self._owner.page.undo if is_undone else self._owner.page.decide
-            self._try(lambda: act(decision), "text/plain")
+            self._try(partial(self._store, *read), "text/plain")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (so named above)
         """Log nothing, since requests contain the token."""
@@ -110,14 +108,21 @@ class _Answer(BaseHTTPRequestHandler):
         own = {f"{name}:{self._owner.server_port}" for name in host_names(_HOST)}
         return self.headers.get("Host", "") in own
 
-    def _try(self, act: Callable[[], str | None], kind: str) -> None:
+    def _store(self, decision: WrittenDecision, is_undone: bool) -> str:  # noqa: FBT001 - as `_read`
+        """Store or undo a decision, and return the decisions that were undone, in words."""
+        if is_undone:
+            return "; ".join(each.words for each in self._owner.page.undo(decision))
+        self._owner.page.decide(decision)
+        return ""
+
+    def _try(self, act: Callable[[], str], kind: str) -> None:
         try:
-            self._answer(HTTPStatus.OK, act() or "", kind)
+            self._answer(HTTPStatus.OK, act(), kind)
         except HyperJoinError as error:
             self._answer(HTTPStatus.CONFLICT, str(error))
 
     def _answer(self, status: HTTPStatus, text: str = "", kind: str = "text/plain") -> None:
-        body = text.encode()
+        body = text.encode(errors="replace")  # names may hold halves of characters
         self.send_response_only(status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)

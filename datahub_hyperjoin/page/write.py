@@ -38,6 +38,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     filed: Sequence[FiledDecision] = (),
     file: str = "decisions.csv",
+    damaged: Sequence[str] = (),
     values: bool = False,
 ) -> None:
     """Write the suggested joins, and the decisions about them (`filed`), as one HTML file.
@@ -56,6 +57,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
         file: Name of the file of decisions that the page downloads.
+        damaged: Lines of the recipe's file that hold no decision, which the page downloads again.
         values: Whether the page shows a few values of the joined columns, except personal ones.
     """
     lone = [*lone_joins(crosswalks, joins)]
@@ -82,13 +84,16 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
             **({"further joins in two steps": len(lone)} if lone else {}),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
-        decisions=list_decisions(filed, sorted(readable), file) if joins or lone or filed else None,
+        decisions=list_decisions(filed, sorted(readable), file, damaged)
+        if joins or lone or filed
+        else None,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     if values:
         path.touch(mode=_PRIVATE)
         path.chmod(_PRIVATE)  # the file of an earlier run may be for everybody
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    # In JSON, the escape of half a character, which UTF-8 cannot hold, stands for it.
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def render_page(

@@ -9,6 +9,7 @@ from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.catalog.folder import check_folder
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError
 
@@ -24,7 +25,7 @@ def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
         ctx: The run, with its name and its server.
 
     Raises:
-        FaultyDecisionsError: The file of people's decisions has malformed lines.
+        FaultyDecisionsError: The file of people's decisions cannot be read.
         MissingFolderError: The folder does not exist, and the run does not write it.
         MissingServerError: The recipe takes or chooses tables from a DataHub server, and has none.
         StateWithoutServerError: Stateful ingestion is enabled, and lacks a server or a name.
@@ -34,7 +35,11 @@ def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
 
 
 def unmet_requirements(
-    config: HyperJoinConfig, pipeline_name: str | None, *, has_server: bool
+    config: HyperJoinConfig,
+    pipeline_name: str | None,
+    *,
+    has_server: bool,
+    warn: Warn = warn_nobody,
 ) -> Iterator[HyperJoinError]:
     """Check the same as `check_requirements`, but yield all errors instead of raising the first.
 
@@ -42,13 +47,14 @@ def unmet_requirements(
         config: The recipe.
         pipeline_name: The recipe's name.
         has_server: Whether the run has a DataHub server.
+        warn: Receives damaged lines of the file of decisions.
 
     Yields:
         The errors.
     """
     checks = (
         partial(_check_folder, config),
-        partial(_check_decisions, config),
+        partial(_check_decisions, config, warn),
         partial(_check_catalog, config, has_server=has_server),
         partial(_check_state, config, pipeline_name, has_server=has_server),
     )
@@ -70,9 +76,9 @@ def _check_folder(config: HyperJoinConfig) -> None:
         check_folder(folder)
 
 
-def _check_decisions(config: HyperJoinConfig) -> None:
+def _check_decisions(config: HyperJoinConfig, warn: Warn) -> None:
     if config.decisions:
-        read_decision_file(config.decisions)
+        read_decision_file(config.decisions, warn)
 
 
 def _check_catalog(config: HyperJoinConfig, *, has_server: bool) -> None:

@@ -172,7 +172,8 @@ def _check_tables(
 ) -> dict[str, Listing]:
     """Check the requirements of the run, such as databases and Java, and list the run's tables."""
     name = recipe.resolved.get("pipeline_name")
-    unmet = [*unmet_requirements(config, name, has_server=names_server(recipe.resolved))]
+    has_server = names_server(recipe.resolved)
+    unmet = [*unmet_requirements(config, name, has_server=has_server, warn=check.warn)]
     absent = dict(_absent_databases(config))
     check.problems += [*map(str, unmet), *absent.values()]
     folder = config.catalog.folder

@@ -41,7 +41,7 @@ Connect = Callable[[str], DataHubGraph]
 _RELATIONSHIP = "urn:li:erModelRelationship:"
 _FOREIGN = "another web site sent this request. Use the page of the service itself"
 _ENDED = "your session has ended. Sign in"
-_DECIDE: Mapping[str, Callable[[DataHubGraph, str], None]] = {
+_DECIDE: Mapping[str, Callable[[DataHubGraph, str], tuple[Verdict, ...] | None]] = {
     Verdict.ACCEPTED.value: accept,
     Verdict.REJECTED.value: reject,
     "undone": undo,
@@ -192,10 +192,11 @@ class _Service:
         if decide is None or not join.startswith(_RELATIONSHIP):
             return JSONResponse({"error": "the request names no join or decision"}, status_code=400)
         try:
-            await run_in_threadpool(decide, session.graph, join)
+            undone = await run_in_threadpool(decide, session.graph, join)
         except HyperJoinError as error:
             return _fail(error)
-        return JSONResponse({"decision": asked["decision"]})
+        was = {} if undone is None else {"was": undone}
+        return JSONResponse({"decision": asked["decision"], **was})
 
     def _check(self, request: Request) -> PersonalSession | Response:
         """Return a request's session, or an error response if the request may be forged.

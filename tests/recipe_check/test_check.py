@@ -320,6 +320,16 @@ def test_files_that_are_not_read_are_listed(lake: Path) -> None:
     assert (status, lines[0]) == (0, "Files not read: .docx: 1 file, for example notes.docx")
 
 
+def test_damaged_decisions_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "decisions.csv"
+    file.write_text("left_table,left_column,right_table,right_column,decision\na,x,b\n")
+    status, lines = check(recipe(decisions=str(file)))
+    assert (status, lines[0].partition(" cells")[0]) == (
+        0,
+        f"Decision not read: {file}: line 2 has 3",
+    )
+
+
 def refuses(name: str) -> bool:
     """Return whether DataHub refuses to create the pipeline of a recipe."""
     try:

@@ -103,7 +103,8 @@ def test_a_rejected_join_stays_on_the_page_so_that_the_decision_can_be_changed(
 
 def test_a_decision_is_undone(shop: Shop, browser: Browser, join: str) -> None:
     assert browser.decide(join, "rejected")[0] == 200
-    assert browser.decide(join, "undone") == (200, {"decision": "undone"})
+    assert browser.decide(join, "undone") == (200, {"decision": "undone", "was": ["rejected"]})
+    assert browser.decide(join, "undone") == (200, {"decision": "undone", "was": []})
     assert browser.data(name="served")["verdicts"] == [""]
     assert not find_join(shop.graph, join).removed
     assert browser.decide(join, "")[0] == 400
