@@ -6,6 +6,7 @@
     │  ├─ CheckpointMismatchError
     │  └─ DamagedModelError
     ├─ SparkError            Spark cannot run
+    ├─ AddressSpaceError     the libraries cannot reserve the memory that they need
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
     ├─ FaultyDecisionsError  the file of people's decisions cannot be read
@@ -109,6 +110,18 @@ class DamagedModelError(ModelError, ValueError):
 
 class SparkError(HyperJoinError):
     """Spark cannot run."""
+
+
+class AddressSpaceError(HyperJoinError, MemoryError):
+    """A limit on this process keeps its libraries from reserving the memory that they need."""
+
+    @classmethod
+    def below(cls, least: int, *, limit: int) -> Self:
+        """Report the limit and the least that suffices, both in kibibytes as `ulimit` has them."""
+        return cls(
+            f"`ulimit -v` is {limit}, and the libraries of a run reserve more, most of which they "
+            f"never use. Set it to at least {least} or to `unlimited`"
+        )
 
 
 class CatalogError(HyperJoinError):

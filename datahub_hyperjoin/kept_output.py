@@ -4,7 +4,7 @@ Ctrl-C interrupts a run, and its traceback is not logged. A recipe with faults i
 
 The sink collects all records and replaces its file when it is closed, however the run ends. After
 Ctrl-C, it would replace the output of the last run by the records so far, and if the recipe is
-refused, by an empty list.
+refused, by an empty list. On a full disk, or after SIGTERM, half of the new output would be left.
 
 DataHub creates the sink before it imports the source, and passes the source nothing of it, so this
 module changes the sink's class when it is imported.
@@ -16,10 +16,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from datahub.ingestion.fs.local_fs import LocalFileSystem
 from datahub.ingestion.run.pipeline import PipelineInitError
 from datahub.ingestion.sink.file import FileSink
 
+from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
@@ -38,8 +41,18 @@ def _close_unless_ended(sink: FileSink) -> None:
         case PipelineInitError():
             logger.warning("Run refused: %s keeps its earlier content", sink.filename)
         case _:
+            if isinstance(sink.fs, LocalFileSystem):
+                sink.fs = _WholeFiles()
             with _uninterrupted():
                 _close(sink)  # type: ignore[no-untyped-call]
+
+
+class _WholeFiles(LocalFileSystem):
+    """DataHub's access to local files, except that a file is written as a whole or not at all."""
+
+    def write(self, path: str, content: str, **_: object) -> None:
+        with replacing(Path(path), private=False) as unfinished:
+            unfinished.write_text(content)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from datahub_hyperjoin import kept_output, paused_gc  # noqa: F401 - for the oth
 
 # isort: split
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ from datahub_hyperjoin.emit import (
     mark_withdrawn,
     stale_removal,
 )
+from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
@@ -110,6 +112,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         self._read_back = ReadBack(self._written_state, self.state_provider, ctx, self.platform)
         self._others: tuple[OtherPipeline, ...] = ()
         self._protected: set[str] = set()
+        self._end = ExitStack()
+        self._end.enter_context(tidy_end())
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
@@ -137,6 +141,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         if KeyboardInterrupt in raised:
             self.report.warning("The metadata is incomplete. Run again", title="Run interrupted")
         super().__exit__(*raised)
+
+    def close(self) -> None:
+        """Close the source; if SIGTERM has ended the run, this ends the program."""
+        super().close()
+        self._end.close()
 
     def get_report(self) -> HyperJoinReport:
         """Return the report of this run.

@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -84,28 +85,53 @@ def refuse_foreign_page(name: str, page: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, private: bool = True) -> Iterator[Path]:
     """Let a `with` block write a new file, then replace the old file with it in one step.
 
-    Only its owner can read the new file.
-
-    Readers see either the old content or the new, also if several processes write at once.
+    Readers see either the old content or the new, also if several processes write at once. If
+    writing fails, for example because the disk is full, the old file stays. A link stays a link,
+    and a device or pipe is written to as it is.
 
     Args:
         path: The file. Missing folders are created.
+        private: Whether only its owner can read the new file. Otherwise it has the permissions of
+            the old file, or of any new file.
 
     Yields:
         The path to write to.
+
+    Raises:
+        OSError: The file cannot be written; the error names it.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    given, path = path, path.resolve()
+    old = path.stat().st_mode if path.exists() else None
+    if old is not None and not stat.S_ISREG(old):
+        with _naming(given, path):
+            yield path
+        return
+    mode = 0o600 if private else old
     # A folder, not a file: some libraries write temporary files of their own beside the target.
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=_UNFINISHED) as folder:
-        unfinished = Path(folder, path.name)
-        yield unfinished
-        unfinished.chmod(0o600)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+    with _naming(given, path.parent):
+        path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=_UNFINISHED) as folder:
+            unfinished = Path(folder, path.name)
+            yield unfinished
+            if mode is not None:
+                unfinished.chmod(stat.S_IMODE(mode))
+            with unfinished.open("rb+") as file:
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+
+
+@contextmanager
+def _naming(file: Path, place: Path) -> Iterator[None]:
+    """Let errors without a file, or about one that is written at a place, name this file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or Path(error.filename).is_relative_to(place):
+            error.filename = str(file)
+        raise
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from datahub_hyperjoin.ending import tidy_end
+
 _PREFIX = "hyperjoin-run-"
 _LOCK = ".lock"
 _FILES = "files"
@@ -21,13 +23,17 @@ _FILES = "files"
 def temporary_folder() -> Iterator[Path]:
     """Provide a private temporary folder, and remove it at the end of the `with` block.
 
-    The first call in a process also removes the folders that killed runs of this user have left.
+    It is also removed if SIGTERM or SIGHUP ends the program. The first call in a process also
+    removes the folders that killed runs of this user have left.
 
     Yields:
         The folder.
     """
     _sweep_once()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+    with (
+        tidy_end(),
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+    ):
         descriptor = _lock(Path(name))
         folder = Path(name, _FILES)  # the lock is not among the caller's files
         folder.mkdir(mode=0o700)

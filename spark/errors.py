@@ -19,6 +19,7 @@ TableError
 │  └─ UnshippedFileError
 └─ EmptyTableError
    └─ EmptyRelationError
+ProcessStartError
 UnlikeCatalogError
 """
 
@@ -60,6 +61,19 @@ class MissingJavaError(SparkError, OSError):
         )
 
 
+class ProcessStartError(HyperJoinError, OSError):
+    """The system lets no process start that reads tables."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Report why no process starts."""
+        return cls(
+            f"no process that reads tables can start: {reason.splitlines()[0].rstrip('.')}. Raise "
+            "the limits on memory (`ulimit -v`), processes (`ulimit -u`) and open files "
+            "(`ulimit -n`), or free memory"
+        )
+
+
 class ExecutorTaskError(SparkError, RuntimeError):
     """A task on a GPU of the cluster failed."""
 
@@ -94,6 +108,14 @@ class UnreadableTableError(TableError, ValueError):
     def with_long_row(cls, most: int) -> Self:
         """Report that a row of delimited text is too long."""
         return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
+
+    @classmethod
+    def with_long_header(cls, most: int) -> Self:
+        """Report that the first row of delimited text is too long for names of columns."""
+        return cls.because(
+            f"its first line is too long: a field has more than {most:,} characters, so it names "
+            "no column, or a quote in it is never closed"
+        )
 
     @classmethod
     def ragged(cls, rows: int) -> Self:

@@ -3,17 +3,23 @@
 Spark takes seconds to start. For a few small tables, that is longer than reading them.
 """
 
+import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import resource_tracker
+from threading import Thread
 from threading import enumerate as enumerate_threads
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from loky import cpu_count, get_reusable_executor
+
+from datahub_hyperjoin.spark.errors import ProcessStartError
 
 _Item = TypeVar("_Item")
 
@@ -21,6 +27,10 @@ _IDLE_SECONDS = 30
 """Time after which an idle process ends. Until then, a later stage or another run can use it."""
 _PROCESS_BYTES = 1 << 24
 """Number of bytes that a process reads in about the time that another process takes to start."""
+_WATCH_SECONDS = 0.5
+"""Time between two looks at whether the program that needs a process still runs."""
+_NO_START = (OSError, RuntimeError, MemoryError)
+"""Errors that are raised if the system lets no process or thread start."""
 
 
 def run_in_processes(
@@ -32,7 +42,8 @@ def run_in_processes(
 ) -> pa.Table:
     """Run tasks in one process per core, or in fewer processes if the tables are small.
 
-    A task that crashes its process does not stop this program.
+    A task that crashes its process does not stop this program. Ctrl-C ends the processes, even if
+    it reaches this program alone.
 
     Args:
         tasks: The items of each task, such as the tables that it reads.
@@ -45,6 +56,7 @@ def run_in_processes(
 
     Raises:
         BrokenProcessPool: A task crashed its process, so that some results are missing.
+        ProcessStartError: The system lets no process start.
     """
 
     def run(items: Sequence[_Item]) -> list[pa.RecordBatch]:
@@ -53,9 +65,14 @@ def run_in_processes(
     # One process reads the largest table, whatever the others do.
     others = sum(sizes) - max(sizes, default=0)
     processes = min(cpu_count(), len(tasks), 1 + others // _PROCESS_BYTES)
-    with _pool(processes) as pool:
-        found = pool.map(run, tasks)
-    results = [batch for batches in found for batch in batches]
+    try:
+        _start(processes)
+        with _pool(processes) as pool:
+            found = [pool.submit(run, items) for items in tasks]
+        results = [batch for each in found for batch in each.result()]
+    except (KeyboardInterrupt, SystemExit):
+        end_processes()
+        raise
     return pa.Table.from_batches(results, schema)
 
 
@@ -63,8 +80,11 @@ def start_first_process() -> None:
     """Start a background process that imports the code for reading tables.
 
     Meanwhile, this process can import other libraries.
+
+    Raises:
+        ProcessStartError: The system lets no process start.
     """
-    with _pool(1) as pool:
+    with _starting(), _pool(1) as pool:
         pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")
 
 
@@ -82,6 +102,32 @@ def end_processes() -> None:
             thread.join(timeout=1)
 
 
+def _start(processes: int) -> None:
+    """Wait until a process can take tasks.
+
+    None of a table has been read yet, so what ends a process now is no fault of a table.
+    """
+    with _starting():
+        try:
+            _wait_for_one(processes)
+        except BrokenProcessPool:  # perhaps by a table of another run of this program
+            _wait_for_one(processes)
+
+
+def _wait_for_one(processes: int) -> None:
+    with _pool(processes) as pool:
+        one = pool.submit(os.getpid)
+    one.result()
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    try:
+        yield
+    except _NO_START as error:
+        raise ProcessStartError.because(str(error) or type(error).__name__) from error
+
+
 @contextmanager
 def _pool(processes: int) -> Iterator[Any]:
     """Yield a pool of processes. They start when tasks are submitted in the `with` block.
@@ -96,13 +142,24 @@ def _pool(processes: int) -> Iterator[Any]:
             # Further processes start once the first has imported the code; loky warns of the wait.
             warnings.filterwarnings("ignore", "Trying to resize an executor", UserWarning)
             executor = get_reusable_executor(
-                max_workers=processes, timeout=_IDLE_SECONDS, initializer=_end_silently_on_interrupt
+                max_workers=processes,
+                timeout=_IDLE_SECONDS,
+                initializer=_end_with_program,
+                initargs=(os.getpid(),),
             )
         yield executor
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_silently_on_interrupt() -> None:
+def _end_with_program(program: int) -> None:
+    """Let a process end without a word on Ctrl-C, and soon after its program however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    Thread(target=_watch, args=(program,), daemon=True).start()
+
+
+def _watch(program: int) -> None:
+    while os.getppid() == program:
+        time.sleep(_WATCH_SECONDS)
+    os._exit(1)  # the main thread may be busy with a table

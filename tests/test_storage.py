@@ -1,6 +1,7 @@
 """Test that kept files are complete and private, and written by one run at a time."""
 
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -189,3 +190,48 @@ def test_a_file_without_a_checksum_is_not_replaced(tmp_path: Path) -> None:
     with replacing_with_checksum(file) as unfinished:
         unfinished.write_bytes(b"new")
     assert bytes(read_checked(file)) == b"new"
+
+
+def test_a_file_that_cannot_be_written_stays(tmp_path: Path) -> None:
+    """The limit on the size of files stands for a full disk."""
+    file = tmp_path / "joins.html"
+    file.write_text("earlier")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, before[1]))
+    try:
+        with (
+            pytest.raises(OSError, match="File too large") as raised,
+            replacing(file, private=False) as unfinished,
+        ):
+            unfinished.write_bytes(b"x" * (1 << 16))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert raised.value.filename == str(file)
+    assert file.read_text() == "earlier"
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_public_file_keeps_its_permissions_and_its_link(tmp_path: Path) -> None:
+    file, link = tmp_path / "joins.json", tmp_path / "link"
+    link.symlink_to(file)
+    for mode in (None, 0o640):
+        if mode:
+            file.chmod(mode)
+        with replacing(link, private=False) as unfinished:
+            unfinished.write_text("new")
+        umask = os.umask(0)
+        os.umask(umask)
+        assert stat.S_IMODE(file.stat().st_mode) == (mode or 0o666 & ~umask)
+    assert (link.is_symlink(), file.read_text()) == (True, "new")
+
+
+def test_a_device_is_written_to_as_it_is() -> None:
+    with (
+        pytest.raises(OSError, match="No space left") as raised,
+        replacing(Path("/dev/full"), private=False) as device,
+    ):
+        device.write_text("x")
+    assert raised.value.filename == "/dev/full"
+    with replacing(Path("/dev/null")) as device:
+        device.write_text("x")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

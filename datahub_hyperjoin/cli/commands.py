@@ -1,13 +1,21 @@
 """The subcommands of `hyperjoin`."""
 
-from collections.abc import Mapping
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 import click
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.cli.interrupt import interrupt_ends_program
+from datahub_hyperjoin.ending import tidy_end
+from datahub_hyperjoin.errors import HyperJoinError
 
 _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -30,8 +38,38 @@ _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 imported: DataHub's client alone takes more than half a second, and `find` does not need it."""
 
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Errors of an output that takes no more."""
+_NO_THREAD = "can't start new thread"
+"""A part of Python's message if the system lets no thread start."""
+
+
 class _Commands(click.Group):
     """A group that imports a subcommand on its first use."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:  # noqa: ANN401 (click's interface)
+        """Run the subcommand that the arguments name."""
+        with tidy_end(), _output_that_ends():
+            return super().main(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's interface)
+        """Run the subcommand; an error of this package, or too little memory, is one sentence."""
+        try:
+            return super().invoke(ctx)
+        except HyperJoinError as error:
+            raise click.ClickException(str(error)) from error
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and _NO_THREAD not in str(error):
+                raise
+            message = (
+                "the system gives this program no more memory or threads. Raise its limits "
+                "(`ulimit -v` and `ulimit -u`), or free memory"
+            )
+            raise click.ClickException(message) from error
+        except BrokenPipeError:
+            # Nobody reads the output any more, as after `| head`: the usual end of programs.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGPIPE)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's interface)
         """Return the names of all subcommands in alphabetical order."""
@@ -50,6 +88,25 @@ class _Commands(click.Group):
             imported = import_module(f"datahub_hyperjoin.cli.{module}")
         command: click.Command = getattr(imported, function)
         return command
+
+
+@contextmanager
+def _output_that_ends() -> Iterator[None]:
+    """Say in one sentence that the output, or a file, takes no more."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        # At its end, Python would write once more what it could not.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        message = (
+            f"Error: {error.filename or 'the output'} cannot be written: {error.strerror}. Free "
+            "space, or name another place"
+        )
+        with suppress(OSError):  # the output of errors may be the full one
+            click.echo(message, err=True)
+        sys.exit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

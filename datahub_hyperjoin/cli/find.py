@@ -12,7 +12,7 @@ from datahub_hyperjoin.cli.output_format import print_result
 from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.statements import RunSql
-from datahub_hyperjoin.storage import refuse_foreign_page
+from datahub_hyperjoin.storage import refuse_foreign_page, replacing
 from datahub_hyperjoin.wording import number_of
 
 if TYPE_CHECKING:
@@ -78,10 +78,38 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     data.
     """
     _check_options(out, page, page_values=page_values)
-    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
     from datahub_hyperjoin.spark.processes import end_processes, start_first_process  # noqa: PLC0415
 
-    start_first_process()
+    try:
+        start_first_process()
+        found = _find(
+            sources,
+            out,
+            page,
+            page_values=page_values,
+            decisions=decisions,
+            output_format=output_format,
+            run_sql=run_sql,
+        )
+        print_result(_format(found, output_format), nl=output_format == "table")
+        _tell_what_is_missing(found)
+    finally:
+        end_processes()
+
+
+def _find(  # noqa: PLR0913 - one for each option
+    sources: Sequence[str],
+    out: Path | None,
+    page: Path | None,
+    *,
+    page_values: bool,
+    decisions: Path | None,
+    output_format: str,
+    run_sql: str,
+) -> "FoundJoins":
+    """Find joins, and write the files that the options name."""
+    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
+
     # They take seconds to import, which the other commands should not wait for.
     with gc_paused():
         from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
@@ -100,7 +128,8 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
             found = run_discovery(sources, progress, sql=sql, decisions=decisions)
             if out:
                 for name in ("json", "csv", "sql"):
-                    out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
+                    with replacing(out / f"joins.{name}", private=False) as file:
+                        file.write_text(_format(found, name), encoding="utf-8")
             for path in pages:
                 found.to_html(path, values=page_values)
                 click.echo(f"All joins, with their evidence: {path}", err=True)
@@ -108,11 +137,11 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
         _tell_warnings(progress.warnings)  # perhaps they say why there is no table
         raise click.ClickException(str(error)) from error
     except OSError as error:
+        if not error.filename:
+            raise  # of the output
         message = f"{error.filename} cannot be written: {error.strerror}. Name another path"
         raise click.ClickException(message) from error
-    print_result(_format(found, output_format), nl=output_format == "table")
-    _tell_what_is_missing(found)
-    end_processes()
+    return found
 
 
 def _check_options(out: Path | None, page: Path | None, *, page_values: bool) -> None:

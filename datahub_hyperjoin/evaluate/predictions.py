@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from datahub_hyperjoin.evaluate.labelled_lake import Rankings
+from datahub_hyperjoin.storage import replacing
 
 _HEADER = (
     "query_table",
@@ -24,8 +25,10 @@ def write_predictions(path: Path, rankings: Rankings) -> None:
         path: The file; its folder is created if necessary.
         rankings: The ranking for each query column.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as opened:
+    with (
+        replacing(path, private=False) as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as opened,
+    ):
         writer = csv.writer(opened, lineterminator="\n")
         writer.writerow(_HEADER)
         for query, ranking in rankings.items():

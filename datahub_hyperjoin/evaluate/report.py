@@ -20,6 +20,7 @@ from datahub_hyperjoin.evaluate.summary import (
     ceilings,
     summarise,
 )
+from datahub_hyperjoin.storage import replacing
 
 _PLAIN = ("R@5", "MAP", "MRR", COHERENCE, SHARE)
 """Metrics shown without intervals."""
@@ -152,8 +153,9 @@ def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(as_text(result) for result in results)
-    folder.joinpath("evaluation.txt").write_text(f"{text}\n", "utf-8")
-    folder.joinpath("evaluation.csv").write_text(as_csv(results), "utf-8")
+    for name, content in (("evaluation.txt", f"{text}\n"), ("evaluation.csv", as_csv(results))):
+        with replacing(folder / name, private=False) as file:
+            file.write_text(content, "utf-8")
     for result in results:
         lake_folder = folder / result.lakes[0].labelled.slug if apart else folder
         for method in result.methods:

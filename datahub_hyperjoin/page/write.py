@@ -19,11 +19,11 @@ from datahub_hyperjoin.page.exported import ExportChoices
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
 from datahub_hyperjoin.visible import unseen_in_javascript, visible
 
 _TITLE = "Suggested joins"
-_PRIVATE = 0o600
 
 
 def write_page(  # noqa: PLR0913 - one for each part of the page
@@ -88,12 +88,11 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         if joins or lone or filed
         else None,
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if values:
-        path.touch(mode=_PRIVATE)
-        path.chmod(_PRIVATE)  # the file of an earlier run may be for everybody
-    # In JSON, the escape of half a character, which UTF-8 cannot hold, stands for it.
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
+    with replacing(path, private=values) as unfinished:
+        # In JSON, the escape of half a character, which UTF-8 cannot hold, stands for it.
+        unfinished.write_text(
+            text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
 
 
 def render_page(

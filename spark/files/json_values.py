@@ -21,6 +21,10 @@ JsonObject = Mapping[str, object]
 """An object of JSON, as Python reads it."""
 
 _BLOCK = 1 << 22
+_LONGEST = 1 << 26
+"""Maximum length of a line that is parsed, in bytes. A longer one is skipped."""
+_TOO_LONG = b"\n"
+"""Stands for a line that is too long, since no line contains it."""
 _EXACT_FLOATS = 2.0**53
 _BOM = b"\xef\xbb\xbf"
 
@@ -89,19 +93,20 @@ def read_lines(
     Args:
         path: Path of the file.
         paths: Paths of the columns to read.
-        notes: Receives a note about lines that are not objects.
+        notes: Receives a note about lines that are not objects, and about those that are too long.
         extent: Receives the estimated number of rows.
         after: Number of objects to skip, because they have been read.
 
     Yields:
         Batches of the rows of a few megabytes.
     """
-    skipped = rows = 0
+    skipped = long = rows = 0
     try:
         with DecompressedFile(path) as source:
             for blocks, lines in enumerate(_blocks(source), start=1):
                 objects = [_object(line) for line in lines]
                 found = [each for each in objects if each is not None]
+                long += lines.count(_TOO_LONG)
                 skipped += len(objects) - len(found)
                 new = found[max(0, after - rows) :]
                 rows += len(found)
@@ -109,8 +114,10 @@ def read_lines(
                 if new:
                     yield batch_of_objects(new, paths)
     finally:
-        if skipped:
-            notes.append(f"skipped lines that are not JSON objects: {skipped}")
+        if skipped > long:
+            notes.append(f"skipped lines that are not JSON objects: {skipped - long}")
+        if long:
+            notes.append(f"skipped lines longer than {_LONGEST >> 20} MiB: {long}")
 
 
 def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
@@ -129,15 +136,28 @@ def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.
 
 
 def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
-    """Yield a list of lines for each block of a file."""
-    rest, is_first = b"", True
+    """Yield a list of lines for each block of a file, with `_TOO_LONG` in place of long ones."""
+    parts, length, is_first = list[bytes](), 0, True
     while block := source.read(_BLOCK):
         if is_first:
             block, is_first = block.removeprefix(_BOM), False
-        *lines, rest = (rest + block).split(b"\n")
-        yield [line for line in lines if line.strip()]
-    if rest.strip():
-        yield [rest]
+        start, *lines = block.split(b"\n")
+        if length <= _LONGEST:
+            parts.append(start)
+        length += len(start)
+        if not lines:
+            yield []
+            continue
+        whole = [_joined(parts, length), *lines[:-1]]
+        parts, length = lines[-1:], len(lines[-1])
+        yield [line for line in whole if line.strip() or line == _TOO_LONG]
+    last = _joined(parts, length)
+    if last.strip() or last == _TOO_LONG:
+        yield [last]
+
+
+def _joined(parts: Sequence[bytes], length: int) -> bytes:
+    return _TOO_LONG if length > _LONGEST else b"".join(parts)
 
 
 def _object(line: bytes) -> JsonObject | None:

@@ -20,6 +20,8 @@ _DELIMITERS = ",;\t|"
 """Characters that are looked for as delimiters."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ROWS_EXAMINED = 200
+_LONG_FIELD = "field larger than field limit"
+"""A part of Python's error message about a field that is too long."""
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
@@ -68,6 +70,8 @@ def read_header(head: str, dialect: Dialect) -> list[str]:
     try:
         header = next(_parse_rows(head, dialect), None)
     except csv.Error as error:
+        if _LONG_FIELD in str(error):
+            raise UnreadableTableError.with_long_header(csv.field_size_limit()) from error
         raise UnreadableTableError.because(str(error)) from error
     if header is None:
         raise EmptyTableError.without_content()

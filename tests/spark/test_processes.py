@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Thread
 from unittest.mock import Mock
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pytest
 from pydantic import SecretStr
@@ -20,7 +23,7 @@ from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark import processes
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.errors import LostWorkerError
+from datahub_hyperjoin.spark.errors import LostWorkerError, ProcessStartError
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.routes import need_spark, session_for
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
@@ -83,8 +86,9 @@ def test_a_process_starts_only_for_enough_bytes_beside_the_largest_table(
     @contextmanager
     def pool(count: int) -> Iterator[Mock]:
         started.append(count)
-        yield Mock(map=Mock(return_value=[]))
+        yield Mock(**{"submit.return_value.result.return_value": []})
 
+    monkeypatch.setattr(processes, "_start", Mock())
     monkeypatch.setattr(processes, "_pool", pool)
     monkeypatch.setattr(processes, "cpu_count", lambda: 4)
     for mebibytes in ([], [99], [99, 15], [99, 16], [15] * 2, [16] * 3, [9] * 99):
@@ -165,6 +169,65 @@ def test_ctrl_c_ends_processes_that_start_without_a_word(seconds: float) -> None
     errors = program.communicate(timeout=60)[1]
     assert program.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1  # the program's own
+
+
+_KILLED = """
+import os, psutil, signal
+from datahub_hyperjoin.spark.processes import _wait_for_one
+_wait_for_one(1)
+print(*(child.pid for child in psutil.Process().children()), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_end_soon_after_a_program_that_is_killed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    left = [int(each) for each in done.stdout.split()]
+    assert left
+    deadline = time.monotonic() + 30
+    while any(map(psutil.pid_exists, left)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(psutil.pid_exists, left))
+
+
+def test_an_interrupt_of_the_program_alone_ends_its_processes(make_table: MakeTable) -> None:
+    table = make_table("a.csv", "a\n1\n")
+    [program] = [psutil.Process()]
+
+    def interrupt() -> None:
+        time.sleep(0.5)
+        program.send_signal(signal.SIGINT)
+
+    Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        processes.run_in_processes([[table]], lambda _: sleep(60), pa.schema([]), sizes=[1])
+    assert not [each for each in program.children() if "LokyProcess" in " ".join(each.cmdline())]
+
+
+def sleep(seconds: float) -> Iterator[pa.RecordBatch]:
+    time.sleep(seconds)
+    return iter(())
+
+
+@pytest.mark.parametrize("error", [OSError("EAGAIN"), RuntimeError("can't start new thread")])
+def test_a_system_that_starts_no_process_is_told(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_pool", Mock(side_effect=error))
+    told = rf"no process that reads tables can start: {error}. Raise the limits on memory \(`ulimit"
+    with pytest.raises(ProcessStartError, match=told):
+        processes.run_in_processes([[0]], Mock(), pa.schema([]), sizes=[1])
+    with pytest.raises(ProcessStartError, match=told):
+        processes.start_first_process()
+
+
+def test_processes_that_die_at_their_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_end_with_program", os._exit)
+    with pytest.raises(ProcessStartError, match="no process that reads tables can start: A worker"):
+        processes.run_in_processes([[0]], Mock(), pa.schema([]), sizes=[1])
 
 
 def test_a_process_imports_only_what_files_need() -> None:

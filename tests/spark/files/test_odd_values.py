@@ -15,7 +15,8 @@ from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.files import delimited, json_lines
+from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.files import delimited, json_lines, json_values
 from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS
 from datahub_hyperjoin.spark.objects import array_of
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
@@ -234,3 +235,23 @@ def test_a_null_character_is_removed(make_table: MakeTable, at: int) -> None:
 def test_numbers_and_texts_that_arrow_cannot_hold_are_texts() -> None:
     assert array_of([1, 10**30]).to_pylist() == ["1", str(10**30)]
     assert array_of(["a\ud800", "b"]).to_pylist() == ["a?", "b"]
+
+
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_a_line_that_is_too_long_costs_only_itself(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    for module in (json_lines, json_values):
+        monkeypatch.setattr(module, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_values, "_LONGEST", 1 << 20)
+    lines = [f'{{"id": {number}}}\n' for number in range(4)]
+    lines.insert(at, f'{{"id": "{"x" * (3 << 20)}"}}\n')
+    rows, notes = read(make_table("long.jsonl", "".join(lines).rstrip()))
+    assert [row["id"] for row in rows] == [0, 1, 2, 3]
+    assert notes[-1] == "skipped lines longer than 1 MiB: 1"
+    assert not any("not JSON objects" in note for note in notes)
+
+
+def test_a_first_line_that_is_too_long_is_named(make_table: MakeTable) -> None:
+    with pytest.raises(UnreadableTableError, match=r"its first line is too long: a field has more"):
+        read(make_table("long.csv", "x" * (1 << 20)))
