@@ -3,7 +3,6 @@
 By default, they end a program at once, and its temporary files stay.
 """
 
-import logging
 import os
 import signal
 import threading
@@ -11,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-logger = logging.getLogger(__name__)
+from datahub_hyperjoin.visible import logger_of
+
+logger = logger_of(__name__)
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -49,7 +49,7 @@ def test_queries_of_another_width_are_refused() -> None:
 
 
 def test_an_index_of_nothing_is_refused() -> None:
-    with pytest.raises(EmptyIndexError, match="no column has values, .* Name further tables"):
+    with pytest.raises(EmptyIndexError, match=r"no column has values, .* Name further tables"):
         ColumnIndex(
             StoredVectors.of(np.zeros((0, 6), dtype=np.float32)), np.zeros(0, dtype=np.int64)
         )
