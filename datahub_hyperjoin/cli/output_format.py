@@ -18,7 +18,8 @@ def print_result(text: str, *, nl: bool = True) -> None:
         text: The text.
         nl: Whether to end it with a line break.
     """
-    click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=nl)
+    # Without the last argument, click would take escape sequences out of names.
+    click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
 
 def with_format(readable: str) -> Callable[[_Function], _Function]:

@@ -34,6 +34,7 @@ from datahub_hyperjoin.export.semantic_view import to_semantic_view
 from datahub_hyperjoin.export.sqlalchemy_tables import to_sqlalchemy
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.wording import name_some
 
 _NOTHING_DECLARED = DeclaredColumns()
 
@@ -130,7 +131,9 @@ def export_joins(
         else:
             held.append(join)
     if not held:
-        raise NoSafeJoinError.for_format(export_format.value, reasons=word_reasons(left_out))
+        names = f" ({name_some(unheld)})" if unheld else ""
+        reasons = f"{word_reasons(left_out)}{names}"
+        raise NoSafeJoinError.for_format(export_format.value, reasons=reasons)
     text = _writer(export_format)(build_schema(held, declared))
     return Exported(text=text, joins=len(held), left_out=left_out, unheld=tuple(unheld))
 

@@ -42,7 +42,7 @@ def metricflow_holds(name: str, dialect: str) -> bool:
 def dbt_holds(name: str, dialect: str) -> bool:
     """Return whether dbt's tests can hold a name: dbt runs Jinja, and quotes without escaping."""
     written = quoted_name(name, dialect)[1:-1] if needs_quotes(name) else name
-    return metricflow_holds(name, dialect) and written == name
+    return metricflow_holds(name, dialect) and written.lower() == name.lower()
 
 
 def lookml_holds(name: str, dialect: str) -> bool:

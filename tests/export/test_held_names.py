@@ -246,6 +246,16 @@ def test_only_names_that_a_format_cannot_hold_are_left_out(export_format: Export
     assert {condition.partition(" = ")[0] for condition in unheld} == named
 
 
+def test_without_another_join_the_error_names_them() -> None:
+    message = r"1 with names that the format cannot hold \(orders.a;;b = customers_0.a;;b\)\. List"
+    with pytest.raises(NoSafeJoinError, match=message):
+        export(["a;;b"], "postgres", ExportFormat.LOOKML)
+
+
+def test_a_reserved_word_in_small_letters_is_no_fault() -> None:
+    assert export(["order"], "snowflake", ExportFormat.DBT_TESTS).joins == 1
+
+
 def test_a_declared_key_that_a_format_cannot_hold_is_left_out() -> None:
     (join,) = joins_of(["id"], "postgres")
     declared = DeclaredColumns(primary_keys={join.right.table: ("a;;b",)})
