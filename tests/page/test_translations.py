@@ -128,3 +128,11 @@ def test_what_a_person_wrote_in_place_of_a_statement_is_shown_as_it_is(sql: str)
     found = translate({0: run_in("postgres", TABLES), 1: run_in("postgres", sql)})
     assert len(found.joins.get(1, (0,))) == 1
     assert len(found.shapes) == 1
+
+
+def test_a_name_that_a_dialect_cannot_write_has_no_translation() -> None:
+    found = translate({0: run_in("postgres", TABLES.replace('"id"', '"i`d\\"'))})
+    quoted = {name: found.names[way] for name, _, way in found.dialects}
+    (at,) = (at for at, name in enumerate(quoted["postgres"]) if name == '"i`d\\"')
+    assert quoted["bigquery"][at] == ""
+    assert quoted["mysql"][at] == "`i``d\\`"
