@@ -13,7 +13,7 @@ WORDS = ["apple", "bear", "cloud", "door", "eagle", "fog", "gas", "ham"]
 
 def counts_of(lake: Path) -> dict[str, int]:
     progress = RunProgress()
-    run_discovery([str(lake)], progress, sql=False)
+    run_discovery([str(lake)], progress, sql=None)
     return dict(progress.counts)
 
 

@@ -80,7 +80,7 @@ def measure(folder: Path, copies: int, *, rows: float = 1, columns: float = 1) -
                 random = np.random.default_rng(copy)
                 links = labelled.directions
                 write_copy(folder / "tables", to, links, rows=rows, columns=columns, random=random)
-        return count(labelled, run_discovery([lake], RunProgress(), sql=False))
+        return count(labelled, run_discovery([lake], RunProgress(), sql=None))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -95,7 +95,7 @@ def measure(tables: int) -> Cost:
 def measure_folder(folder: str, writing: float = 0.0) -> Cost:
     """Search a lake, and return the cost without the `writing` seconds spent on making the lake."""
     progress = MeasuredProgress()
-    found = run_discovery([folder], progress, sql=False, model=ModelConfig(max_memory=1 << 30))
+    found = run_discovery([folder], progress, sql=None, model=ModelConfig(max_memory=1 << 30))
     java, _ = peaks_below()
     counts = progress.counts
     cost = Cost(

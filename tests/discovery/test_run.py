@@ -308,7 +308,7 @@ def test_a_column_that_got_its_name_is_told_and_is_no_warning(tmp_path: Path) ->
     tmp_path.joinpath("cars.csv").write_text(",mpg\n" + own)
     tmp_path.joinpath("owners.csv").write_text("row_name,owner\n" + own)
     progress = Said()
-    found = run_discovery([tmp_path], progress, sql=False)
+    found = run_discovery([tmp_path], progress, sql=None)
     assert "First columns without a name, called row_name: cars.csv" in progress.lines
     assert progress.counts["columns_called_row_name"] == 1
     assert found.warnings == ()
