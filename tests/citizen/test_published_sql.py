@@ -13,6 +13,7 @@ from datahub.metadata.schema_classes import QueryPropertiesClass
 from servers import Server, serving
 from stores import BUCKET, running_s3
 
+from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from gms import Gms
 from lake import describe, write_flights
 
@@ -60,6 +61,29 @@ def lake(tmp_path: Path) -> Path:
         file.parent.mkdir(exist_ok=True)
         file.write_text("\n".join([airports[0], *airports[1 + part :: 2]]) + "\n")
     return folder
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Server]:
+    """Set up orders and customers in PostgreSQL."""
+    with serving("postgresql", tmp_path) as server:
+        server.run(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)",
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER)",
+            "INSERT INTO customers SELECT at, 'Customer ' || at FROM generate_series(1, 40) at",
+            "INSERT INTO orders SELECT 900 + at, at % 40 + 1 FROM generate_series(1, 90) at",
+        )
+        yield server
+
+
+def describe_shop(gms: Gms, shop: Server) -> None:
+    place = f"{shop.engine.url.database}.{shop.schema}"
+    describe(gms, f"{place}.orders", ["id", "customer"], platform="postgres")
+    describe(gms, f"{place}.customers", ["id", "name"], platform="postgres")
+
+
+def connection_to(shop: Server) -> dict[str, object]:
+    return {"database": {"url": shop.url}, "schemas": {"allow": [f"^{shop.schema}$"]}}
 
 
 def headers(lake: Path) -> Iterator[tuple[str, list[str]]]:
@@ -126,27 +150,50 @@ def test_sql_of_an_object_store_runs_there(
         assert all(run_elsewhere(IN_DUCKDB, found, tmp_path / "elsewhere", store.url))
 
 
-def test_sql_of_a_database_runs_in_a_plain_client(shop: Server, run: Run, tmp_path: Path) -> None:
-    place = f"{shop.engine.url.database}.{shop.schema}"
+def test_sql_that_was_not_run_stands_on_the_page_alone(
+    lake: Path, run: Run, tmp_path: Path
+) -> None:
+    page = tmp_path / "joins.html"
     with Gms() as gms:
-        describe(gms, f"{place}.orders", ["id", "customer"], platform="postgres")
-        describe(gms, f"{place}.customers", ["id", "name"], platform="postgres")
-        connection = {"database": {"url": shop.url}, "schemas": {"allow": [f"^{shop.schema}$"]}}
-        run(gms, catalog={}, connections=[connection], emit={"queries": True})
+        for name, columns in headers(lake):
+            describe(gms, name, columns)
+        run(gms, emit={"queries": True, "documents": True, "run_sql": "none"}, page=str(page))
+        assert gms.urns("query") == []
+        assert gms.urns("erModelRelationship")
+    assert f'FROM \\"{lake}/' in page.read_text()
+    assert '"not run' in page.read_text()
+
+
+@pytest.mark.parametrize("emit", [{}, {"queries": True}], ids=["page", "queries"])
+def test_a_page_alone_costs_a_database_no_more_than_what_is_shown(
+    emit: dict[str, object],
+    shop: Server,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.join_listing._MAX_JOINS", 0)
+    ran: list[str] = []
+    page = tmp_path / "joins.html"
+    fetch = DatabaseEngine.fetch
+
+    def note(engine: DatabaseEngine, query: str) -> list[tuple[object, ...]]:
+        ran.append(query)
+        return fetch(engine, query)
+
+    monkeypatch.setattr(DatabaseEngine, "fetch", note)
+    with Gms() as gms:
+        describe_shop(gms, shop)
+        run(gms, catalog={}, connections=[connection_to(shop)], emit=emit, page=str(page))
+    assert bool(ran) is bool(emit)
+    assert ('"not run' in page.read_text()) is not bool(emit)
+
+
+def test_sql_of_a_database_runs_in_a_plain_client(shop: Server, run: Run, tmp_path: Path) -> None:
+    with Gms() as gms:
+        describe_shop(gms, shop)
+        run(gms, catalog={}, connections=[connection_to(shop)], emit={"queries": True})
         found = statements(gms)
     assert len(found) >= 1
     plain = shop.engine.url.set(drivername="postgresql")
     assert all(run_elsewhere(IN_POSTGRESQL, found, tmp_path / "elsewhere", str(plain)))
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Server]:
-    """Set up orders and customers in PostgreSQL."""
-    with serving("postgresql", tmp_path) as server:
-        server.run(
-            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)",
-            "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER)",
-            "INSERT INTO customers SELECT at, 'Customer ' || at FROM generate_series(1, 40) at",
-            "INSERT INTO orders SELECT 900 + at, at % 40 + 1 FROM generate_series(1, 90) at",
-        )
-        yield server
