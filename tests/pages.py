@@ -9,6 +9,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import (
     Cardinality,
@@ -20,6 +23,7 @@ from datahub_hyperjoin.joins import (
     Verdict,
 )
 from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.normal_form import hash_values, normal_form
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import (
     ColumnId,
@@ -60,6 +64,18 @@ def profiled(id_: ColumnId) -> ColumnProfile:
         counts=(1,),
         lengths=Lengths(shortest=6, mean=6.0, longest=6),
         patterns=(),
+    )
+
+
+def holding(plain: ColumnProfile, values: Sequence[str], *, size: int = 99) -> ColumnProfile:
+    """Return a profile with a sample and a sketch of values, each in as many rows as letters."""
+    hashes = np.sort(hash_values(pa.array(map(normal_form, values), pa.string())))[:size]
+    return replace(
+        plain,
+        distinct=len(values),
+        sample=tuple(values),
+        counts=tuple(map(len, values)),
+        sketch=hashes.astype("<u8").tobytes(),
     )
 
 

@@ -51,8 +51,8 @@ _KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kind
 _NOTES = re.compile(
     rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of (?:values|rows)), )?((?:{_KINDS}|through ).*)?\)$"
 )
-"""The end of a suggestion's text: the score if it is below 1.00, the share of the column's values
-that occur in the partner, and the relation between both columns."""
+"""The end of a suggestion's text: the score if it is below 1.00, the share of the column's rows or
+values that have a partner, and the relation between both columns."""
 
 _NO_RANKS: Mapping[tuple[ColumnId, ColumnId], int] = {}
 

@@ -43,7 +43,8 @@ def describe_rows(join: CatalogJoin, titles: tuple[str, str], *, columns: bool =
     Returns:
         For example `1,000 of 1,200 deals have one firm; 200 have no value.`
     """
-    sentence = _Sentence(join, *map(_noun_of, titles), columns)
+    one, other = map(_noun_of, titles)
+    sentence = _Sentence(join, one, other, columns)
     if join.multiplies and join.reversed.multiplies:
         return f"{sentence.many_to_many()}, so joining them multiplies rows."
     if join.multiplies:
@@ -80,6 +81,8 @@ class _Sentence:
         if mean is None:
             return f"Each {one.each} has at most {partner}"
         value = self._value(self.join.left.path)
+        if mean == 1:
+            return f"Each {one.each} with {value} has {partner}"
         return f"{percent(mean)} of the {one.many} with {value} have {partner}"
 
     def _missing(self, counts: RowCounts) -> Iterator[str]:

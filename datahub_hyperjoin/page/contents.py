@@ -282,7 +282,10 @@ def write_anti_joins(
 
 
 def _drops_rows(join: CatalogJoin) -> bool:
-    """Return whether rows of the referring table, or without one of any table, have no partner."""
+    """Return whether rows of the referring table have no partner.
+
+    Of a join without a direction, either table may have such rows.
+    """
     forward = join.referenced is None or join.referenced == join.right
     backward = join.referenced is None or not forward
     sides = (join.left_counts if forward else None, join.right_counts if backward else None)

@@ -77,7 +77,7 @@ def _unmatched(column: ColumnProfile, key: ColumnProfile, value_hash: ValueHash)
         return []
     hashes = hash_values(pa.array(map(normal_form, column.sample), pa.string()), value_hash)
     is_certain = (hashes <= known[-1]) | (not key.distinct_is_estimated)
-    at = np.flatnonzero(is_certain & ~np.isin(hashes, known))
+    at = np.flatnonzero(is_certain & ~np.isin(hashes, known)).tolist()
     return [column.sample[place] for place in sorted(at, key=lambda place: -column.counts[place])]
 
 

@@ -101,6 +101,9 @@ def test_what_nobody_counted_is_not_told() -> None:
     assert describe_rows(plain.reversed, TITLES[::-1]) == (
         "Each firm has 3.25 deals on average; 4% of the deals with a firm have no firm."
     )
+    assert describe_rows(replace(plain, left_fan_out=1.0), TITLES) == (
+        "Each deal with a firm has one firm."
+    )
     unknown = join("deals", "firms", None, role=None)
     assert describe_rows(unknown, TITLES) == "Each deal has at most one firm (by key)."
     assert describe_rows(unknown.reversed, TITLES[::-1]) == (

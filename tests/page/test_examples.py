@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 from pages import (
     FLIGHTS,
     PLANES,
     TEAMS,
     data_of,
+    holding,
     join,
     profile,
     profiled,
@@ -20,7 +19,6 @@ from pages import (
     write,
 )
 
-from datahub_hyperjoin.normal_form import hash_values, normal_form
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.tables import ColumnId, TableProfile
@@ -50,15 +48,8 @@ def test_a_column_that_the_page_leaves_out_still_hides_values() -> None:
 
 
 def sketched(column: ColumnId, values: Sequence[str], *, size: int = 99) -> TableProfile:
-    """Profile the only column of a table with a sketch of its values."""
-    hashes = np.sort(hash_values(pa.array(map(normal_form, values))))[:size]
-    made = replace(
-        profiled(column),
-        distinct=len(values),
-        sample=tuple(values),
-        counts=tuple(len(value) for value in values),
-        sketch=hashes.astype("<u8").tobytes(),
-    )
+    """Profile the only column of a table."""
+    made = holding(profiled(column), values, size=size)
     return replace(profile(column.table), columns=(made,))
 
 

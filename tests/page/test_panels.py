@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from pages import EVIDENCE, column, profiled, profiles, refers, undeclared
+from pages import EVIDENCE, column, holding, profiled, profiles, refers, undeclared
 
 import chromium
 from chromium import Tab
@@ -48,10 +48,8 @@ def _joins() -> list[Join]:
 
 def _profile(id_: ColumnId) -> ColumnProfile:
     personal = "e-mail addresses" if id_ == SENDER else ""
-    plain = profiled(id_)
-    distinct = 59_817 if id_ == MAIL else plain.distinct
-    sample = SAMPLES.get(id_, ("x",))
-    return replace(plain, sample=sample, personal=personal, distinct=distinct)
+    plain = holding(profiled(id_), SAMPLES.get(id_, ("x",)))
+    return replace(plain, personal=personal, distinct=59_817 if id_ == MAIL else plain.distinct)
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +158,12 @@ def test_sql_without_a_translation_stays_as_it_was_run(browser: Tab, page: Path)
 
 def test_values_of_both_columns_are_shown(browser: Tab, page: Path) -> None:
     tab = opened(browser, page, "shop/orders")
-    assert texts(tab, "#cards .values dt") == ["orders.customer", "customers.id"]
-    assert texts(tab, "#cards .values code") == ["C7", "C9", "C7", "<b>C8</b>"]
+    assert texts(tab, "#cards .values dt") == [
+        "orders.customer",
+        "customers.id",
+        "Without a partner",
+    ]
+    assert texts(tab, "#cards .values code") == ["C7", "C9", "C7", "<b>C8</b>", "C9"]
     assert texts(tab, "#cards .values .both") == ["C7", "C7"]
     assert texts(opened(browser, page, "shop/mails"), "#cards .values dd") == [
         "none shown: personal, or not read",

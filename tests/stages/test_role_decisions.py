@@ -255,8 +255,8 @@ def test_a_column_refers_to_at_most_one_key(tables: Tables, data: st.DataObject)
     for join in joins:
         assert (join.referenced in {join.left, join.right}) is join.role.is_directed
         assert 0.5 <= join.joinability <= 1
-    scores = [join.joinability for join in joins]
-    assert scores == sorted(scores, reverse=True)
+    keys = [(join.role.place, -join.joinability) for join in joins]
+    assert keys == sorted(keys)
 
 
 def test_a_reference_keeps_what_the_columns_of_its_name_tell() -> None:

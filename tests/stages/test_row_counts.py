@@ -121,7 +121,7 @@ def test_the_anti_join_holds_the_rows_that_an_inner_join_drops(
     monkeypatch.chdir(lake)
     join, _ = by_ends(found)["deals.firm", "firms.firm"]
     sql = found.anti_join(join).replace("LIMIT 100", "")
-    rows = duckdb.sql(sql).df()
+    rows = duckdb.execute(sql).df()
     assert set(rows["firm"].dropna()) - {""} == {"N/A", "Zorn X"}
     assert len(rows) == 100
     assert found.anti_join(join).endswith("LIMIT 100")
