@@ -4,12 +4,13 @@ Like the value types, this module imports no engine: the catalog's reader builds
 model learns from them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.spellings import find_spelling
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 
@@ -71,6 +72,17 @@ class DeclaredKeys:
             foreign=tuple(sorted(named.values(), key=lambda key: key.pairs)),
         )
 
+    def renamed(self, name: Callable[[ColumnId], ColumnId]) -> "DeclaredKeys":
+        """Return the keys with other names of their columns."""
+        return DeclaredKeys(
+            unique=frozenset(map(name, self.unique)),
+            composite=frozenset(tuple(map(name, key)) for key in self.composite),
+            foreign=tuple(
+                replace(key, pairs=tuple((name(one), name(other)) for one, other in key.pairs))
+                for key in self.foreign
+            ),
+        )
+
 
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
     """Map each pair that a single-column foreign key declares to the name of that key.
@@ -128,6 +140,10 @@ class CatalogFacts:
     unread: frozenset[TableId] = frozenset()
     """Tables of the catalog that the run does not read, so that they get suggestions by names."""
 
+    spellings: Mapping[ColumnId, ColumnId] = field(default_factory=dict)
+    """The catalog's spelling of each column that its table spells otherwise. All facts but
+    `composites` have the spelling of the table; before the tables are read, that of the catalog."""
+
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
         """The referenced column of each pair that a single-column foreign key declares."""
@@ -171,10 +187,7 @@ class CatalogFacts:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is
                 kept.
         """
-        catalog = DeclaredKeys(
-            unique=self.unique, composite=self.composite_keys, foreign=self.foreign_keys
-        )
-        both = catalog.united(keys)
+        both = self._keys.united(keys.renamed(self._in_catalog))
         declared = {
             pair: replace(self.of(pair), declared=self.of(pair).declared or name)
             for pair, name in declared_pairs(both.foreign).items()
@@ -186,3 +199,46 @@ class CatalogFacts:
             composite_keys=both.composite,
             foreign_keys=both.foreign,
         )
+
+    def spelled_by(self, columns: Iterable[ColumnId]) -> "CatalogFacts":
+        """Return a copy of these facts in the spelling of the tables.
+
+        Args:
+            columns: The columns of the tables, without those that the catalog lacks.
+        """
+        spellings = {
+            column: known for column in columns if (known := self._in_catalog(column)) != column
+        }
+        if not spellings:
+            return self
+        own = {known: column for column, known in spellings.items()}
+
+        def name(column: ColumnId) -> ColumnId:
+            return own.get(column, column)
+
+        keys = self._keys.renamed(name)
+        return replace(
+            self,
+            pairs={pair_of(*map(name, pair)): found for pair, found in self.pairs.items()},
+            unique=keys.unique,
+            composite_keys=keys.composite,
+            foreign_keys=keys.foreign,
+            statistics={name(column): found for column, found in self.statistics.items()},
+            columns={
+                table: frozenset(name(ColumnId(table, path)).path for path in paths)
+                for table, paths in self.columns.items()
+            },
+            spellings=spellings,
+        )
+
+    @property
+    def _keys(self) -> DeclaredKeys:
+        return DeclaredKeys(
+            unique=self.unique, composite=self.composite_keys, foreign=self.foreign_keys
+        )
+
+    def _in_catalog(self, column: ColumnId) -> ColumnId:
+        known = self.columns.get(column.table, frozenset())
+        if column.path in known:
+            return column
+        return ColumnId(column.table, find_spelling(column.path, known))

@@ -211,8 +211,10 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             config, facts = self.config, catalog.facts
             with self.report.stage("Profiling tables"):
                 read = read_profiles(catalog.tables, session, config.profile, self.report)
+                profiles = drop_unknown_columns(read, facts, self.report)
+            facts = facts.spelled_by(column.id for each in profiles for column in each.columns)
             comparison = compare_values(
-                drop_unknown_columns(read, facts, self.report),
+                profiles,
                 session=session,
                 profile=config.profile,
                 model=config.model,

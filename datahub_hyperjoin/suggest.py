@@ -193,6 +193,7 @@ def suggest(
     with progress.stage("Profiling tables"):
         read = read_profiles(tables, session, profile, progress)
         profiles = drop_unknown_columns(read, facts, progress)
+        facts = facts.spelled_by(column.id for each in profiles for column in each.columns)
     described = describe_unread(profiles, facts)
     findings = Findings(
         profiles=profiles, keys=(), suggestions=(), joins=(), model_version=__version__

@@ -84,12 +84,13 @@ def describe(
     *,
     foreign: Mapping[str, str] | None = None,
     platform: str = "file",
+    env: str = "PROD",
 ) -> None:
     """Put a table into the catalog, as its own connector would.
 
     `foreign` maps columns of the table to the columns that they refer to.
     """
-    urn = dataset_urn(TableId(platform, name))
+    urn = dataset_urn(TableId(platform, name, env))
     fields = [
         SchemaFieldClass(
             fieldPath=path,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.spellings import find_spelling
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Catalog:
     """Tables of earlier runs that this run does not read, although nobody removed them."""
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """Maps the table of a file to its dataset, for each file whose dataset has another name."""
+    """Maps a table to its dataset, for each table whose dataset has another name."""
 
     filed: Sequence[FiledDecision] = ()
     """The decisions in the file that the recipe names."""
@@ -52,11 +53,12 @@ class Catalog:
         """Replace a column's plain path with the field path that DataHub uses.
 
         Args:
-            column: A column with its plain path.
+            column: A column with its plain path, in the spelling of the table or of the catalog.
 
         Returns:
             The column unchanged if the catalog does not know it.
         """
         dataset = self.datasets.get(column.table)
         paths = dict(dataset.columns) if dataset else {}
-        return ColumnId(column.table, paths.get(column.path, column.path))
+        path = column.path if column.path in paths else find_spelling(column.path, paths)
+        return ColumnId(column.table, paths.get(path, path))

@@ -73,7 +73,9 @@ class PlatformInstance:
         >>> eu.contains(TableId("postgres", "shop.orders"))
         False
         """
-        within = not self.instance or table.name.startswith(f"{self.instance}.")
+        # Connectors that write names in lower case do so with that of the instance, too.
+        start = f"{self.instance}.".casefold()
+        within = not self.instance or table.name.casefold().startswith(start)
         return within and self.covers(table)
 
     def covers(self, table: TableId) -> bool:
@@ -178,10 +180,13 @@ def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
     return name or table.name.removeprefix(table.parent).lstrip("./")
 
 
-def _is_removed(aspects: Aspects) -> bool:
+def is_removed(aspects: Aspects) -> bool:
     """Return whether a dataset is soft-deleted.
 
     The search index may still list soft-deleted datasets.
+
+    Args:
+        aspects: The aspects of the dataset.
     """
     status = aspect_of(aspects, StatusClass)
     return status is not None and status.removed
@@ -199,7 +204,7 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
         None if the dataset is removed, has no schema, or has a URN that no table can have.
     """
     schema = aspect_of(aspects, SchemaMetadataClass)
-    if schema is None or _is_removed(aspects):
+    if schema is None or is_removed(aspects):
         return None
     try:
         table = table_id(urn)

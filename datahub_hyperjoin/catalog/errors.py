@@ -93,13 +93,30 @@ class UnknownDatasetsError(CatalogError, LookupError):
     """None of the run's tables can be matched to a dataset in DataHub."""
 
     @classmethod
-    def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report that none of the run's tables is in DataHub on the given platform."""
-        return cls(
+    def on_platform(cls, platform: str, env: str, *, example: str, places: str = "") -> Self:
+        """Report that none of the run's tables is in DataHub on the given platform.
+
+        `places` says where DataHub has them.
+        """
+        start = (
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
-            f"example {example!r}. Ingest them with their own source first, correct "
+            f"example {example!r}."
+        )
+        if places:
+            return cls(f"{start} {places}".removesuffix("."))
+        return cls(
+            f"{start} Ingest them with their own source first, correct "
             "`catalog.platform`, `platform_instance` and `env`, state their names in "
             "`catalog.names`, or set `catalog.known_only: false`"
+        )
+
+    @classmethod
+    def alike(cls, candidates: str) -> Self:
+        """Report that DataHub has the tables' names in another case, and more than one fits."""
+        return cls(
+            "DataHub has the names of the tables in another case, and more than one table or "
+            "dataset has the same letters. Keep one dataset for each table in DataHub, or ingest "
+            f"the tables with their names as they are: {candidates}"
         )
 
     @classmethod

@@ -2,9 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 from datahub.utilities.urns.error import InvalidUrnError
 
@@ -12,7 +14,8 @@ from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import TableId, TableProfile
+from datahub_hyperjoin.spellings import find_spelling
+from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order
 
 
 def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecision, ...]:
@@ -141,14 +144,26 @@ def _table_of(name: str) -> TableId | None:
         return None
 
 
-def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
+def joins_decided(
+    filed: Iterable[FiledDecision],
+    known: Mapping[TableId, Collection[str]] = MappingProxyType({}),
+) -> list[JoinDecision]:
     """Convert decisions from the file of decisions to `JoinDecision` tuples.
 
     Args:
         filed: The decisions; those about unknown tables are left out.
+        known: The columns of each table that the catalog knows. A decision may spell them as the
+            table does, or as the catalog does.
     """
+
+    def spelled(column: ColumnId) -> ColumnId:
+        return replace(column, path=find_spelling(column.path, known.get(column.table, ())))
+
     return [
-        (each.columns, Decision(each.written.verdict, each.written.by))
+        (
+            in_order((spelled(left), spelled(right)) for left, right in each.columns),
+            Decision(each.written.verdict, each.written.by),
+        )
         for each in filed
         if each.columns
     ]
@@ -165,14 +180,14 @@ def warn_of_unknown_columns(
         warn: Receives each column.
     """
     paths = {
-        profile.table.id: {column.id.path for column in profile.columns}
+        profile.table.id: {column.id.path.casefold() for column in profile.columns}
         for profile in profiles
         if not profile.fault
     }
     for decision in filed:
         for column in (column for pair in decision.columns for column in pair):
             known = paths.get(column.table)
-            if known is None or column.path in known:
+            if known is None or column.path.casefold() in known:
                 continue
             near = get_close_matches(column.path, known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""

@@ -1,6 +1,6 @@
 """Find the dataset of each table of a run, and leave out tables without a dataset."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
+from datahub_hyperjoin.catalog.elsewhere import Places, describe_elsewhere
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError
 from datahub_hyperjoin.catalog.path_matching import DatasetPath, FilePath, match_paths
 from datahub_hyperjoin.errors import TableError
@@ -27,6 +28,7 @@ from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spellings import match_spellings
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some
@@ -66,10 +68,14 @@ class KnownTables:
     """
 
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
-    """Maps the table of a file to its dataset, for each file whose dataset has another name."""
+    """Maps a table to its dataset, for each table whose dataset has another name."""
 
     unclear: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
-    """For each table whose dataset a person has to choose, the possible datasets."""
+    """For each file whose dataset a person has to choose, the possible datasets."""
+
+    alike: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
+    """For each other table whose dataset is not clear, the datasets of the same letters in another
+    case."""
 
 
 def find_datasets(
@@ -80,6 +86,8 @@ def find_datasets(
     earlier: Collection[TableId],
 ) -> KnownTables:
     """Find the dataset of each table, first by the table's name, then by the path of its file.
+
+    DataHub may have the name of a table in another case.
 
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 
@@ -93,11 +101,35 @@ def find_datasets(
     Returns:
         The tables under the names of their datasets.
     """
-    unnamed = [table for table in tables if table.id not in datasets]
-    if not names or not unnamed:
-        return KnownTables(tables=tables)
-    files = {table.id: file for table in unnamed if (file := _file_path(table, names))}
-    taken = {table.id for table in tables}
+    files = {
+        table.id: file
+        for table in tables
+        if names and table.id not in datasets and (file := _file_path(table, names))
+    }
+    others = [table.id for table in tables if table.id not in files]
+    spelled = match_spellings(others, [*datasets], _folded)
+    renamed = {own: known for own, known in spelled.matched.items() if own != known}
+    known = KnownTables(tables=_renamed(tables, renamed), matched=renamed, alike=spelled.unclear)
+    return _with_files(known, files, datasets, names, earlier) if names and files else known
+
+
+def _folded(table: TableId) -> TableId:
+    return replace(table, name=table.name.casefold())
+
+
+def _renamed(tables: Sequence[Table], names: Mapping[TableId, TableId]) -> Sequence[Table]:
+    return [replace(table, id=names.get(table.id, table.id)) for table in tables]
+
+
+def _with_files(
+    known: KnownTables,
+    files: Mapping[TableId, FilePath],
+    datasets: Mapping[TableId, Dataset],
+    names: FolderNames,
+    earlier: Collection[TableId],
+) -> KnownTables:
+    """Find the datasets of files by their paths."""
+    taken = {table.id for table in known.tables}
     matches = match_paths(
         files,
         {
@@ -110,16 +142,21 @@ def find_datasets(
             if table not in taken and names.instance.contains(table)
         },
     )
-    renamed = matches.datasets
-    return KnownTables(
-        tables=[replace(table, id=renamed.get(table.id, table.id)) for table in tables],
-        matched=renamed,
+    return replace(
+        known,
+        tables=_renamed(known.tables, matches.datasets),
+        matched={**known.matched, **matches.datasets},
         unclear=matches.unclear,
     )
 
 
 def select_known(
-    known: KnownTables, datasets: Mapping[TableId, Dataset], *, filtered: bool, warn: Warn
+    known: KnownTables,
+    datasets: Mapping[TableId, Dataset],
+    *,
+    filtered: bool,
+    elsewhere: Callable[[Sequence[Table]], Places],
+    warn: Warn,
 ) -> KnownTables:
     """Keep the tables that have a dataset in DataHub; unless `filtered`, warn about other tables.
 
@@ -128,6 +165,7 @@ def select_known(
         datasets: The datasets.
         filtered: Whether the recipe leaves out datasets on purpose. Then nothing is reported: the
             datasets that it excludes cannot be distinguished from unknown ones.
+        elsewhere: Finds tables in other platform instances and environments.
         warn: Receives the tables without a dataset.
 
     Returns:
@@ -137,12 +175,20 @@ def select_known(
         UnknownDatasetsError: No table has one.
     """
     selected = [table for table in known.tables if table.id in datasets]
-    unknown = [table.id for table in known.tables if table.id not in datasets]
+    unknown = [table for table in known.tables if table.id not in datasets]
+    missing = [each for each in unknown if each.id not in {*known.unclear, *known.alike}]
     if not selected and unknown:
-        first = unknown[0]
+        first = unknown[0].id
         if known.unclear:
             raise UnknownDatasetsError.unclear(_list_unclear(known.unclear))
-        raise UnknownDatasetsError.on_platform(first.platform, first.env, example=first.name)
+        if known.alike:
+            raise UnknownDatasetsError.alike(_list_unclear(known.alike))
+        raise UnknownDatasetsError.on_platform(
+            first.platform,
+            first.env,
+            example=first.name,
+            places="" if filtered else describe_elsewhere(missing, elsewhere(missing)),
+        )
     if filtered:
         logger.info("%s tables are unknown or excluded by domain, container or tag", len(unknown))
         return replace(known, tables=selected)
@@ -153,21 +199,29 @@ def select_known(
             "to the names that the right datasets have, as in `mnt/lake/{table}`",
             _list_unclear(known.unclear),
         )
-    missing = [str(table) for table in unknown if table not in known.unclear]
+    if known.alike:
+        warn(
+            "Dataset of a table unclear",
+            "These tables are skipped: DataHub has their names in another case, and more than one "
+            "table or dataset has the same letters. Keep one dataset for each table in DataHub, or "
+            "ingest the tables with their names as they are",
+            _list_unclear(known.alike),
+        )
     if missing:
+        places = describe_elsewhere(missing, elsewhere(missing))
         warn(
             "Tables not in the catalog",
             "These tables are skipped. Ingest them with their own source, or set "
             "`catalog.known_only: false`",
-            name_some(missing),
+            f"{name_some([str(table.id) for table in missing])}. {places}".removesuffix(". "),
         )
     return replace(known, tables=selected)
 
 
 def _list_unclear(unclear: Mapping[TableId, Sequence[TableId]]) -> str:
     lines = [
-        f"{file} may be {name_some(sorted(map(str, datasets)), most=3)}"
-        for file, datasets in sorted(unclear.items())
+        f"{table} may be {name_some(sorted(map(str, datasets)), most=3)}"
+        for table, datasets in sorted(unclear.items())
     ]
     return name_some(lines)
 

@@ -3,8 +3,9 @@
 The catalog is read before any table is opened.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -13,20 +14,21 @@ from datahub.metadata.schema_classes import StructuredPropertiesClass
 from datahub_hyperjoin.catalog.absent_tables import find_absent
 from datahub_hyperjoin.catalog.assemble import assemble_facts
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.datasets import read_datasets
+from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
 from datahub_hyperjoin.catalog.decisions import deleted_composites, read_decisions
 from datahub_hyperjoin.catalog.deleted_joins import (
     by_urn,
     infer_deleted,
     read_deleted_joins,
 )
+from datahub_hyperjoin.catalog.elsewhere import find_elsewhere
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, joins_decided
 from datahub_hyperjoin.catalog.history import History
-from datahub_hyperjoin.catalog.known_tables import find_datasets, select_known
+from datahub_hyperjoin.catalog.known_tables import KnownTables, find_datasets, select_known
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
-from datahub_hyperjoin.catalog.merged_decisions import Decision
+from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
     expect_absent,
@@ -38,12 +40,11 @@ from datahub_hyperjoin.catalog.renamed_tables import follow_renamed
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
-from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.metadata.urns import REJECTED, property_urn
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
-from datahub_hyperjoin.tables import ColumnId, Pair, Table
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
@@ -83,22 +84,17 @@ def read_catalog(
         UnknownDatasetsError: The catalog knows none of the tables.
         UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
-    read = read_datasets(
-        graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
-    )
-    datasets = {dataset.table: dataset for dataset in read}
-    found = find_datasets(tables, datasets, names=scope.folder, earlier=history.tables)
     # If the catalog knows no table, the run ends here, before the slower requests.
-    filtered = bool(scope.dataset_filter)
-    if scope.known_only:
-        found = select_known(found, datasets, filtered=filtered, warn=warn)
+    found, datasets = read_known(graph, tables, scope=scope, earlier=history.tables, warn=warn)
     read_tables = {table.id for table in found.tables}
     unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
     covered = unread | read_tables
     absent = find_absent(graph, history.tables - covered, warn)
     names = {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
-    joins = _read_join_history(graph, scope=scope, history=history, filed=filed, warn=warn)
+    columns = {table: [path for path, _ in each.columns] for table, each in datasets.items()}
+    decided = joins_decided(filed, columns)
+    joins = _read_join_history(graph, scope=scope, history=history, filed=decided, warn=warn)
     queries = _if_readable(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
@@ -129,12 +125,52 @@ def read_catalog(
     )
 
 
+def read_known(
+    graph: DataHubGraph,
+    tables: Sequence[Table],
+    *,
+    scope: Scope,
+    earlier: Collection[TableId] = (),
+    warn: Warn,
+) -> tuple[KnownTables, dict[TableId, Dataset]]:
+    """Read the datasets of a run, and find those of its tables.
+
+    Args:
+        graph: DataHub's server.
+        tables: The tables that can be read.
+        scope: The part of the catalog that the run covers.
+        earlier: Tables about which the last run wrote anything.
+        warn: Receives what is left out.
+
+    Returns:
+        The tables that the run reads, and all datasets.
+
+    Raises:
+        UnknownDatasetsError: The catalog knows none of the tables.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    read = read_datasets(
+        graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
+    )
+    datasets = {dataset.table: dataset for dataset in read}
+    found = find_datasets(tables, datasets, names=scope.folder, earlier=earlier)
+    if scope.known_only:
+        found = select_known(
+            found,
+            datasets,
+            filtered=bool(scope.dataset_filter),
+            elsewhere=partial(find_elsewhere, graph),
+            warn=warn,
+        )
+    return found, datasets
+
+
 def _read_join_history(
     graph: DataHubGraph,
     *,
     scope: Scope,
     history: History,
-    filed: Sequence[FiledDecision],
+    filed: Sequence[JoinDecision],
     warn: Warn,
 ) -> _JoinHistory:
     """Read the catalog's relationships, and collect people's decisions about joins.
@@ -169,7 +205,7 @@ def _read_join_history(
             namespace=scope.namespace,
             relationships=relationships.values(),
             deleted=deleted,
-            filed=joins_decided(filed),
+            filed=filed,
             warn=warn,
         )
     )

@@ -152,7 +152,9 @@ def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvi
         return facts.of(pair_of(*columns[0]))
     if not facts.composites:
         return CatalogEvidence()
-    return facts.composites.get(columns_urn(columns), CatalogEvidence())
+    names = facts.spellings
+    urn = columns_urn([(names.get(left, left), names.get(right, right)) for left, right in columns])
+    return facts.composites.get(urn, CatalogEvidence())
 
 
 def _custom_properties(join: Join, evidence: Evidence | None, model_version: str) -> dict[str, str]:

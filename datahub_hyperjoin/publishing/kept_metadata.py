@@ -22,6 +22,7 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, join_urn
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn
+from datahub_hyperjoin.publishing.renamed_columns import rename_columns
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 
@@ -42,7 +43,10 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     if not catalog.relationships:
         return []
     unread = findings.unread | catalog.absent
-    verified, named = (set(map(join_urn, joins)) for joins in (findings.joins, findings.named))
+    verified, named = (
+        {join_urn(rename_columns(join, catalog.field_path)) for join in joins}
+        for joins in (findings.joins, findings.named)
+    )
     carried = []
     for relationship in catalog.relationships.values():
         join = relationship.join

@@ -69,12 +69,16 @@ def build_publication(
     carried = carry_over(findings, catalog)
     # What an earlier run verified is better known than what names suggest now.
     known = set(map(join_urn, carried))
-    named = [join for join in findings.named if join_urn(join) not in known]
+    named = [
+        join
+        for join in findings.named
+        if join_urn(rename_columns(join, catalog.field_path)) not in known
+    ]
     joins = [*findings.joins, *named, *carried]
     renamed = [rename_columns(join, catalog.field_path) for join in joins]
     shared = [
         rename_columns(join, catalog.field_path)
-        for join in shared_joins(catalog, {*map(join_urn, joins)}, others)
+        for join in shared_joins(catalog, {*map(join_urn, renamed)}, others)
     ]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
     visible = {urn for urn, entry in catalog.relationships.items() if not entry.removed}

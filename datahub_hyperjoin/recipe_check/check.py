@@ -1,6 +1,6 @@
 """Check a recipe, and list all its faults in the order in which a run would meet them."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,8 @@ from datahub.ingestion.sink.file import FileSinkConfig
 from pydantic import BaseModel, ValidationError
 from typing_extensions import LiteralString
 
+from datahub_hyperjoin.catalog.read import read_known
+from datahub_hyperjoin.emit.expected_records import LakeSize
 from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe import read_recipe, unmet_requirements
@@ -22,13 +24,23 @@ from datahub_hyperjoin.recipe_check.datahub_keys import (
     names_server,
     sink_config,
 )
-from datahub_hyperjoin.recipe_check.description import describe_reading, describe_writing
+from datahub_hyperjoin.recipe_check.description import (
+    describe_reading,
+    describe_records,
+    describe_writing,
+)
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
-from datahub_hyperjoin.recipe_check.reachability import database_fault, file_fault, owner_of_token
+from datahub_hyperjoin.recipe_check.reachability import (
+    database_fault,
+    file_fault,
+    owner_of_token,
+    reading_server,
+)
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.profiles.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
+from datahub_hyperjoin.tables import Table
 
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
 _DEFAULT = "gms"
@@ -67,7 +79,7 @@ class RecipeCheck:
 def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
     """Check a recipe, its servers, folder and databases, and the files that its run would write.
 
-    Nothing is written. Tables are listed, and not read.
+    Nothing is written. Tables are listed; of files under other names in DataHub, headers are read.
 
     Args:
         path: The recipe.
@@ -89,10 +101,16 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
     if config is None:
         return check
     listings = _check_tables(config, recipe, check)
+    tables = [table for listed, _ in listings.values() for table in listed]
+    size = LakeSize(tables=len(tables))
+    # Of the servers, a run reads the first.
+    if servers and all(owners.values()) and (tables or config.catalog.described):
+        size = _check_datasets(config, next(iter(servers.values())), tables, check)
     if not check.problems:
         check.description = [
             describe_reading(config, listings, owners),
             describe_writing(config, recipe.resolved, owners),
+            *describe_records(config, recipe.resolved, size),
         ]
     return check
 
@@ -159,6 +177,25 @@ def _check_server(key: str, server: DatahubClientConfig, check: RecipeCheck) -> 
     except UnusableServerError as error:
         check.problems.append(str(error))
         return ""
+
+
+def _check_datasets(
+    config: HyperJoinConfig,
+    server: DatahubClientConfig,
+    tables: Sequence[Table],
+    check: RecipeCheck,
+) -> LakeSize:
+    """Check that DataHub has the tables, and return how many tables and columns a run compares."""
+    try:
+        with reading_server(server) as graph:
+            known, datasets = read_known(graph, tables, scope=config.scope, warn=check.warn)
+    except HyperJoinError as error:
+        check.problems.append(str(error))
+        return LakeSize(tables=len(tables))
+    compared = {table.id for table in known.tables}
+    compared |= {*datasets} if config.catalog.described else set()
+    columns = [len(datasets[table].columns) for table in compared if table in datasets]
+    return LakeSize(tables=len(compared), columns=sum(columns), described=len(columns))
 
 
 def _check_sink(recipe: WrittenRecipe, check: RecipeCheck) -> None:

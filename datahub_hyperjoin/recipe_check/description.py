@@ -3,10 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from datahub_hyperjoin.emit.expected_records import LakeSize, estimate_records
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe_check.datahub_keys import names_server
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing
 from datahub_hyperjoin.wording import join_with_and, number_of
+
+_LEAST_TABLES = 2
 
 
 def describe_reading(
@@ -41,6 +45,25 @@ def describe_writing(
         servers: The owner of the token, by the address of each DataHub server.
     """
     return f"It writes {join_with_and([_sink(recipe, servers), *_files(config)])}."
+
+
+def describe_records(
+    config: HyperJoinConfig, recipe: Mapping[str, Any], size: LakeSize
+) -> Iterator[str]:
+    """Say about how many records a run writes, if it has tables that can join.
+
+    Args:
+        config: The recipe.
+        recipe: The whole recipe, with the values of variables.
+        size: The tables and columns that the run compares.
+    """
+    if size.tables < _LEAST_TABLES:
+        return
+    records = f"about {estimate_records(size, config.emit):,} records"
+    if names_server(recipe):
+        yield f"The first run writes {records}, and later runs write what has changed."
+    else:
+        yield f"It writes {records}."
 
 
 def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:

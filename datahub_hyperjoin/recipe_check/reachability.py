@@ -74,6 +74,21 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
         raise UnusableServerError.unreached(key, explain(error, token)) from error
 
 
+@contextmanager
+def reading_server(config: DatahubClientConfig) -> Iterator[DataHubGraph]:
+    """Open a client of a DataHub server for a `with` block, without the lines that it logs.
+
+    Args:
+        config: Address and token.
+
+    Yields:
+        The client.
+    """
+    own = {"retry_max_times": 0, "client_mode": ClientMode.CLI}
+    with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
+        yield graph
+
+
 def database_fault(database: Database, key: str) -> str:
     """Describe the fault if nothing listens at the address of a database.
 

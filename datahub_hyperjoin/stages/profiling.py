@@ -21,6 +21,7 @@ from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.kept_values import prune_value_files
+from datahub_hyperjoin.spellings import match_spellings
 from datahub_hyperjoin.tables import Table, TableProfile
 from datahub_hyperjoin.wording import name_some
 
@@ -160,7 +161,7 @@ def drop_unknown_columns(
 ) -> tuple[TableProfile, ...]:
     """Drop columns that the catalog does not have.
 
-    Joins of such columns cannot be published.
+    Joins of such columns cannot be published. The catalog may spell columns in another case.
 
     Args:
         profiles: The tables as they were read.
@@ -177,9 +178,17 @@ def drop_unknown_columns(
         if names is None:
             kept.append(profile)
             continue
-        columns = tuple(column for column in profile.columns if column.id.path in names)
+        paths = [column.id.path for column in profile.columns]
+        spelled = match_spellings(paths, names, str.casefold)
+        columns = tuple(column for column in profile.columns if column.id.path in spelled.matched)
         kept.append(replace(profile, columns=columns))
-        unknown = [column.id.path for column in profile.columns if column.id.path not in names]
+        unknown = [
+            f"{path} (may be {name_some(sorted(spelled.unclear[path]))})"
+            if path in spelled.unclear
+            else path
+            for path in paths
+            if path not in spelled.matched
+        ]
         if unknown:
             progress.warn(
                 "Column not in the catalog",

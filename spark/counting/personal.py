@@ -156,7 +156,8 @@ def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
 
 
 def _reason(column: ColumnProfile, table: Table, config: ProfileConfig) -> str:
-    if column.id.path in table.personal:
+    # The catalog may spell a column in another case.
+    if column.id.path.casefold() in map(str.casefold, table.personal):
         return "marked in the catalog"
     if any(re.search(one, str(column.id), re.IGNORECASE) for one in config.personal_columns):
         return "named by `profile.personal_columns`"

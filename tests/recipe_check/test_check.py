@@ -17,6 +17,7 @@ from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from gms import Gms
+from lake import describe
 
 ANN = "urn:li:corpuser:ann"
 PASSWORD = "Qh7nWz"  # noqa: S105 - not in use anywhere
@@ -89,6 +90,7 @@ def test_the_server_and_the_owner_of_the_token_are_named(
     gms: Gms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATAHUB_TOKEN", "ann's")
+    describe(gms, "towns.csv", ["id", "name"])
     status, lines = check({**recipe(), "sink": rest(gms.url, token="${DATAHUB_TOKEN}")})  # noqa: S106
     assert (status, lines[1:]) == (
         0,
@@ -105,6 +107,7 @@ def test_without_a_sink_the_server_of_the_command_datahub_is_checked(
 ) -> None:
     monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "ann's")
+    describe(gms, "towns.csv", ["id", "name"])
     without = {"source": recipe()["source"]}
     assert check(without)[1][2] == f"It writes joins to DataHub at {gms.url}."
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", PASSWORD)

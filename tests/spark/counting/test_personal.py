@@ -135,6 +135,7 @@ def test_equal_values_have_equal_hashes(people: Table) -> None:
         (ProfileConfig(personal_columns=(r"\.TOWN$",)), (), {"town": "named by `profile.pers"}),
         (ProfileConfig(personal_columns=("people",)), (), {"id": "named", "town": "named"}),
         (ProfileConfig(), ("id",), {"id": "marked in the catalog"}),
+        (ProfileConfig(), ("ID",), {"id": "marked in the catalog"}),
     ],
 )
 def test_columns_are_personal_by_name_and_by_the_catalog(
