@@ -43,8 +43,61 @@ _NOT_DATAHUB = "the response is not from DataHub's metadata service"
 """The reason that errors give for a malformed response. Such responses usually come from a proxy or
 another server."""
 
+_MOST_BYTES = 1 << 27
+"""Maximum size of a decompressed answer, in bytes. The longest of DataHub have a few megabytes."""
+
 _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 """GraphQL types that this package's operations name in fragments."""
+
+
+class _LongAnswerError(RequestException):
+    """An answer is longer than any of DataHub's."""
+
+
+def limit_answers(graph: DataHubGraph) -> None:
+    """Let a client read no answer that would use up the memory, such as a small one that expands.
+
+    Args:
+        graph: The client, before its first request.
+    """
+    hooks = graph._session.hooks["response"]  # noqa: SLF001 (older releases have no other name)
+    if read_within_limit not in hooks:
+        hooks.append(read_within_limit)
+
+
+def read_within_limit(response: Response, *_: object, stream: bool = False, **__: object) -> None:
+    """Read the content of a response up to a limit; a hook of `requests`.
+
+    Args:
+        response: The response, whose content has not been read yet.
+        stream: Whether the caller reads it.
+
+    Raises:
+        RequestException: The content is longer.
+    """
+    if stream:
+        return
+    parts, size = list[bytes](), 0
+    for part in response.iter_content(1 << 16):
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            response.close()
+            message = f"the answer is longer than {_MOST_BYTES >> 20} MiB"
+            raise _LongAnswerError(message)
+    response._content = b"".join(parts)  # noqa: SLF001 (where `requests` keeps what it has read)
+
+
+def is_sendable(token: str) -> bool:
+    r"""Return whether a request can hold a token; of another one, no server can be asked.
+
+    Args:
+        token: The token, as a person or a setting gives it.
+
+    >>> is_sendable("eyJhbGciOi.J9"), is_sendable("žeton"), is_sendable("a\nb")
+    (True, False, False)
+    """
+    return token.isascii() and token.isprintable()
 
 
 def response_of(error: BaseException) -> Response | None:
@@ -94,7 +147,8 @@ def _reason(error: Exception) -> str:
         case GraphError():
             return _graphql_reason(error.args[0] if error.args else "")
         case _:
-            return f"{type(error).__name__}: {error}"
+            kind = "" if isinstance(error, _LongAnswerError) else f"{type(error).__name__}: "
+            return f"{kind}{error}"
 
 
 def _message(response: Response) -> str:

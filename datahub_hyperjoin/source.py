@@ -36,6 +36,7 @@ from datahub_hyperjoin.catalog.filed_decisions import (
 )
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import (
@@ -131,6 +132,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 as plain text, or lacks something that it needs.
         """
         config = read_recipe(config_dict)
+        if ctx.graph:
+            limit_answers(ctx.graph)
         with in_sentences():
             if not config.allow_literal_secrets:
                 refuse_literal_secrets(ctx)

@@ -1,15 +1,23 @@
+import gzip
 import json
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
+import requests
 from datahub.configuration.common import GraphError, OperationalError
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import DatahubClientConfig
-from requests import HTTPError, Request, Response, exceptions
+from requests import HTTPError, Request, RequestException, Response, exceptions
 from requests.exceptions import SSLError
 
+from datahub_hyperjoin import client_errors
 from datahub_hyperjoin.catalog.entities import reading
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
-from datahub_hyperjoin.client_errors import explain, is_denied
+from datahub_hyperjoin.client_errors import explain, is_denied, limit_answers, read_within_limit
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 
 TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
@@ -139,3 +147,56 @@ def test_a_denied_request_is_not_a_failed_one(error: Exception, *, denied: bool)
 def test_graphql_messages_name_their_field() -> None:
     errors = [{"message": "no permission", "path": ["tag", "x"]}, {"message": "unknown"}]
     assert explain(GraphError(errors), TOKEN) == "tag: no permission; unknown"
+
+
+@pytest.fixture
+def bomb() -> Iterator[str]:
+    """Serve 64 MiB that gzip makes 64 KiB; yield the address."""
+    packed = gzip.compress(b'"' + bytes(64 << 20) + b'"', 1)
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(packed)))
+            self.end_headers()
+            with suppress(OSError):  # the client has gone
+                self.wfile.write(packed)
+
+        do_POST = do_GET  # noqa: N815 - the base class calls it so
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            """Write no log."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_an_answer_that_expands_is_read_up_to_a_limit(
+    bomb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_errors, "_MOST_BYTES", 1 << 20)
+    graph = DataHubGraph(DatahubClientConfig(server=bomb, token=TOKEN, retry_max_times=0))
+    for _ in range(2):
+        limit_answers(graph)
+    tracemalloc.start()
+    for ask in (graph.test_connection, lambda: graph.execute_graphql("{ me }")):
+        with pytest.raises((RequestException, OperationalError), match="longer than 1 MiB"):
+            ask()
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+    with pytest.raises(RequestException) as raised:
+        requests.get(bomb, hooks={"response": read_within_limit}, timeout=9)
+    assert explain(raised.value, None) == "the answer is longer than 1 MiB"
+
+
+def test_an_answer_within_the_limit_is_whole(bomb: str) -> None:
+    answer = requests.get(bomb, hooks={"response": read_within_limit}, timeout=9)
+    assert answer.content == b'"' + bytes(64 << 20) + b'"'
+    assert requests.get(bomb, hooks={"response": read_within_limit}, timeout=9, stream=True).raw

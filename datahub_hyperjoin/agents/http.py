@@ -6,7 +6,6 @@ Without a token, only this machine can reach the server.
 import hmac
 from collections.abc import Sequence
 
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -24,17 +23,6 @@ visible in the list of processes."""
 _SHORTEST_TOKEN = 32
 _MOST_BODY = 64 * 1024
 """Maximum size of a request, in bytes; the longest question has a few thousand."""
-
-
-def serve(app: Starlette, *, host: str, port: int) -> None:
-    """Serve a web application until the process is stopped.
-
-    Args:
-        app: The application.
-        host: Address to listen to.
-        port: Port to listen to.
-    """
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
 
 
 def create_app(

@@ -13,7 +13,13 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
 from requests import RequestException
 
-from datahub_hyperjoin.client_errors import MALFORMED, explain
+from datahub_hyperjoin.client_errors import (
+    MALFORMED,
+    explain,
+    is_sendable,
+    limit_answers,
+    read_within_limit,
+)
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.errors import NoServerError
 from datahub_hyperjoin.redact import redact
@@ -112,7 +118,9 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
         SharedSignInError: The frontend cannot be reached, or the address is that of another server.
     """
     try:
-        answer = requests.get(f"{url}/config", timeout=_TIMEOUT)
+        answer = requests.get(
+            f"{url}/config", timeout=_TIMEOUT, hooks={"response": read_within_limit}
+        )
         is_frontend = answer.json()["config"]["application"] == "datahub-frontend"
     except RequestException as error:
         raise SharedSignInError.not_frontend(url, explain(error, None)) from error
@@ -124,7 +132,7 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
     def connect_with(cookies: str) -> DataHubGraph:
         # The frontend prefers its cookie to a token. Without a token, and once the cookie has
         # expired, the client would use the credentials of this machine.
-        return DataHubGraph(
+        graph = DataHubGraph(
             DatahubClientConfig(
                 server=f"{url}/api/gms",
                 token=_NOBODY,
@@ -133,6 +141,8 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
                 retry_max_times=_RETRIES,
             )
         )
+        limit_answers(graph)
+        return graph
 
     return connect_with
 
@@ -158,7 +168,10 @@ def read_settings() -> DatahubClientConfig:
 
 
 def _open(config: DatahubClientConfig) -> DataHubGraph:
+    if not is_sendable(config.token or ""):
+        raise NoServerError.with_odd_token()
     graph = DataHubGraph(config)
+    limit_answers(graph)
     try:
         graph.test_connection()
     except ConfigurationError as error:

@@ -49,6 +49,7 @@ def serve_agents(
             from datahub_hyperjoin.agents import http as web  # noqa: PLC0415
             from datahub_hyperjoin.agents.server import create_server  # noqa: PLC0415
             from datahub_hyperjoin.agents.tools import JoinTools  # noqa: PLC0415
+            from datahub_hyperjoin.http_limits import serve_within_limits  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise MissingMcpError.for_command() from error
         server = create_server(JoinTools(graph, min_score=min_score), read_only=read_only)
@@ -58,7 +59,7 @@ def serve_agents(
                 raise UnguardedServerError.deciding_without_token(web.TOKEN_VARIABLE)
             app = web.create_app(server, host=host, names=names, token=token)
             click.echo(f"Agents find this server at http://{host}:{port}/mcp", err=True)
-            web.serve(app, host=host, port=port)
+            serve_within_limits(app, host=host, port=port)
         else:
             server.run()
 

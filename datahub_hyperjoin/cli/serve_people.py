@@ -47,8 +47,7 @@ def serve_people(*, host: str, port: int, url: str, datahub_url: str, frontend_u
         datahub = origin_of("--datahub-url", datahub_url) if datahub_url else ""
         # The packages are optional.
         try:
-            import uvicorn  # noqa: PLC0415
-
+            from datahub_hyperjoin.http_limits import serve_within_limits  # noqa: PLC0415
             from datahub_hyperjoin.service.app import create_service  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise MissingServiceError.for_command() from error
@@ -61,4 +60,4 @@ def serve_people(*, host: str, port: int, url: str, datahub_url: str, frontend_u
             connect_as, address, frames=datahub, shared_with=datahub if frontend_url else ""
         )
         click.echo(f"The joins are at {shown}", err=True)
-        uvicorn.run(service, host=host, port=port, log_level="warning", server_header=False)
+        serve_within_limits(service, host=host, port=port)

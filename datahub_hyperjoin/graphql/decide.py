@@ -102,6 +102,27 @@ def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
     return join.verdicts
 
 
+def last_decider(graph: DataHubGraph, urn: str) -> str:
+    """Return the URN of the user who last changed the decision about a join.
+
+    It is the user who last wrote the join's tags, which hold the decision.
+
+    Args:
+        graph: DataHub's server.
+        urn: URN of the join.
+
+    Returns:
+        Empty if the server does not say it.
+
+    Raises:
+        DeniedError: The server refuses the request.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    with requesting(graph, "tags"):
+        aspects = graph.get_entity_raw(urn, ["globalTags"])["aspects"]
+        return str(aspects.get("globalTags", {}).get("created", {}).get("actor", ""))
+
+
 def _define(graph: DataHubGraph, tag: str) -> None:
     """Create a tag if it does not exist.
 

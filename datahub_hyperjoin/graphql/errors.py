@@ -34,6 +34,11 @@ class NoServerError(CatalogError, OSError):
         return cls.because("neither ~/.datahubenv nor DATAHUB_GMS_URL names a server")
 
     @classmethod
+    def with_odd_token(cls) -> Self:
+        """Report that no request can hold the token."""
+        return cls.because("the token has characters that no token of DataHub has")
+
+    @classmethod
     def malformed(cls) -> Self:
         """Report that the settings in `~/.datahubenv` cannot be parsed.
 

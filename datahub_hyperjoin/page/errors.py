@@ -29,3 +29,24 @@ class PortInUseError(HyperJoinError, OSError):
     def numbered(cls, port: int, reason: str) -> Self:
         """Report the port, and why it cannot be used."""
         return cls(f"port {port} cannot be used: {reason}. Choose another one with `--port`")
+
+
+class StaleDecisionError(HyperJoinError):
+    """Another decision about a join was made since the person's page was loaded."""
+
+    def __init__(self, message: str, *, decision: str = "", by: str = "") -> None:
+        """Store the message, the other decision, and who made it."""
+        super().__init__(message)
+        self.decision = decision
+        self.by = by
+
+    @classmethod
+    def about(cls, join: str, decision: str, by: str) -> Self:
+        """Report the other decision, which is empty if it was undone, and who made it."""
+        did = f"{decision} {join}" if decision else f"undid the decision about {join}"
+        return cls(
+            f"{by or 'somebody'} {did} since this page was loaded. Decide again if your decision "
+            "should replace that",
+            decision=decision,
+            by=by,
+        )

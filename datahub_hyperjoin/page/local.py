@@ -6,7 +6,7 @@ A run wrote the page as a file. People open it from a server of their own machin
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from datahub_hyperjoin.decision_file import (
     editing_decision_file,
     read_decision_file,
 )
-from datahub_hyperjoin.page.errors import NoPageError
+from datahub_hyperjoin.page.errors import NoPageError, StaleDecisionError
 
 _DECIDED = re.compile(r'(?<=<script type="application/json" id="decided">).*?(?=</script>)')
 _NO_REQUESTS = "default-src 'none';"
@@ -43,6 +43,9 @@ class LocalPage:
 
     by: str = ""
     """Name of the person who decides, to be written to the file; empty to write no name."""
+
+    _shown: list[dict[_Sides, str]] = field(default_factory=list)
+    """The decisions that the page showed last; empty before it is shown."""
 
     @classmethod
     def read(cls, path: Path, file: Path | None = None, *, by: str = "") -> "LocalPage":
@@ -78,13 +81,15 @@ class LocalPage:
         Raises:
             FaultyDecisionsError: The file cannot be read.
         """
+        filed = read_decision_file(self.file)
+        self._shown[:] = [self._verdicts(filed)]
         rows = [
             (
                 *(each.left_table, each.left_columns, each.right_table, each.right_columns),
                 *(each.verdict.value, each.by, each.reason),
                 *(self._names.get(name, name) for name in (each.left_table, each.right_table)),
             )
-            for each in read_decision_file(self.file)
+            for each in filed
         ]
         decided = {
             **self.decided,
@@ -96,17 +101,20 @@ class LocalPage:
         text = _DECIDED.sub(lambda _: str(htmlsafe_json_dumps(decided)), self.text, count=1)
         return text.replace(_NO_REQUESTS, f"{_NO_REQUESTS} connect-src 'self';", 1)
 
-    def decide(self, decision: WrittenDecision) -> None:
+    def decide(self, decision: WrittenDecision, seen: str | None = None) -> None:
         """Write a decision to the file, in place of all others about the same join.
 
         Args:
             decision: The decision, with the page's names of tables.
+            seen: The decision that the page showed, empty for none; None for what it showed last.
 
         Raises:
             FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
+            StaleDecisionError: Another decision was made since the page was loaded.
             UnwritablePathError: The file cannot be written.
         """
         with editing_decision_file(self.file) as decisions:
+            self._refuse_stale(decision, decisions, decision.verdict.value, seen)
             same = self._about_the_join_of(decision, decisions)
             if same and all(each.verdict is decision.verdict for each in same):
                 return  # who decided, and why, stays
@@ -114,20 +122,23 @@ class LocalPage:
             decisions[:] = [each for each in decisions if each not in same]
             decisions.insert(start, replace(decision, by=self.by))
 
-    def undo(self, decision: WrittenDecision) -> Sequence[WrittenDecision]:
+    def undo(self, decision: WrittenDecision, seen: str | None = None) -> Sequence[WrittenDecision]:
         """Remove all decisions about a join from the file.
 
         Args:
             decision: A decision about the join, with the page's names of tables.
+            seen: The decision that the page showed, empty for none; None for what it showed last.
 
         Returns:
             The decisions that were removed.
 
         Raises:
             FaultyDecisionsError: The file cannot be read.
+            StaleDecisionError: Another decision was made since the page was loaded.
             UnwritablePathError: The file cannot be written.
         """
         with editing_decision_file(self.file) as decisions:
+            self._refuse_stale(decision, decisions, "", seen)
             undone = self._about_the_join_of(decision, decisions)
             decisions[:] = [each for each in decisions if each not in undone]
         return undone
@@ -137,6 +148,35 @@ class LocalPage:
     ) -> Sequence[WrittenDecision]:
         sides = self._sides(decision)
         return [each for each in decisions if self._sides(each) == sides]
+
+    def _refuse_stale(
+        self,
+        decision: WrittenDecision,
+        filed: Sequence[WrittenDecision],
+        wanted: str,
+        seen: str | None,
+    ) -> None:
+        """Refuse a decision if another one was made since the page was loaded.
+
+        What the page shows from now on is noted.
+        """
+        sides = self._sides(decision)
+        current = self._verdicts(filed).get(sides, "")
+        shown = self._shown[-1] if self._shown else {sides: current}
+        if seen is None:
+            seen = shown.get(sides, "")
+        is_stale = current not in {seen, wanted}
+        shown[sides] = current if is_stale else wanted
+        if is_stale:
+            same = self._about_the_join_of(decision, filed)
+            by = next((each.by for each in same if each.verdict.value == current), "")
+            raise StaleDecisionError.about(str(decision), current, by)
+
+    def _verdicts(self, filed: Sequence[WrittenDecision]) -> dict[_Sides, str]:
+        """Return the decision of a file about each join."""
+        # Of contradictory lines, the rejection counts, which is last in alphabetical order.
+        ordered = sorted(filed, key=lambda each: each.verdict.value)
+        return {self._sides(each): each.verdict.value for each in ordered}
 
     @cached_property
     def _names(self) -> Mapping[str, str]:

@@ -7,10 +7,14 @@ get no answer, because they do not know its token.
 import hmac
 import json
 import secrets
+import sys
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,12 +22,17 @@ from datahub_hyperjoin.decision_file import WrittenDecision
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.hosts import host_names
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.page.errors import PortInUseError
+from datahub_hyperjoin.page.errors import PortInUseError, StaleDecisionError
 from datahub_hyperjoin.page.local import LocalPage
 
 _HOST = "127.0.0.1"
 _MOST_BODY = 64 * 1024
 """Maximum size of a request, in bytes; one with a decision takes a few hundred bytes."""
+
+_MOST_CONNECTIONS = 64
+"""Maximum number of requests at once."""
+_SECONDS = 30.0
+"""Seconds after which a request that has no answer yet is cut off."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -47,14 +56,45 @@ class LocalServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
 
     def __init__(self, page: LocalPage, port: int) -> None:
         self.page = page
+        self._open: dict[socket, float] = {}
         self.token = secrets.token_urlsafe(32)
         try:
             super().__init__((_HOST, port), partial(_Answer, owner=self))
         except OSError as error:
             raise PortInUseError.numbered(port, error.strerror or "") from error
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 (given)
+        """Answer a request in a thread; the oldest unanswered request makes room if necessary."""
+        self._open[request] = time.monotonic()
+        if len(self._open) > _MOST_CONNECTIONS:
+            self._cut(next(iter(self._open)))
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 (given)
+        """Close an answered connection."""
+        self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Cut off the requests that have taken too long; called every half second."""
+        latest = time.monotonic() - _SECONDS
+        for request in [each for each, began in [*self._open.items()] if began < latest]:
+            self._cut(request)
+
+    def _cut(self, request: socket) -> None:
+        self._open.pop(request, None)
+        with suppress(OSError):  # already closed
+            request.shutdown(SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 (given)
+        """Write no traceback for a browser that has gone."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:
@@ -67,8 +107,8 @@ class LocalServer(ThreadingHTTPServer):
 
 
 class _Answer(BaseHTTPRequestHandler):
-    timeout = 30
-    """Seconds that a browser may take for its request."""
+    timeout = _SECONDS
+    """Seconds that a browser may take for each part of its request."""
 
     def __init__(self, *connection: Any, owner: LocalServer) -> None:  # noqa: ANN401
         self._owner = owner
@@ -108,16 +148,19 @@ class _Answer(BaseHTTPRequestHandler):
         own = {f"{name}:{self._owner.server_port}" for name in host_names(_HOST)}
         return self.headers.get("Host", "") in own
 
-    def _store(self, decision: WrittenDecision, is_undone: bool) -> str:  # noqa: FBT001 - as `_read`
+    def _store(self, decision: WrittenDecision, is_undone: bool, seen: str | None) -> str:  # noqa: FBT001 - as `_read`
         """Store or undo a decision, and return the decisions that were undone, in words."""
         if is_undone:
-            return "; ".join(each.words for each in self._owner.page.undo(decision))
-        self._owner.page.decide(decision)
+            return "; ".join(each.words for each in self._owner.page.undo(decision, seen))
+        self._owner.page.decide(decision, seen)
         return ""
 
     def _try(self, act: Callable[[], str], kind: str) -> None:
         try:
             self._answer(HTTPStatus.OK, act(), kind)
+        except StaleDecisionError as error:
+            told = {"error": str(error), "decision": error.decision, "by": error.by}
+            self._answer(HTTPStatus.CONFLICT, json.dumps(told), "application/json")
         except HyperJoinError as error:
             self._answer(HTTPStatus.CONFLICT, str(error))
 
@@ -132,12 +175,15 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _read(body: bytes) -> tuple[WrittenDecision, bool] | None:
-    """Return the decision in `body` and whether to undo it; return None if `body` is malformed."""
+def _read(body: bytes) -> tuple[WrittenDecision, bool, str | None] | None:
+    """Return the decision in `body`, whether to undo it, and the decision that the page showed.
+
+    Return None if `body` is malformed.
+    """
     try:
         sent: Mapping[str, Any] = json.loads(body)
         left, right = ([*map(str, sent[name])] for name in ("left_columns", "right_columns"))
-        decision = sent["decision"]
+        decision, seen = sent["decision"], sent.get("seen")
         written = WrittenDecision(
             left_table=str(sent["left_table"]),
             left_columns=tuple(left),
@@ -147,4 +193,5 @@ def _read(body: bytes) -> tuple[WrittenDecision, bool] | None:
         )
     except (ValueError, TypeError, LookupError):
         return None
-    return (written, not decision) if left and len(left) == len(right) else None
+    is_whole = left and len(left) == len(right)
+    return (written, not decision, None if seen is None else str(seen)) if is_whole else None

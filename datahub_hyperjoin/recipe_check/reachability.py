@@ -15,7 +15,7 @@ from requests import RequestException
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.client_errors import explain, limit_answers
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import DeniedError
@@ -61,6 +61,7 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
     token = config.token
     try:
         with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
+            limit_answers(graph)
             graph.test_connection()
             return signed_in_user(graph)
     except DeniedError as error:

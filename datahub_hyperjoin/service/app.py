@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from threading import Lock
 
 from datahub.ingestion.graph.client import DataHubGraph
 from starlette.applications import Starlette
@@ -12,9 +13,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import accept, reject, undo
+from datahub_hyperjoin.graphql import accept, find_join, reject, undo
 from datahub_hyperjoin.graphql.datasets import signed_in_user
+from datahub_hyperjoin.graphql.decide import last_decider
 from datahub_hyperjoin.graphql.errors import (
     AmbiguousColumnError,
     DeniedError,
@@ -40,11 +43,13 @@ Connect = Callable[[str], DataHubGraph]
 
 _RELATIONSHIP = "urn:li:erModelRelationship:"
 _FOREIGN = "another web site sent this request. Use the page of the service itself"
+_NOT_ACCEPTED = "DataHub does not accept this token. Create a new one in its settings"
 _ENDED = "your session has ended. Sign in"
+_UNDONE = "undone"
 _DECIDE: Mapping[str, Callable[[DataHubGraph, str], tuple[Verdict, ...] | None]] = {
     Verdict.ACCEPTED.value: accept,
     Verdict.REJECTED.value: reject,
-    "undone": undo,
+    _UNDONE: undo,
 }
 
 
@@ -71,6 +76,7 @@ class _Service:
         self._connect, self._address = connect, address
         self._sessions, self._datahub = Sessions(), shared_with
         self._shared = SharedSessions(connect, self._sessions) if shared_with else None
+        self._deciding, self._deciders = Lock(), dict[str, str]()
         # A browser takes a cookie with this prefix only from the host itself and over TLS.
         self._cookie = f"{'__Host-' if address.is_encrypted else ''}hyperjoin"
 
@@ -153,6 +159,8 @@ class _Service:
 
     def _open(self, token: str) -> Response:
         """Start a session for the owner of a token."""
+        if not is_sendable(token):
+            return _refuse(_NOT_ACCEPTED, 401)
         try:
             graph = self._connect(token)
             with ExitStack() as failing:
@@ -160,7 +168,7 @@ class _Service:
                 person = signed_in_user(graph)
                 failing.pop_all()
         except DeniedError:
-            return _refuse("DataHub does not accept this token. Create a new one in its settings")
+            return _refuse(_NOT_ACCEPTED)
         except HyperJoinError as error:
             return _fail(error)
         response = Response(status_code=204)
@@ -188,15 +196,30 @@ class _Service:
         if isinstance(session, Response):
             return session
         asked = await read_texts(request)
-        decide, join = _DECIDE.get(asked.get("decision", "")), asked.get("join", "")
-        if decide is None or not join.startswith(_RELATIONSHIP):
+        decision, join = asked.get("decision", ""), asked.get("join", "")
+        if decision not in _DECIDE or not join.startswith(_RELATIONSHIP):
             return JSONResponse({"error": "the request names no join or decision"}, status_code=400)
         try:
-            undone = await run_in_threadpool(decide, session.graph, join)
+            return await run_in_threadpool(self._store, session, asked)
         except HyperJoinError as error:
             return _fail(error)
+
+    def _store(self, session: PersonalSession, asked: Mapping[str, str]) -> Response:
+        """Store a decision, unless another one was made since the person's page was loaded."""
+        decision, join = asked["decision"], asked["join"]
+        wanted = "" if decision == _UNDONE else decision
+        with self._deciding:
+            verdict = find_join(session.graph, join).verdict
+            current = verdict.value if verdict else ""
+            if current not in {asked.get("seen", session.shown.get(join, current)), wanted}:
+                session.shown[join] = current
+                who = last_decider(session.graph, join) or self._deciders.get(join, "")
+                return _refuse_stale(current, who.rpartition(":")[2])
+            undone = _DECIDE[decision](session.graph, join)
+            self._deciders[join] = session.person
+            session.shown[join] = wanted
         was = {} if undone is None else {"was": undone}
-        return JSONResponse({"decision": asked["decision"], **was})
+        return JSONResponse({"decision": decision, **was})
 
     def _check(self, request: Request) -> PersonalSession | Response:
         """Return a request's session, or an error response if the request may be forged.
@@ -216,8 +239,16 @@ class _Service:
         return session
 
 
-def _refuse(reason: str) -> Response:
-    return JSONResponse({"error": reason}, status_code=403)
+def _refuse(reason: str, status: int = 403) -> Response:
+    return JSONResponse({"error": reason}, status_code=status)
+
+
+def _refuse_stale(current: str, who: str) -> Response:
+    """Refuse a decision, and say what somebody else decided since the page was loaded."""
+    did = f"{current} this join" if current else "undid the decision about this join"
+    reason = f"{who or 'somebody'} {did} since this page was loaded, and your decision was not "
+    answer = {"error": f"{reason}stored. Decide again if it should replace that", "by": who}
+    return JSONResponse({**answer, "decision": current or _UNDONE}, status_code=409)
 
 
 def _fail(error: HyperJoinError) -> Response:

@@ -53,6 +53,8 @@ def render_joins(
         about=about,
     )
     focus = tables[about] if about else -1
+    shown = {join.urn: join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]}
+    session.shown.update(shown)
     return render_page(
         contents,
         title=f"Joins of {contents.tables[focus][1]}" if about else "Joins of all datasets",
@@ -65,10 +67,8 @@ def render_joins(
             nonce=nonce,
             csrf=session.csrf,
             person=session.person.rpartition(":")[2],
-            urns=tuple(join.urn for join in joins[:MOST_JOINS]),
-            verdicts=tuple(
-                join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]
-            ),
+            urns=tuple(shown),
+            verdicts=tuple(shown.values()),
             focus=focus,
             signs_out=signs_out,
         ),

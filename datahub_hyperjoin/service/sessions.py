@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from datahub.ingestion.graph.client import DataHubGraph
 
@@ -34,6 +34,9 @@ class PersonalSession:
 
     expires: float
     """Time at which the session ends, in seconds of the clock of `Sessions`."""
+
+    shown: dict[str, str] = field(default_factory=dict)
+    """The decision about each join that the person was last shown, by URN; empty for none."""
 
 
 class Sessions:

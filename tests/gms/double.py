@@ -22,8 +22,8 @@ from gms.registry import Registry, is_series
 from gms.restli import Restli
 from gms.routes import Call, Routes
 from gms.server import Request, Server
-from gms.store import Store
-from gms.world import ACTOR, World
+from gms.store import ACTOR, Store
+from gms.world import World
 
 Json = dict[str, Any]
 Version = Literal["1.5.0", "1.6.0", "1.7.0"]

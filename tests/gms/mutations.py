@@ -10,7 +10,8 @@ from datahub.emitter.mce_builder import datahub_guid
 from gms.answers import assigned
 from gms.ingest import Proposal
 from gms.refusals import Invalid, Refused
-from gms.world import ACTING, Json, Node, Resolver, World
+from gms.store import ACTING
+from gms.world import Json, Node, Resolver, World
 
 _RELATIONSHIP = "erModelRelationshipProperties"
 _EDITABLE = "editableERModelRelationshipProperties"

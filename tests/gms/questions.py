@@ -5,7 +5,8 @@ from typing import Any
 
 from gms.documents import list_queries
 from gms.search import Search, facet, find, page
-from gms.world import ACTING, Json, Node, Resolver, World, enum_type
+from gms.store import ACTING
+from gms.world import Json, Node, Resolver, World, enum_type
 
 _BY_DEFAULT = ("dataset", "container", "dataFlow", "dataJob", "dashboard", "chart", "tag", "domain")
 """The entity types that a search without types covers; relationships and columns are not among

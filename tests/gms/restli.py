@@ -107,6 +107,7 @@ def _envelope(aspect: str, stored: Stored) -> Json:
         "version": 0,
         "value": stored.value,
         "systemMetadata": stored.system,
+        "created": {"time": stored.system.get("lastObserved", 0), "actor": stored.actor},
     }
 
 

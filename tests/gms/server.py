@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from gms.faults import Faults, Instead
 from gms.refusals import Refused
 from gms.routes import Call, Routes
-from gms.world import ACTING, ACTOR
+from gms.store import ACTING, ACTOR
 
 
 @dataclass(frozen=True)

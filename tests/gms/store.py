@@ -2,12 +2,19 @@
 
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from datahub.metadata.urns import Urn
 
 Json = dict[str, Any]
+
+ACTOR = "urn:li:corpuser:datahub"
+"""URN of the user to whom a server without authentication attributes every request."""
+
+ACTING = ContextVar("ACTING", default=ACTOR)
+"""URN of the user who sent the request that is being answered."""
 
 _TIME = "timestampMillis"
 
@@ -21,6 +28,8 @@ class Stored:
 
     value: Json
     system: Json
+    actor: str = field(default_factory=ACTING.get)
+    """URN of the user who wrote it."""
 
 
 class Store:

@@ -1,7 +1,6 @@
 """Define the data that GraphQL resolvers read."""
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,12 +16,6 @@ Json = dict[str, Any]
 Resolver = Callable[..., Any]
 """A function that resolves a GraphQL field from the world, the parent object and the field's
 arguments."""
-
-ACTOR = "urn:li:corpuser:datahub"
-"""URN of the user to whom a server without authentication attributes every request."""
-
-ACTING = ContextVar("ACTING", default=ACTOR)
-"""URN of the user who sent the request that is being answered."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import json
 import re
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -20,7 +22,7 @@ from datahub_hyperjoin.decision_file import (
     write_decision_file,
 )
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.page import write_page
+from datahub_hyperjoin.page import local_server, write_page
 from datahub_hyperjoin.page.errors import NoPageError, PortInUseError
 from datahub_hyperjoin.page.local import LocalPage
 from datahub_hyperjoin.page.local_server import LocalServer
@@ -275,6 +277,50 @@ def test_a_damaged_line_stays_beside_new_decisions(server: LocalServer) -> None:
     assert post(server) == (200, "")
     assert [left for left, *_ in kept(server.page)][-1] == "lahman/HomeGames.csv"
     assert server.page.file.read_text().endswith('\na,x,"b,y,accepted,,\n')
+
+
+def test_a_decision_on_a_stale_page_is_refused(server: LocalServer) -> None:
+    page = server.page
+    get(server, f"/?token={server.token}")
+    other = replace(page, by="Bo", _shown=[])
+    sent = WrittenDecision(
+        left_table="lahman/HomeGames.csv",
+        left_columns=("park",),
+        right_table="lahman/Parks.csv",
+        right_columns=("key",),
+        verdict=Verdict.REJECTED,
+    )
+    other.decide(sent)
+    status, told = post(server)
+    assert status == 409
+    assert json.loads(told) == {
+        "error": "Bo rejected lahman/HomeGames.csv.park = lahman/Parks.csv.key since this page was "
+        "loaded. Decide again if your decision should replace that",
+        "decision": "rejected",
+        "by": "Bo",
+    }
+    assert kept(page)[-1] == ("lahman/HomeGames.csv", "rejected", "Bo")
+    assert post(server) == (200, "")  # the page shows it now
+    assert kept(page)[-1][1] == "accepted"
+    assert post(server, {**SENT, "decision": "", "seen": "rejected"})[0] == 409
+    assert post(server, {**SENT, "decision": "", "seen": "accepted"}) == (200, "accepted")
+
+
+def test_half_sent_requests_block_no_other(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as opened:
+        slow = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.server_port)))
+            for _ in range(100)
+        ]
+        for each in slow:
+            each.sendall(b"POST /decide HTTP/1.1\r\nX-Token: ")
+        assert post(server) == (200, "")
+        monkeypatch.setattr(local_server, "_SECONDS", 0.0)
+        for each in slow:
+            each.settimeout(20)
+            assert each.recv(1) == b""
 
 
 def test_a_long_request_is_not_read(server: LocalServer) -> None:

@@ -1,12 +1,14 @@
 """Test what people see and decide on the pages of the web service."""
 
+import json
 import re
 from urllib.parse import quote
 
 import pytest
+from datahub.ingestion.graph.client import DataHubGraph
 
 from browsers import ADA, BOB, ORIGIN, Browser
-from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.graphql import accept, find_join, undo
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from lake import describe
@@ -199,3 +201,64 @@ def test_the_list_comes_before_the_picture(browser: Browser) -> None:
 def test_a_dataset_of_which_all_joins_are_rejected_has_joins(browser: Browser, join: str) -> None:
     assert browser.decide(join, "rejected")[0] == 200
     assert "<h2>No joins found</h2>" not in browser.client.get(ORDERS).text
+
+
+def test_a_decision_on_a_stale_page_is_refused(shop: Shop, browser: Browser, join: str) -> None:
+    ada, bob = browser, Browser(shop)
+    assert bob.sign_in(BOB) == 204
+    for person in (ada, bob):
+        person.csrf = person.data(name="served")["csrf"]
+    assert bob.decide(join, "rejected")[0] == 200
+    status, answer = ada.decide(join, "accepted")
+    assert (status, answer["by"], answer["decision"]) == (409, "bob", "rejected")
+    assert answer["error"] == (
+        "bob rejected this join since this page was loaded, and your decision was not stored. "
+        "Decide again if it should replace that"
+    )
+    assert find_join(shop.graph, join).verdict is Verdict.REJECTED
+    assert ada.decide(join, "accepted")[0] == 200  # Ada knows it now
+    status, answer = bob.decide(join, "undone")
+    assert (status, answer["by"], answer["decision"]) == (409, "ada", "accepted")
+
+
+def test_a_page_that_says_what_it_shows_is_compared(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    csrf = browser.data(name="served")["csrf"]
+    accept(shop.graph, join)
+    headers = {"Origin": ORIGIN, "X-CSRF-Token": csrf}
+
+    def reject(seen: str) -> int:
+        asked = {"join": join, "decision": "rejected", "seen": seen}
+        status: int = browser.client.post("/decide", json=asked, headers=headers).status_code
+        return status
+
+    assert [reject(""), reject("rejected"), reject("accepted")] == [409, 409, 200]
+
+
+def test_who_decided_elsewhere_is_told_as_datahub_knows_it(
+    shop: Shop, browser: Browser, join: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.csrf = browser.data(name="served")["csrf"]
+    accept(shop.graph, join)
+    envelope = {"created": {"actor": "urn:li:corpuser:carol", "time": 1}}
+    told: dict[str, object] = {"aspects": {"globalTags": envelope}}
+    monkeypatch.setattr(DataHubGraph, "get_entity_raw", lambda *_: told)
+    assert browser.decide(join, "rejected")[1]["by"] == "carol"
+    accept(shop.graph, join)
+    browser.data(name="served")
+    undo(shop.graph, join)
+    told["aspects"] = {}
+    status, answer = browser.decide(join, "rejected")
+    assert (status, answer["by"], answer["decision"]) == (409, "", "undone")
+    assert answer["error"].startswith("somebody undid the decision about this join since")
+
+
+@pytest.mark.parametrize("token", ["žeton", "a\nb", "a\0b", "\ud800", "токен", "a\x7f"])
+def test_a_token_that_no_request_can_hold_is_refused(browser: Browser, token: str) -> None:
+    sent = json.dumps({"token": token})  # escapes what UTF-8 lacks
+    answer = browser.client.post("/sign-in", content=sent, headers={"Origin": ORIGIN})
+    assert answer.status_code == 401
+    assert answer.json() == {
+        "error": "DataHub does not accept this token. Create a new one in its settings"
+    }

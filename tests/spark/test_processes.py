@@ -193,23 +193,21 @@ def test_processes_end_soon_after_a_program_that_is_killed() -> None:
     assert not any(map(psutil.pid_exists, left))
 
 
-def test_an_interrupt_of_the_program_alone_ends_its_processes(make_table: MakeTable) -> None:
-    table = make_table("a.csv", "a\n1\n")
-    [program] = [psutil.Process()]
+def test_an_interrupt_of_the_program_alone_ends_its_processes() -> None:
+    program = psutil.Process()
 
     def interrupt() -> None:
         time.sleep(0.5)
         program.send_signal(signal.SIGINT)
 
+    def read(_: object) -> Iterator[pa.RecordBatch]:
+        time.sleep(60)
+        yield from ()
+
     Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        processes.run_in_processes([[table]], lambda _: sleep(60), pa.schema([]), sizes=[1])
+        processes.run_in_processes([[0]], read, pa.schema([]), sizes=[1])
     assert not [each for each in program.children() if "LokyProcess" in " ".join(each.cmdline())]
-
-
-def sleep(seconds: float) -> Iterator[pa.RecordBatch]:
-    time.sleep(seconds)
-    return iter(())
 
 
 @pytest.mark.parametrize("error", [OSError("EAGAIN"), RuntimeError("can't start new thread")])
