@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.metadata.schema_classes import (
     DataPlatformInstanceClass,
     DatasetKeyClass,
@@ -22,7 +23,9 @@ Places = Mapping[TableId, Sequence[PlatformInstance]]
 """The places of each table that DataHub has elsewhere."""
 
 
-def find_elsewhere(graph: DataHubGraph, missing: Sequence[Table]) -> Places:
+def find_elsewhere(
+    graph: DataHubGraph, missing: Sequence[Table]
+) -> dict[TableId, Sequence[PlatformInstance]]:
     """Find the platform instances and environments in which DataHub has tables.
 
     A request reads up to a thousand datasets of the platforms of these tables.
@@ -42,7 +45,7 @@ def find_elsewhere(graph: DataHubGraph, missing: Sequence[Table]) -> Places:
         name = table.id.name.removeprefix(f"{table.instance}." if table.instance else "")
         wanted[table.id.platform, name.casefold()].append(table)
     platforms = sorted({DataPlatformUrn(table.id.platform).urn() for table in missing})
-    filters = [{"and": [{"field": "platform", "values": platforms}]}]
+    filters: RawSearchFilter = [{"and": [{"field": "platform", "values": platforms}]}]
     # Every dataset has a key, so that none is left out for lack of the other two.
     kinds = (DatasetKeyClass, DataPlatformInstanceClass, StatusClass)
     names = [kind.ASPECT_NAME for kind in kinds]
@@ -62,14 +65,15 @@ def find_elsewhere(graph: DataHubGraph, missing: Sequence[Table]) -> Places:
 
 def _places(urn: str, aspects: Aspects) -> Iterator[tuple[PlatformInstance, str]]:
     """Yield the places in which a dataset may be, with the name that it has there."""
+    declared = aspect_of(aspects, DataPlatformInstanceClass)
+    named = declared.instance if declared else None
     try:
         table = table_id(urn)
+        instance = DataPlatformInstanceUrn.from_string(named).instance if named else ""
     except InvalidUrnError:
         return
-    declared = aspect_of(aspects, DataPlatformInstanceClass)
     first, _, rest = table.name.partition(".")
-    if declared and declared.instance:
-        instance = DataPlatformInstanceUrn.from_string(declared.instance).instance
+    if instance:
         start = f"{instance}."
         begins = table.name.casefold().startswith(start.casefold())
         name = table.name[len(start) :] if begins else table.name

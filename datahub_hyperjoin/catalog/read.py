@@ -5,7 +5,6 @@ The catalog is read before any table is opened.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -159,7 +158,7 @@ def read_known(
             found,
             datasets,
             filtered=bool(scope.dataset_filter),
-            elsewhere=partial(find_elsewhere, graph),
+            elsewhere=lambda missing: _if_readable(lambda: find_elsewhere(graph, missing), warn),
             warn=warn,
         )
     return found, datasets
