@@ -38,7 +38,7 @@ def gms() -> Iterator[Gms]:
 @pytest.fixture(params=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     with serving(request.param, tmp_path) as found:
-        rows = {
+        rows: dict[str, Sequence[tuple[object, ...]]] = {
             "Customer": [(at, f"'name {at} {at * 7919}'") for at in range(7001, 7101)],
             "SalesOrder": [(at, 7001 + at * 37 % 100, at * 13 % 500) for at in range(1, 301)],
             "Region": [(f"'R{at}'", 7001 + at * 3) for at in range(30)],
@@ -123,8 +123,12 @@ def test_all_that_is_written_has_the_spelling_of_the_catalog(
     tables = describe_all(gms, server, spell, columns)
     begin = len(gms.writes)
     state = {"enabled": True, "fail_safe_threshold": 100}  # the rejected join is the only one
-    config = {"connections": connection(server), "emit": LAYERS, "stateful_ingestion": state}
-    config["catalog"] = {}
+    config = {
+        "catalog": {},
+        "connections": connection(server),
+        "emit": LAYERS,
+        "stateful_ingestion": state,
+    }
     run(gms, "--no-default-report", **config)
     customer = ColumnId(tables["Customer"], columns("CustomerId"))
     order = ColumnId(tables["SalesOrder"], columns("customerID"))
