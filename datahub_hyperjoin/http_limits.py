@@ -17,7 +17,7 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import LOGGING_CONFIG
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MOST_CONNECTIONS = 512
 """Maximum number of connections. The oldest without a whole request makes room for a new one."""
@@ -100,7 +100,7 @@ class _LimitedProtocol(H11Protocol):
     @property
     def is_incomplete(self) -> bool:
         """Whether a part of a request, or of the next one, is missing."""
-        cycle = self.cycle
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         return cycle is None or cycle.response_complete or cycle.more_body
 
     def _make_room(self) -> None:
