@@ -214,7 +214,7 @@ def test_an_estimated_number_of_values_is_marked(browser: Tab, page: Path) -> No
         "to text, about 59,800 distinct values key column"
     ]
     (exact,) = opened(browser, page, "shop/senders").run(keys)
-    assert "text, 10 distinct values" in exact
+    assert "text, 1 distinct value " in exact
 
 
 def test_menus_open_below_their_buttons_on_a_phone(browser: Tab, page: Path) -> None:
