@@ -55,7 +55,8 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's interface)
         """Run the subcommand; an error of this package, or too little memory, is one sentence."""
         try:
-            return super().invoke(ctx)
+            with _ungrouped():
+                return super().invoke(ctx)
         except HyperJoinError as error:
             raise click.ClickException(str(error)) from error
         except (MemoryError, RuntimeError) as error:
@@ -88,6 +89,20 @@ class _Commands(click.Group):
             imported = import_module(f"datahub_hyperjoin.cli.{module}")
         command: click.Command = getattr(imported, function)
         return command
+
+
+@contextmanager
+def _ungrouped() -> Iterator[None]:
+    """Raise an error of the output as it is, also if it comes in a group from a server's tasks."""
+    try:
+        yield
+    except Exception as error:
+        first = error
+        while inner := getattr(first, "exceptions", ()):
+            first = inner[0]
+        if first is not error and isinstance(first, OSError):
+            raise first from error
+        raise
 
 
 @contextmanager

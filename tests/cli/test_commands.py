@@ -72,6 +72,29 @@ def test_errors_are_one_sentence(
     assert result.output.startswith(told)
 
 
+IN_GROUPS = """
+import click, errno
+from datahub_hyperjoin.cli import main
+
+class Group(Exception):  # as those of Python 3.11
+    def __init__(self, inner):
+        self.exceptions = [inner]
+
+@click.command("mcp")
+def fail():
+    raise Group(Group(OSError(errno.ENOSPC, "No space left on device")))
+
+main.get_command = lambda *_: fail
+main(["mcp"])
+"""
+
+
+def test_an_error_of_the_output_may_come_in_a_group() -> None:
+    done = subprocess.run([sys.executable, "-c", IN_GROUPS], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"Error: the output cannot be written: No space left on device.")
+
+
 def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     for error in (RuntimeError("another"), OSError(errno.ENOENT, "another")):
 
