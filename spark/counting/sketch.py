@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import Indices, Mask, bounds_of, index_within, reduce_each
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
@@ -34,7 +35,7 @@ class DistinctValues:
     """Number of rows that hold each value."""
 
     texts: pa.Array
-    """The text of each value as written in the first row that holds the value."""
+    """The shortest text of each value; of equally short ones, the first in the order of texts."""
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -129,7 +130,7 @@ def distinct_values(
 
     Returns:
         The distinct values of each column. A value has the row counts of all its texts and the
-        first of these texts.
+        shortest of these texts.
     """
     hashes = hash_values(entries.normal, value_hash)
     return _group_by_hash(hashes, entries.counts, entries.texts, entries.bounds, size)
@@ -240,8 +241,7 @@ def _group_by_hash(
     starts = np.flatnonzero(starts_group)
     counts, rows = counts[order], order
     if len(starts) < len(order):
-        # The sort is not stable, so the first row of a group is its smallest index.
-        counts, rows = np.add.reduceat(counts, starts), np.minimum.reduceat(rows, starts)
+        counts, rows = np.add.reduceat(counts, starts), _least_texts(texts, order, starts)
     group_bounds = filtered_bounds(starts_group, bounds)
     is_kept = index_within(group_bounds) < size
     hashes, counts = ordered[starts[is_kept]], counts[is_kept]
@@ -250,3 +250,33 @@ def _group_by_hash(
         DistinctValues(hashes[begin:end], counts[begin:end], texts[begin:end])
         for begin, end in itertools.pairwise(filtered_bounds(is_kept, group_bounds).tolist())
     ]
+
+
+def _least_texts(texts: pa.Array, order: Indices, starts: Indices) -> Indices:
+    """For each group of values with the same normal form, return the index of the shortest text.
+
+    Which text comes first depends on the order of the rows, so the text itself decides. Most groups
+    have only one text, and few texts need to be sorted.
+    """
+    least = order[starts]
+    if texts.null_count == len(texts):  # They were dropped to save memory.
+        return least
+    sizes = np.diff(starts, append=len(order))
+    group = np.repeat(np.arange(len(starts)), sizes)
+    repeated = np.flatnonzero((sizes > 1)[group])
+    members = order[repeated]
+    same = pc.equal(texts.take(pa.array(members)), texts.take(pa.array(least[group[repeated]])))
+    differs = np.zeros(len(starts), np.bool_)
+    differs[group[repeated[~same.fill_null(True).to_numpy(zero_copy_only=False)]]] = True  # noqa: FBT003
+    unsure = repeated[differs[group[repeated]]]
+    if not len(unsure):
+        return least
+    written = texts.take(pa.array(order[unsure]))
+    columns = [pa.array(group[unsure]), pc.utf8_length(written), written]
+    ranked = pc.sort_indices(
+        pa.table(columns, names=["group", "length", "text"]),
+        sort_keys=[(name, "ascending") for name in ("group", "length", "text")],
+    ).to_numpy()
+    groups, first = np.unique(group[unsure][ranked], return_index=True)
+    least[groups] = order[unsure][ranked[first]]
+    return least

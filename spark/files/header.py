@@ -30,8 +30,6 @@ _TITLE_SHARE = 3
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
-_FIRST_NUMBERS = (0, 1)
-"""Numbers with which a column of row numbers may begin."""
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
@@ -84,7 +82,7 @@ def filled_fields(row: Sequence[str]) -> int:
 def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the column names, with `row_name` for a first column that holds the names of rows.
 
-    Only a first column without a name is renamed. One that only counts the rows stays without a
+    Only a first column without a name is renamed. One that only numbers the rows stays without a
     name, since every table could have it. Blank fields at the end of the rows, beyond the header,
     are columns without a name, too.
 
@@ -116,7 +114,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     values = [row[0] for row in rows if len(row) == len(named)]
     if named[0].strip() or len(named) == 1 or ROW_NAME in named or not any(values):
         return named
-    if not _count_up(values):
+    if not _number_rows(values):
         named[0] = ROW_NAME
     return named
 
@@ -199,9 +197,7 @@ def _are_numbers(values: Sequence[str]) -> bool:
     return bool(written) and all(map(_is_number, written))
 
 
-def _count_up(values: Sequence[str]) -> bool:
-    """Return whether values are ascending row numbers."""
-    if not all(value.isascii() and value.isdigit() for value in values):
-        return False
-    numbers = [*map(int, values)]
-    return numbers[0] in _FIRST_NUMBERS and numbers == sorted({*numbers})
+def _number_rows(values: Sequence[str]) -> bool:
+    """Return whether values may be row numbers; rows may have been sorted or left out since."""
+    are_whole = all(value.isascii() and value.isdigit() for value in values)
+    return are_whole and len({*map(int, values)}) == len(values)

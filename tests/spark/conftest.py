@@ -76,14 +76,15 @@ def plain_profile() -> PlainProfile:
     def facts(cells: Cells, type_: DataType) -> dict[str, Any]:
         written = _filled(cells, type_)
         rows = Counter(map(normal_form, written))
-        first = {normal_form(value): value for value in reversed(written)}
+        longest_first = sorted(written, key=lambda value: (len(value), value), reverse=True)
+        shortest = {normal_form(value): value for value in longest_first}
         ranked = sorted(rows, key=_hash)
         return {
             "rows": len(cells),
             "nulls": len(cells) - len(written),
             "distinct": len(rows),
             "sketch": np.array([_hash(value) for value in ranked], "<u8").tobytes(),
-            "sample": tuple(first[value] for value in ranked),
+            "sample": tuple(shortest[value] for value in ranked),
             "counts": tuple(rows[value] for value in ranked),
         }
 

@@ -64,10 +64,16 @@ def test_grouping_columns_together_equals_grouping_each_alone(
         assert values.texts.equals(alone.texts)
 
 
-def test_the_first_text_is_kept() -> None:
-    normal, written = pa.array(["rome", "rome"]), pa.array(["Rome", "ROME"])
-    [values] = distinct_values(ValueCounts(normal, np.array([2, 3]), written, bounds_of([2])))
-    assert (values.texts.to_pylist(), values.counts.tolist()) == (["Rome"], [5])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_the_shortest_text_is_kept_whichever_comes_first(order: list[int]) -> None:
+    normal = pa.array(["rome", "rome", "4", "4"]).take(pa.array(order))
+    written = pa.array(["Rome ", "ROME", "4.0", "4"]).take(pa.array(order))
+    counts = np.array([2, 3, 1, 1])[order]
+    [values] = distinct_values(ValueCounts(normal, counts, written, bounds_of([4])))
+    assert dict(zip(values.texts.to_pylist(), values.counts.tolist(), strict=True)) == {
+        "ROME": 5,
+        "4": 2,
+    }
 
 
 @pytest.mark.parametrize("distinct", [1, 1024, 1025, 5_000, 100_000])
