@@ -20,7 +20,7 @@ class KeySearch:
     """The table."""
 
     columns: tuple[str, ...]
-    """Paths of the columns, the most promising first."""
+    """Paths of the columns."""
 
     texts: tuple[str, ...] = ()
     """The text columns among `columns`, in the same order."""

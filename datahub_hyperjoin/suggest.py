@@ -96,7 +96,7 @@ def index_lake(
     Returns:
         The input of training and ranking.
     """
-    lake = Lake.from_tables(profiles)
+    lake = Lake.from_tables(profiles).in_order()
     index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:
         _report_names(index.naming, progress)

@@ -1,7 +1,7 @@
 """The lake: the columns of all tables in one list."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from unicodedata import normalize
@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.described import DescribedTable
+from datahub_hyperjoin.model.standing import rank_by_standing
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -95,6 +96,25 @@ class Lake:
             value_hash=self.value_hash,
         )
 
+    def in_order(self) -> "Lake":
+        """Return a copy of the lake with tables in the order of titles, and columns of names.
+
+        Of equals, the first one is often chosen. No file or list of tables says which that is.
+        """
+        # Titles come before places, so that a renamed folder changes the order of few tables.
+        keys = [(title, repr(table)) for title, table in zip(self.titles, self.tables, strict=True)]
+        tables = sorted(range(len(keys)), key=keys.__getitem__)
+        rank = np.empty(len(tables), dtype=np.int64)
+        rank[tables] = np.arange(len(tables))
+        owner = rank[self.table_of]
+        columns = sorted(range(len(self)), key=lambda column: (owner[column], self.ids[column]))
+        return replace(
+            self,
+            profiles=tuple(self.profiles[column] for column in columns),
+            titles=tuple(self.titles[table] for table in tables),
+            table_of=owner[columns],
+        )
+
     @cached_property
     def ids(self) -> tuple[ColumnId, ...]:
         """The identifier of each column."""
@@ -131,6 +151,11 @@ class Lake:
     def is_whole(self) -> Bool[np.ndarray, " column"]:
         """Whether each column holds whole numbers."""
         return np.array([profile.type is DataType.INTEGER for profile in self.profiles], dtype=bool)
+
+    @cached_property
+    def standing(self) -> Int[np.ndarray, " column"]:
+        """The number of columns of the same table that look more like its key: 0 for the first."""
+        return rank_by_standing(self.profiles, self.titles, self.table_of)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:

@@ -125,7 +125,11 @@ def explain_column(
         completeness = float(index.priors.completeness[number])
         is_key = bool(np.isin(number, index.keys))
         obstacle = find_obstacle(
-            profile, config.keys, uniqueness=uniqueness, completeness=completeness
+            profile,
+            config.keys,
+            standing=int(index.lake.standing[number]),
+            uniqueness=uniqueness,
+            completeness=completeness,
         )
     return ColumnExplanation(
         column=profile.id,

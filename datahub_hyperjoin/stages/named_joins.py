@@ -63,7 +63,7 @@ def index_by_names(
         ranking=replace(config.ranking, scoring=Scoring.SIGNALS),
         setting=replace(config.setting, roles=True, name_variants=False),
     )
-    lake = Lake.from_tables(profiles).with_described(described)
+    lake = Lake.from_tables(profiles).with_described(described).in_order()
     return build_lake_index(lake, by_names, facts), by_names
 
 

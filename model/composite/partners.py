@@ -32,9 +32,9 @@ _MAX_UNIQUENESS = 0.98
 is an estimate for columns with more distinct values than a sketch holds."""
 _MAX_LENGTH = 64.0
 """Maximum mean length of a key column's values, in characters; longer text is prose."""
-_SEARCHED = 6
-"""Maximum number of columns per table in the search for composite keys. Six columns have 50 subsets
-of two to four columns."""
+_SEARCHED = 8
+"""Maximum number of columns per table in the search for composite keys. Eight columns have 154
+subsets of two to four columns."""
 _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 """Data types that columns of a composite key may have; decimals and booleans are excluded."""
 
@@ -88,17 +88,19 @@ class ColumnPartners:
             max_columns: Maximum number of columns of a key.
 
         Returns:
-            At most six columns per table, in the table's order: those whose names are most
-            similar to the names of columns that they contain.
+            At most eight columns per table: those whose names are most similar to the names of
+            columns that they contain and, of equally similar ones, those that look most like parts
+            of a key.
         """
-        best = np.zeros(len(self.lake))
+        best, standing = np.zeros(len(self.lake)), self.lake.standing
         np.maximum.at(best, self.referenced, self.similarity)
         members: dict[int, set[int]] = defaultdict(set)
         for column in np.unique(self.referenced).tolist():
             members[int(self.lake.table_of[column])].add(column)
         return [
             self._search(
-                sorted(columns, key=lambda column: (-best[column], column))[:_SEARCHED], max_columns
+                sorted(columns, key=lambda column: (-best[column], standing[column]))[:_SEARCHED],
+                max_columns,
             )
             for columns in members.values()
         ]

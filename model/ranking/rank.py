@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.ranking.candidates import Note, find_candidates, no
 from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
 from datahub_hyperjoin.model.ranking.decision_scoring import correct_with_decisions
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
     RejectionAwareScorer,
@@ -26,6 +27,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
 )
 from datahub_hyperjoin.model.ranking.rerank import select_coherent
 from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
+from datahub_hyperjoin.model.signals.pairs import values_at
 
 _CHUNK = 128
 """Number of query columns that are ranked at once; memory grows with the number of their
@@ -33,6 +35,11 @@ candidates."""
 
 _BLOCK = 8192
 """Number of query columns that are divided into chunks by their numbers of candidates."""
+
+
+_LEVEL = 0.7
+"""Difference of log-odds below which two scores are mostly equal; further tables change scores by a
+tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,39 @@ def _score_among(
 ) -> Float[np.ndarray, " pair"]:
     """Score joins between two candidates of one query, which are given by their positions."""
     left, right = candidates[query, selected], candidates[query, other]
-    return scorer.score(left[:, None], right[:, None])[:, 0, 0]
+    return scorer.score(left[:, None], right[:, None])[:, 0, 0].round(2)
+
+
+def steady(
+    index: LakeIndex,
+    scores: Float[np.ndarray, "query candidate"],
+    left: Int[np.ndarray, "query 1"],
+    right: Int[np.ndarray, "query candidate"],
+) -> Float[np.ndarray, "query candidate"]:
+    """Round scores to levels, and order the pairs of a level by facts about their columns alone.
+
+    The scores also depend on all other tables of the lake. If they alone decided between nearly
+    equal candidates, each table that is added would replace some of the best joins by others.
+
+    Args:
+        index: The columns with the overlap of their values and their names.
+        scores: The score of each pair, in [0, 1].
+        left: Key columns.
+        right: Candidates of each key column.
+
+    Returns:
+        Scores whose levels are in the same order.
+    """
+    left, right = np.broadcast_arrays(left, right)
+    there = index.overlap.locate(left, right)
+    back = index.overlap.reverse_at(there)
+    held = values_at(index.overlap.containment, there), values_at(index.overlap.containment, back)
+    ochiai = index.overlap.ochiai_at(there, back)
+    nearby = np.unique(index.lake.places, return_inverse=True)[1][index.lake.table_of]
+    likeness = np.maximum(*held) + ochiai + index.names.of(left, right)
+    likeness = (likeness + (nearby[left] == nearby[right])) / 4
+    level = np.rint(log_odds(np.clip(scores, 0.0, 1.0)) / _LEVEL) + 0.9 * (likeness - 0.5)
+    return 1 / (1 + np.exp(-_LEVEL * level))
 
 
 def _trim(candidates: Int[np.ndarray, "query candidate"]) -> Int[np.ndarray, "query fewer"]:
@@ -121,8 +160,8 @@ def _select(
     """
     select = partial(
         _select_chunk,
-        scorer=scorer,
-        coherence=coherence,
+        index,
+        scorers=(scorer, coherence),
         duplicates=number_duplicates(index.lake),
         config=config,
     )
@@ -137,24 +176,24 @@ def _select(
 
 
 def _select_chunk(
+    index: LakeIndex,
     queries: Int[np.ndarray, " query"],
     near: Int[np.ndarray, "query candidate"],
     *,
-    scorer: PairScorer,
-    coherence: PairScorer,
+    scorers: tuple[PairScorer, PairScorer],
     duplicates: Int[np.ndarray, " column"],
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    near = near.astype(np.int64)
+    near, (scorer, coherence) = near.astype(np.int64), scorers
     # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
     scores = scorer.score(queries[:, None], near)[:, 0]
-    scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
     selected = select_coherent(
-        scores,
+        np.where(near == NO_CANDIDATE, -np.inf, steady(index, scores, queries[:, None], near)),
         partial(_score_among, coherence, near),
         count=config.ranking.top_k,
         coherence=config.ranking.coherence,
         duplicates=duplicates[near] if config.setting.defer_duplicates else None,
+        own=duplicates[queries],
     )
     for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
         filled = positions[positions != NO_CANDIDATE]

@@ -27,6 +27,7 @@ def select_coherent(
     count: int,
     coherence: float,
     duplicates: Int[np.ndarray, "query candidate"] | None = None,
+    own: Int[np.ndarray, " query"] | None = None,
 ) -> Int[np.ndarray, "query rank"]:
     r"""For each query, select candidates that join with the query and with each other.
 
@@ -44,6 +45,7 @@ def select_coherent(
         coherence: lambda.
         duplicates: Numbers that duplicate columns share. A second duplicate is selected only when
             no other candidate is left; None treats duplicates like other candidates.
+        own: The number of each query, whose duplicates are selected last, too.
 
     Returns:
         Positions of the selected candidates, in the order of selection; `NO_CANDIDATE` where none
@@ -56,6 +58,8 @@ def select_coherent(
     # Greatest score with the query or a selected candidate. The query belongs to S from the start.
     attachment = relevance.copy()
     repeated = np.zeros((queries, candidates), dtype=bool)
+    if duplicates is not None and own is not None:
+        repeated |= duplicates == own[:, None]
     selected = np.full((queries, count), NO_CANDIDATE, dtype=np.int64)
     steps = min(count, candidates)
     for step in range(steps):

@@ -116,16 +116,21 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, "
         is_stated[stated] = True
     # To read days takes much longer than all other tests, so few columns come to it.
     unsure = np.flatnonzero(unique & ~is_stated)
-    unique[unsure] = [_may_be_key(lake.profiles[column]) for column in unsure]
+    unique[unsure] = [_may_be_key(lake, column) for column in unsure.tolist()]
     return unique
 
 
-def _may_be_key(profile: ColumnProfile) -> bool:
+def _may_be_key(lake: Lake, column: int) -> bool:
     """Return whether other columns may refer to a unique column of this type.
 
-    Dates refer to calendars alone. A calendar starts with its days, or holds most days of a period.
+    Dates refer to calendars alone. A calendar holds most days of a period, or else numbers of each
+    day: it has no better key and no text.
     """
-    if profile.type is not DataType.DATE or profile.position == 0:
+    profile = lake.profiles[column]
+    if profile.type is not DataType.DATE:
+        return True
+    others = lake.columns_of[lake.table_of[column]]
+    if lake.standing[column] == 0 and not lake.is_text[others].any():
         return True
     days = [*_read_days(profile.sample)]
     return bool(days) and profile.distinct > _MIN_DAYS * (max(days) - min(days) + 1)

@@ -20,13 +20,13 @@ class KeyClues:
     """Clues as to whether each column is the key of its table."""
 
     leads: Bool[np.ndarray, " column"]
-    """Columns that are unique and the first of their table."""
+    """Columns that are unique and look most like the key of their table."""
 
     own_name: Bool[np.ndarray, " column"]
     """Columns that are called `id` or named after their own table."""
 
     has_rival: Bool[np.ndarray, " column"]
-    """Columns that come after another unique and complete column of their table."""
+    """Columns that look less like a key than a unique and complete column of their table."""
 
     names_other: Bool[np.ndarray, " column"]
     """Columns that are named after another table, and not after their own."""
@@ -68,19 +68,18 @@ def find_key_clues(
         uniqueness: Uniqueness of each column in the whole table.
         is_key: Mask of the columns that others can refer to.
     """
-    position = np.array([profile.position for profile in lake.profiles], dtype=np.int64)
     complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
     unique = uniqueness >= _UNIQUE
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
-    np.minimum.at(first, lake.table_of[own_key], position[own_key])
+    np.minimum.at(first, lake.table_of[own_key], lake.standing[own_key])
     tables = [stems(title) for title in lake.titles]
     names_other = _name_others(lake, tables, columns)
     names = zip((tables[table] for table in lake.table_of), columns, strict=True)
     own_name = np.array([_is_own(table, name) for table, name in names], dtype=bool)
     return KeyClues(
-        leads=unique & (position == 0),
+        leads=unique & (lake.standing == 0),
         own_name=own_name & ~names_other,
-        has_rival=first[lake.table_of] < position,
+        has_rival=first[lake.table_of] < lake.standing,
         names_other=names_other,
     )

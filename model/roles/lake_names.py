@@ -17,6 +17,7 @@ from jaxtyping import Bool
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.name_clues import column_stems, spell, table_prefixes
+from datahub_hyperjoin.model.roles.property_names import names_label, names_measure
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
@@ -35,8 +36,8 @@ _LONGEST_SHARE = 0.8
 """Maximum length of an abbreviation as a share of the word's; `contact` does not abbreviate
 `contract`."""
 _MIN_MARKED = 3
-"""A word, such as `sk`, marks identifiers if the names of at least this many tables, followed or
-preceded by this word, are the names of their first columns."""
+"""A word, such as `sk`, marks identifiers if at least this many tables have a column that is called
+like the table, followed by this word, and whose name ends that of a column elsewhere."""
 _PEOPLE = ("user", "person", "employee", "staff", "member", "account")
 """Tables that list the people who create or change rows. If a lake has several, the first counts.
 """
@@ -96,16 +97,16 @@ class LakeNames:
                 yield table, words[-1]
 
     def _find_key_names(self) -> Iterator[tuple[int, str]]:
-        """Yield the tables whose first column has a name of its own, and this name.
+        """Yield the tables whose likely key has a name of its own, and this name.
 
-        As `CUST_NO` comes first in `T_CUSTOMER`, columns such as `ORD_CUST_NO` refer to it. If
-        several tables start with a column of this name, those count whose names it resembles.
+        As `CUST_NO` is the key of `T_CUSTOMER`, columns such as `ORD_CUST_NO` refer to it. If
+        several tables have such a column, those count whose names it resembles.
         """
         tables_of: dict[str, list[int]] = defaultdict(list)
-        for column, profile in enumerate(self.lake.profiles):
+        for column in np.flatnonzero(self.lake.standing == 0).tolist():
             words, table = self.meanings[column], int(self.lake.table_of[column])
             endings = ("".join(words[start:]) for start in range(len(words)))
-            if profile.position == 0 and not any(end in self._named for end in endings):
+            if not any(end in self._named for end in endings):
                 tables_of["".join(words)].append(table)
         for name, tables in tables_of.items():
             alike = [table for table in tables if _resembles(name, self.tables[table])]
@@ -114,11 +115,14 @@ class LakeNames:
     def _links(self, table: int, name: str) -> bool:
         """Return whether a table connects rows called `name` with those of another table.
 
-        The title of such a table consists of this name and that of the other table.
+        The title of such a table consists of this name and that of the other table, in any order.
         """
         words = self.tables[table]
         splits = ((words[:at], words[at:]) for at in range(1, len(words)))
-        return any("".join(a) == name and "".join(b) in self._named for a, b in splits)
+        ends = (("".join(a), "".join(b)) for a, b in splits)
+        return any(
+            (a == name and b in self._named) or (b == name and a in self._named) for a, b in ends
+        )
 
     def without_prefix(self, words: Words) -> Words:
         """Drop the first word of a name if many names of tables start with this word.
@@ -285,11 +289,16 @@ def spell_out_markers(lake: Lake) -> Lake:
 def _find_markers(lake: Lake) -> AbstractSet[str]:
     tables = [stems(title) for title in lake.titles]
     spellings = spell(tables, table_prefixes(tables))
+    columns = zip(lake.profiles, lake.table_of.tolist(), strict=True)
+    names = [(stems(each.id.path), table) for each, table in columns]
+    tables_of: dict[Words, set[int]] = defaultdict(set)
+    for words, table in names:
+        for start in range(len(words)):
+            tables_of[words[start:]].add(table)
     found: Counter[str] = Counter()
-    for profile, table in zip(lake.profiles, lake.table_of.tolist(), strict=True):
-        words = stems(profile.id.path)
-        if profile.position or not meaningful_words(words[-1:]):
-            continue
-        if "".join(words[:-1]) in spellings[table]:
+    for words, table in names:
+        is_named = bool(meaningful_words(words[-1:])) and "".join(words[:-1]) in spellings[table]
+        is_property = names_label(words) or names_measure(words)
+        if is_named and not is_property and tables_of[words] - {table}:
             found[words[-1]] += 1
     return {word for word, count in found.items() if count >= _MIN_MARKED}

@@ -87,18 +87,19 @@ def may_refer_by_type(profile: ColumnProfile) -> bool:
 
 
 def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
-    """Guess from names and positions which columns are keys.
+    """Guess from names which columns are keys.
 
     `may` marks the columns to consider: those whose type allows them to take part in a reference.
-    A key has the name of its table. If no column has it, the first column is the key, unless it is
-    called like another table. Where names of a table's columns have words such as `id`, a later
-    column that has the table's name without such a word describes the row, as `states.state` does.
+    A key has the name of its table. If no column has it, the column that looks most like a key is
+    one, unless it is called like another table. Where names of a table's columns have words such as
+    `id`, a column that has the table's name without such a word describes the row, as
+    `states.state` does.
     """
     lake, count = names.lake, len(names.lake)
     own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
     own &= may
-    first = np.array([profile.position == 0 for profile in lake.profiles], dtype=bool)
-    own &= names.is_marked | first | ~names.has_marked[lake.table_of]
+    first = lake.standing == 0
+    own &= names.is_marked | ~names.has_marked[lake.table_of]
     has_own = np.zeros(len(lake.titles), dtype=bool)
     has_own[lake.table_of[own]] = True
     alone = np.flatnonzero(first & may & ~has_own[lake.table_of])

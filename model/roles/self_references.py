@@ -26,7 +26,7 @@ _REPEATS = 0.95
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     """For each column, measure its containment in the key of its own table.
 
-    That key is the first unique column.
+    That key is the unique column that looks most like one.
 
     Args:
         lake: The columns.
@@ -36,7 +36,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
         The containment of each column in the key, for those that share a value.
     """
     uniqueness = priors.uniqueness
-    key_of = _first_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
+    key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
     may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
     refers = np.array(may, dtype=bool)
     keys = key_of[lake.table_of]
@@ -51,17 +51,19 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
 
 
-def _first_in_table(
+def _best_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """For each table, return the first column that `candidates` marks, or -1 if there is none."""
-    first = np.full(len(lake.titles), -1)
+    """For each table, return the column that looks most like its key, or -1 if there is none.
+
+    Only the columns that `candidates` marks are considered.
+    """
+    best = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
-    position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)
-    last_to_first = columns[np.argsort(-position, kind="stable")]
-    # Of several assignments to one table, the last one stays: that of its first column.
-    first[lake.table_of[last_to_first]] = last_to_first
-    return first
+    last_to_first = columns[np.argsort(-lake.standing[columns], kind="stable")]
+    # Of several assignments to one table, the last one stays: that of its best column.
+    best[lake.table_of[last_to_first]] = last_to_first
+    return best
 
 
 def _count_shared(left: bytes, right: bytes) -> int:

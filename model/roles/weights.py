@@ -41,9 +41,9 @@ class ReferenceWeights:
     key's table has another key before. Different things may have the same name."""
 
     leading_column: float = -2.5
-    """Weight if the referring column is unique and comes first in its table. The weight is not
-    added if that table extends the key's table: the two columns then have the same name, and the
-    key has all values of the referring column and others."""
+    """Weight if the referring column is unique and looks most like the key of its table. The
+    weight is not added if that table extends the key's table: the two columns then have the same
+    name, and the key has all values of the referring column and others."""
 
     own_key: float = -2.0
     """Weight, added to `leading_column`, if the referring column is called `id` or named after its
@@ -61,11 +61,11 @@ class ReferenceWeights:
     sizes apart."""
 
     leading_key: float = 1.0
-    """Weight if the key is unique and the first column of its table."""
+    """Weight if the key is unique and looks most like one."""
 
     other_key: float = -1.0
-    """Weight if another key precedes this key in its table, and neither this key nor the referring
-    column is named after that table."""
+    """Weight if another column of the table looks more like its key, and neither this key nor the
+    referring column is named after that table."""
 
     other_table: float = -3.0
     """Weight if the referring column is named after another table, but the key is in a third table.

@@ -21,43 +21,32 @@ _MAX_LENGTH = 64.0
 """Maximum mean length of a key column's values, in characters; longer text is prose."""
 
 
-def is_key(
-    profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
-) -> bool:
-    """Return whether a column is a key column.
-
-    Its type, completeness, uniqueness and length decide.
-
-    Args:
-        profile: The column.
-        config: The thresholds.
-        uniqueness: Distinct values per row with a value, in [0, 1].
-        completeness: Share of rows with a value, in [0, 1].
-
-    Returns:
-        True for short texts and for whole numbers that identify; dates, fractions, flags and prose
-        are never keys. Where no row was read, a name with a word such as `id`, or the first
-        position, makes a column a key.
-    """
-    obstacle = find_obstacle(profile, config, uniqueness=uniqueness, completeness=completeness)
-    return not obstacle
-
-
 def find_obstacle(
-    profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
+    profile: ColumnProfile,
+    config: KeyConfig,
+    *,
+    standing: int,
+    uniqueness: float,
+    completeness: float,
 ) -> str:
     """Return the reason why a column is not a key column; empty if it is a key column.
 
+    Its type, completeness, uniqueness and length decide. Short texts are key columns, and so are
+    whole numbers that identify; dates, fractions, flags and prose are none. Where no row was read,
+    a column with a word such as `id` in its name is one, and so is the one of its table that looks
+    most like a key.
+
     Args:
         profile: The column.
         config: The thresholds.
+        standing: Number of columns of the same table that look more like its key.
         uniqueness: Distinct values per row with a value, in [0, 1].
         completeness: Share of rows with a value, in [0, 1].
     """
     named_identifier = not IDENTIFIER_WORDS.isdisjoint(name_words(profile.id.path))
     has_type = profile.type in {DataType.TEXT, DataType.INTEGER}
     if not profile.rows:  # Nothing but the name and the declared type is known.
-        known = has_type and (named_identifier or profile.position == 0)
+        known = has_type and (named_identifier or standing == 0)
         return "" if known else "no row was read, and its name is not that of an identifier"
     few = profile.distinct < _MIN_DISTINCT
     if few or not has_type:
@@ -98,9 +87,13 @@ def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.nd
     """
     chosen = np.zeros(len(lake), dtype=bool)
     chosen[priors.declared_unique] = chosen[priors.connected.left] = True
-    measures = zip(lake.profiles, priors.uniqueness, priors.completeness, strict=True)
-    for column, (profile, uniqueness, completeness) in enumerate(measures):
-        chosen[column] |= is_key(
-            profile, config, uniqueness=float(uniqueness), completeness=float(completeness)
+    columns = zip(lake.profiles, lake.standing, priors.uniqueness, priors.completeness, strict=True)
+    for column, (profile, standing, uniqueness, completeness) in enumerate(columns):
+        chosen[column] |= not find_obstacle(
+            profile,
+            config,
+            standing=int(standing),
+            uniqueness=float(uniqueness),
+            completeness=float(completeness),
         )
     return np.flatnonzero(chosen)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import chain, product
 from unicodedata import normalize
 
@@ -159,6 +160,16 @@ def qualify(table: str, name: str) -> str:
     return f"{table} {name}" if words and IDENTIFIER_WORDS.issuperset(words) else name
 
 
+def _project(windows: Sequence[str]) -> Float32[np.ndarray, "window 256"]:
+    """Return a random vector of 1 and -1 for each trigram.
+
+    The trigram itself is the seed, so that the names of further columns change no vector.
+    """
+    digests = (blake2b(window.encode(), digest_size=_PROJECTED // 8).digest() for window in windows)
+    bits = np.unpackbits(np.frombuffer(b"".join(digests), dtype=np.uint8))
+    return 2 * bits.reshape(len(windows), _PROJECTED).astype(np.float32) - 1
+
+
 class NameSimilarity:
     """The similarity of column names: the Dice coefficient of their trigrams.
 
@@ -184,7 +195,8 @@ class NameSimilarity:
         columns = np.array([number[window] for name in windows for window in name], dtype=np.int64)
         rows = np.repeat(np.arange(len(windows)), [len(name) for name in windows])
         ones = np.ones(len(rows), dtype=np.float32)
-        self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), max(len(number), 1)))
+        self._windows = [*number] or [""]
+        self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), len(self._windows)))
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
@@ -196,10 +208,7 @@ class NameSimilarity:
         Returns:
             One row for each column; zeros for a name without trigrams.
         """
-        # A fixed seed, so that a second run finds the same candidates.
-        random = np.random.default_rng(0)
-        projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
-        vectors = self._holds @ projection
+        vectors = self._holds @ _project(self._windows)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.maximum(lengths, 1e-12)
         return vectors[self._namings[0]]

@@ -187,12 +187,12 @@ def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -
 
     The name is meaningless, varied or unchanged.
     """
-    profile, method = data.lake.profiles[column], data.config.setting
-    name = profile.id.path
+    lake, method = data.lake, data.config.setting
+    name = lake.profiles[column].id.path
     # Drawn even if the method renames nothing, so that later draws stay the same.
     if random.random() < _RENAMED * method.name_variants:
         name = _choose_variant(data.index, column, random)
-    return f"col_{profile.position}" if random.random() < _OPAQUE * method.corruption else name
+    return f"col_{lake.standing[column]}" if random.random() < _OPAQUE * method.corruption else name
 
 
 def _rewrite_cells(

@@ -1,10 +1,11 @@
-"""Search some rows of each table for composite keys.
+"""Search the rows of each table for composite keys.
 
 A composite key is a minimal set of columns that identifies a row. Two of the rows with the same
-values prove that a set of columns is no key. A set without such rows may still not be one, so every
-key that is used is verified on all rows. The search goes level by level: a set is tried only if
-none of its subsets is already unique (Agrawal and Srikant, "Fast algorithms for mining association
-rules", 1994; Heise et al., DUCC, 2013).
+values prove that a set of columns is no key. Files are read to their millionth row, so that the
+order of their rows hardly matters, and databases and the largest files less far. A set without such
+rows may still not be a key, so every key that is used is verified on all rows. The search goes
+level by level: a set is tried only if none of its subsets is already unique (Agrawal and Srikant,
+"Fast algorithms for mining association rules", 1994; Heise et al., DUCC, 2013).
 """
 
 import sys
@@ -32,7 +33,7 @@ from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows,
 from datahub_hyperjoin.tables import Table, TableId
 
 SAMPLE_ROWS = 1 << 15
-"""Number of rows of a table in which keys are searched; verification then reads all rows."""
+"""Number of rows of a database's table, or of a very large file, in which keys are searched."""
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +42,12 @@ _Keys = dict[int, tuple[tuple[str, ...], ...]]
 """Paths of the columns of each key, by the index of the table."""
 _KEY_ROW = pa.schema({"table": pa.int32(), "key": pa.list_(pa.string())})
 _MAX_KEYS = 16
-"""Maximum number of keys kept per table. Keys with fewer columns are preferred, then keys whose
-columns come first."""
-_FIRST_ROWS = 1 << 11
+"""Maximum number of keys kept per table. Keys with fewer columns are preferred, then keys with
+fewer possible combinations of values, which are less likely to be unique by accident."""
+_MOST_ROWS = 1 << 20
+"""Number of rows of any other file in which keys are searched."""
+_FIRST_ROWS = (1 << 11, 1 << 15)
+"""Numbers of rows in which most sets repeat a value, which takes a fraction of the time to show."""
 _MIN_ROWS = 4
 """A table with fewer rows proves nothing: nearly any columns are unique in it."""
 
@@ -92,12 +96,12 @@ def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tup
     """Find the minimal sets of at most `most` columns that identify every row.
 
     Args:
-        columns: The hashed columns by path, the most promising first.
+        columns: The hashed columns by path.
         most: Maximum number of columns in a set.
 
     Returns:
-        Sets of two or more columns, the narrowest first; a column that is unique by itself is in
-        none of them. At most 16 sets.
+        Sets of two or more columns, the narrowest and least likely to be unique by accident first;
+        a column that is unique by itself is in none of them. At most 16 sets.
 
     Examples:
         >>> import pyarrow as pa
@@ -120,14 +124,14 @@ def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tup
             if is_new and _is_unique(columns, paths):
                 unique.append(frozenset(paths))
     keys = [tuple(path for path in columns if path in key) for key in unique if len(key) > 1]
+    keys.sort(key=lambda key: (len(key), prod(distinct[path] for path in key), sorted(key)))
     return keys[:_MAX_KEYS]
 
 
 def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> bool:
     hashes = hash_tuples(columns[path] for path in paths)
-    # Most sets repeat a value soon, which a few rows show in a tenth of the time.
-    first = hashes[:_FIRST_ROWS]
-    return len(np.unique(first)) == len(first) and len(np.unique(hashes)) == len(hashes)
+    parts = (hashes[:count] for count in (*_FIRST_ROWS, len(hashes)))
+    return all(len(np.unique(part)) == len(part) for part in parts)
 
 
 def _search(
@@ -247,16 +251,15 @@ def _search_table(job: _Searched, index: int, databases: Databases) -> pa.Record
     try:
         in_database = database_of(job.table.location) is not None
         # The first rows of a file, not a sample of all: rows that repeat values are often near.
-        most = SAMPLE_ROWS if in_database else sys.maxsize
+        most, first = (SAMPLE_ROWS,) * 2 if in_database else (sys.maxsize, _MOST_ROWS)
         stream = read_table(job.table, databases, max_rows=most, paths=job.search.columns)
         with closing(stream.batches) as batches:
-            return _search_rows([*_first_rows(batches)], job.search, index)
+            return _search_rows(_first_rows(batches, first), job.search, index)
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return pa.RecordBatch.from_pylist([], schema=_KEY_ROW)
 
 
-def _first_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    left = SAMPLE_ROWS
+def _first_rows(batches: Iterable[pa.RecordBatch], left: int) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield batch.slice(0, left)
         left -= len(batch)
@@ -265,16 +268,19 @@ def _first_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _search_rows(
-    batches: Sequence[pa.RecordBatch], search: KeySearch, index: int
+    batches: Iterable[pa.RecordBatch], search: KeySearch, index: int
 ) -> pa.RecordBatch:
-    if not batches:
-        return _as_rows([], index)
-    rows = pa.Table.from_batches(batches).combine_chunks()
+    hashed: dict[str, list[HashedColumn]] = {path: [] for path in search.columns}
+    for batch in batches:
+        for path in hashed.keys() & {*batch.schema.names}:
+            hashed[path].append(hash_rows(batch.column(path), is_text=path in search.texts))
     columns = {
-        path: hash_rows(chunk, is_text=path in search.texts)
-        for path in search.columns
-        if path in rows.schema.names
-        for chunk in rows.column(path).chunks
+        path: HashedColumn(
+            np.concatenate([part.hashes for part in parts]),
+            np.concatenate([part.is_filled for part in parts]),
+        )
+        for path, parts in hashed.items()
+        if parts
     }
     return _as_rows(minimal_keys(columns, search.max_columns), index)
 

@@ -18,6 +18,16 @@ def test_columns_are_listed_table_by_table(make_lake: MakeLake) -> None:
     assert len(lake) == 3
 
 
+def test_the_order_of_tables_and_columns_is_that_of_names(make_lake: MakeLake) -> None:
+    tables = {"b": {"y": ["1"], "x": ["2"]}, "a": {"z": ["3"]}, "c": {"v": ["4"], "w": ["5"]}}
+    backwards = {
+        name: dict(reversed(columns.items())) for name, columns in reversed(tables.items())
+    }
+    for lake in (make_lake(tables).in_order(), make_lake(backwards).in_order()):
+        assert [str(column) for column in lake.ids] == ["a.z", "b.x", "b.y", "c.v", "c.w"]
+        assert (lake.titles, lake.table_of.tolist()) == (("a", "b", "c"), [0, 1, 1, 2, 2])
+
+
 def test_a_table_with_a_fault_counts_for_nothing() -> None:
     table = Table(
         id=TableId("file", "bad"),

@@ -187,6 +187,7 @@ def test_the_column_of_row_names_has_a_name(make_table: MakeTable, header: str) 
     [
         ",mpg\n1,21\n2,32\n",
         ",mpg\n0,21\n2,32\n",
+        ",mpg\n7,21\n2,32\n",
         "row_name,mpg,,\na,1,b,c\n",
         ",mpg\n,21\n,32\n",
         ",row_name,mpg\na,b,21\nb,c,32\n",

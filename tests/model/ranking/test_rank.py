@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.ranking import rank as rank_module
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import CosineScorer, build_scorer
-from datahub_hyperjoin.model.ranking.rank import number_duplicates, rank
+from datahub_hyperjoin.model.ranking.rank import number_duplicates, rank, steady
 from datahub_hyperjoin.model.ranking.tree_scoring import correct_with_trees
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -128,6 +128,37 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
     ]
     assert len([name for name in found if name.endswith(".carrier_code")]) == 1
     assert "codes.carrier" in found
+
+
+def test_a_copy_of_the_column_s_own_table_comes_after_all_others(
+    make_lake: MakeLake, airline_tables: Tables
+) -> None:
+    index = connect(make_lake({**airline_tables, "airlines_copy": airline_tables["airlines"]}))
+    same = np.ones((len(index.lake), 1), dtype=np.float32)
+    config = ModelConfig(ranking=RankingConfig(top_k=3, min_joinability=0.0))
+    found = [
+        str(suggestion.candidate)
+        for suggestion in rank(index, same, config)
+        if str(suggestion.query) == "airlines.carrier_code"
+    ]
+    assert found[0] == "flights.carrier"
+    assert not any(name.startswith("airlines_copy") for name in found)
+
+
+def test_scores_of_one_level_are_decided_by_the_columns_alone(
+    make_lake: MakeLake, airline_tables: Tables
+) -> None:
+    index = connect(make_lake(airline_tables))
+    names = [str(column) for column in index.lake.ids]
+    query, *near = (
+        names.index(name) for name in ("flights.carrier", "airlines.carrier_code", "airlines.name")
+    )
+    ends = np.array([[query]]), np.array([near])
+    for scores in ([0.95, 0.951], [0.951, 0.95]):
+        first, second = steady(index, np.array([scores]), *ends)[0]
+        assert first > second
+    low, high = steady(index, np.array([[0.5, 0.95]]), *ends)[0]
+    assert low < high
 
 
 def test_of_equal_candidates_the_one_in_the_same_folder_comes_first(make_lake: MakeLake) -> None:

@@ -82,15 +82,17 @@ tables = st.dictionaries(
 
 
 @given(tables)
-def test_it_compares_each_repeating_column_with_the_first_unique_one(some: Tables) -> None:
+def test_it_compares_each_repeating_column_with_the_likeliest_key(some: Tables) -> None:
     lake = lake_of(some)
     priors = CatalogPriors.from_facts(lake, CatalogFacts())
     names = [str(column) for column in lake.ids]
+    standing = dict(zip(names, lake.standing.tolist(), strict=True))
     found = compare_with_own_keys(lake, priors)
     expected = {}
     for table, own in some.items():
         values = {name: Counter(filter(None, column)) for name, column in own.items()}
         unique = [n for n, count in values.items() if len(count) == count.total() >= 3]
+        unique.sort(key=lambda name, table=table: standing[f"{table}.{name}"])
         for name, count in values.items():
             shared = count.keys() & values[unique[0]].keys() if unique else set()
             if len(count) >= 2 and len(count) / count.total() <= 0.95 and shared:

@@ -94,6 +94,14 @@ def test_similarity_equals_dice_of_trigram_sets() -> None:
             assert found == pytest.approx(dice)
 
 
+def test_names_of_further_columns_change_no_vector() -> None:
+    names = ["customer id", "carrier", "tailnum"]
+    alone = NameSimilarity(names).vectors()
+    assert np.array_equal(NameSimilarity([*names, "altitude", "batch"]).vectors()[:3], alone)
+    cosines = alone @ alone.T
+    assert (np.abs(cosines - np.eye(3)) < 0.3).all()
+
+
 def test_a_convention_makes_no_difference() -> None:
     alike = NameSimilarity(NAMES)
     assert alike.of(np.array([0]), np.array([1]))[0] == 1

@@ -48,7 +48,16 @@ def test_all_minimal_keys_are_found(rows: list[tuple[int, ...]]) -> None:
         name: hash_rows(pa.array([row[position] for row in rows]), is_text=False)
         for position, name in enumerate(NAMES)
     }
-    assert minimal_keys(columns) == every_minimal_key(rows)
+    found = minimal_keys(columns)
+    assert sorted(found) == sorted(every_minimal_key(rows))
+    assert [*map(len, found)] == sorted(map(len, found))
+    assert minimal_keys(dict(reversed(columns.items()))) == [key[::-1] for key in found]
+
+
+def test_keys_of_few_combinations_come_first() -> None:
+    rows = {"amount": [1, 2, 3, 4, 5, 6, 7, 1], "line": [1, 2, 3, 4] * 2, "year": [0] * 4 + [1] * 4}
+    columns = {name: hash_rows(pa.array(cells), is_text=False) for name, cells in rows.items()}
+    assert minimal_keys(columns) == [("line", "year"), ("amount", "year"), ("amount", "line")]
 
 
 def test_a_key_has_at_most_four_columns() -> None:
