@@ -211,7 +211,7 @@ class _Service:
         with self._deciding:
             verdict = find_join(session.graph, join).verdict
             current = verdict.value if verdict else ""
-            if current not in {asked.get("seen", session.shown.get(join, current)), wanted}:
+            if current not in {asked.get("seen", session.shown.get(join, "")), wanted}:
                 session.shown[join] = current
                 who = last_decider(session.graph, join) or self._deciders.get(join, "")
                 return _refuse_stale(current, who.rpartition(":")[2])

@@ -54,7 +54,7 @@ def render_joins(
     )
     focus = tables[about] if about else -1
     shown = {join.urn: join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]}
-    session.shown.update(shown)
+    session.shown.update({urn: each for urn, each in shown.items() if each or urn in session.shown})
     return render_page(
         contents,
         title=f"Joins of {contents.tables[focus][1]}" if about else "Joins of all datasets",

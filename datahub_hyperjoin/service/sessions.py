@@ -36,7 +36,7 @@ class PersonalSession:
     """Time at which the session ends, in seconds of the clock of `Sessions`."""
 
     shown: dict[str, str] = field(default_factory=dict)
-    """The decision about each join that the person was last shown, by URN; empty for none."""
+    """The decisions that the person was last shown, by the URN of the join; empty for none."""
 
 
 class Sessions:
