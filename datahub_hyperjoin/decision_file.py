@@ -354,7 +354,11 @@ def _parse_csv(text: str, note: _Note) -> _Content:
         note(_NOT_UTF_8)
         return _Content()
     delimiter = max(_DELIMITERS, key=lines[0].count)
-    names = [name.strip() for name in next(csv.reader(lines[:1], delimiter=delimiter), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader(lines[:1], delimiter=delimiter), [])]
+    except csv.Error as error:
+        note(f"line 1, {_explain(str(error))}")
+        return _Content()
     if not _check_names(names, "line 1", note, missing="Begin the file with"):
         return _Content()
     entries: list[_Entry] = []
@@ -401,7 +405,9 @@ def _explain(error: str) -> str:
     """Explain an error of the CSV parser."""
     if "end of data" in error or "expected after" in error:
         return f"a quoted text has no end ({error}). Close each quote, and double quotes in a text"
-    return f"it cannot be read ({error}). Shorten its texts, and put line breaks between quotes"
+    # The parser's advice is for programmers, and differs between versions of Python.
+    reason = error.partition(" - ")[0]
+    return f"it cannot be read ({reason}). Shorten its texts, and put line breaks between quotes"
 
 
 def _parse_json(text: str, note: _Note) -> _Content:

@@ -214,6 +214,15 @@ def test_a_fault_names_its_line_its_column_and_the_fix(
             ],
         ),
         (
+            f"{HEADER},by\rreason\n",
+            [
+                (
+                    "line 1, it cannot be read (new-line character seen in unquoted field). "
+                    "Shorten its texts, and put line breaks between quotes"
+                )
+            ],
+        ),
+        (
             "Ort é".encode("latin-1"),
             ["it is not UTF-8 text. Save it as `CSV UTF-8`"],
         ),

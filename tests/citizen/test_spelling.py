@@ -14,6 +14,7 @@ from datahub.metadata.schema_classes import (
 )
 from servers import Server, serving
 
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.metadata.urns import REJECTED, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms
@@ -116,19 +117,12 @@ def test_all_that_is_written_has_the_spelling_of_the_catalog(
     gms: Gms,
     server: Server,
     run: Run,
-    tmp_path: Path,
     spell: Callable[[str], str],
     columns: Callable[[str], str],
 ) -> None:
     tables = describe_all(gms, server, spell, columns)
     begin = len(gms.writes)
-    state = {"enabled": True, "fail_safe_threshold": 100}  # the rejected join is the only one
-    config = {
-        "catalog": {},
-        "connections": connection(server),
-        "emit": LAYERS,
-        "stateful_ingestion": state,
-    }
+    config = {"catalog": {}, "connections": connection(server), "emit": LAYERS}
     run(gms, "--no-default-report", **config)
     customer = ColumnId(tables["Customer"], columns("CustomerId"))
     order = ColumnId(tables["SalesOrder"], columns("customerID"))
@@ -150,15 +144,19 @@ def test_all_that_is_written_has_the_spelling_of_the_catalog(
     run(gms, "--no-default-report", **config)
     assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
 
-    # A decision in DataHub and one in the file, in the spelling of the database, are followed.
-    [urn] = [
-        urn
-        for urn in gms.urns("erModelRelationship")
-        if (aspect := gms.get(urn, ERModelRelationshipPropertiesClass))
-        and {aspect.source, aspect.destination}
-        == {dataset_urn(each.table) for each in (customer, order)}
-        and customer.path in str(aspect.relationshipFieldMappings)
-    ]
+
+def test_decisions_hold_in_the_spelling_of_the_catalog_and_of_the_database(
+    gms: Gms, server: Server, run: Run, tmp_path: Path
+) -> None:
+    tables = describe_all(gms, server, str.lower, str.lower)
+    state = {"enabled": True, "fail_safe_threshold": 100}  # the rejected join is the only one
+    config = {"catalog": {}, "connections": connection(server), "stateful_ingestion": state}
+    run(gms, "--no-default-report", **config)
+    customer = ColumnId(tables["Customer"], "customerid")
+    order = ColumnId(tables["SalesOrder"], "customerid")
+    reference = frozenset(map(column_urn, (customer, order)))
+    assert reference in joined(gms)
+    urn = columns_urn([(customer, order)])
     gms.put(urn, GlobalTagsClass(tags=[TagAssociationClass(tag=REJECTED)]))
     run(gms, "--no-default-report", **config)
     assert reference not in joined(gms)
