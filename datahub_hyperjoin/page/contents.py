@@ -203,9 +203,8 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     known = [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
     titles = {profile.table.id: profile.table.title for profile in profiles}
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
-    readable = sorted(
-        (profile for profile in profiles if not profile.fault), key=lambda each: each.table.id
-    )
+    own = [statements.get(pair.join.pairs, Statement()) for pair in shown]
+    readable = sorted((it for it in profiles if not it.fault), key=lambda each: each.table.id)
     tables = {profile.table.id: number for number, profile in enumerate(readable)}
     publishers = number_publishers(tables, ends)
     columns = {column: number for number, column in enumerate(sorted({*keys, *ends}))}
@@ -219,14 +218,10 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         joins=tuple(pair.record(columns) for pair in shown),
         sentences=tuple(describe_both(join, titles) for join in known),
         matched=count_matched(known),
-        statements=tuple(
-            _statement(statements.get(pair.join.pairs, Statement())) for pair in shown
-        ),
+        statements=tuple(map(_statement, own)),
         translations=_translations(shown, statements),
         exports=choose_exports(known),
-        anti_joins=write_anti_joins(
-            known, [statements.get(pair.join.pairs, Statement()) for pair in shown]
-        ),
+        anti_joins=write_anti_joins(known, own),
         examples=list_examples(every, column_profiles, columns) if values else {},
         unmatched=list_unmatched(every, profiles) if values else {},
         compared=_compared(shown),
