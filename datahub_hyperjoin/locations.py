@@ -10,6 +10,9 @@ from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
 from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect, FileFormat
 from datahub_hyperjoin.object_stores import ObjectStore
 
+VIEW_SECONDS = 60.0
+"""Time limit of reading a view, in seconds, unless the recipe has another."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
@@ -153,11 +156,26 @@ class Database:
     """Time limit of a statement, in seconds, on PostgreSQL, MariaDB, MySQL, ClickHouse, Redshift,
     Snowflake, Trino and SQL warehouses of Databricks, where it is at most two days."""
 
+    view_timeout: SecondsFromOne = VIEW_SECONDS
+    """Time limit of reading a view, in seconds, on the same systems and SQLite. A view that takes
+    longer is skipped."""
+
     compute: Compute | None = None
     """Where to profile large tables of this database and compare its columns with each other.
     With `database`, PostgreSQL from version 13 on, MariaDB from 10.11 on, ClickHouse from 26.9
     on, Databricks, BigQuery, Redshift, Snowflake and Trino do this in SQL, as far as they can;
     PostgreSQL by default. Otherwise, the rows are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewCopy:
+    """What came of reading a view for all stages of a run."""
+
+    file: str = ""
+    """A private Parquet file on this machine with all rows, as text; empty if there is a fault."""
+
+    fault: str = ""
+    """Why the view cannot be read; empty if it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +193,12 @@ class Relation:
 
     name: str
     """Name of the table or view, without the schema."""
+
+    is_view: bool = False
+    """Whether it is a view that is not materialized, so that reading it runs a query."""
+
+    copy: ViewCopy | None = None
+    """The copy of a view from which the run reads; None to read in the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,6 +166,11 @@ class UnreachableDatabaseError(CatalogError, OSError):
         )
 
     @classmethod
+    def behind_pool(cls, connection: str, refused: str, fix: str) -> Self:
+        """Report what a pool before a database refuses."""
+        return cls(f"the database of `{connection}` cannot be read: {refused}. {fix}")
+
+    @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
         """Report that a connection's database driver is not installed."""
         return cls(
@@ -217,6 +222,13 @@ class UnreadableRelationError(UnreadableTableError):
         """Report why a database or catalog does not return the rows of a table."""
         return cls(
             f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
+        )
+
+    @classmethod
+    def too_slow(cls, seconds: float) -> Self:
+        """Report that reading a table takes longer than its time limit."""
+        return cls(
+            f"cannot be read: it takes longer than its time limit of {seconds:g} s. Make it faster"
         )
 
     @classmethod

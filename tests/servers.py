@@ -2,11 +2,13 @@
 
 import atexit
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,6 +95,24 @@ class Server:
         return Table(
             id=TableId("db", f"{self.schema}.{name}"), title=name, location=place, size=1 << 20
         )
+
+    def view(self, name: str, **settings: float) -> Table:
+        """Return a view, with settings of its database."""
+        table = self.table(name, self.database(**settings))
+        assert isinstance(table.location, Relation)
+        return replace(table, location=replace(table.location, is_view=True), size=0)
+
+
+def postgresql_url() -> str:
+    """Return the URL of the PostgreSQL server that tests use."""
+    return _SERVERS["postgresql"]
+
+
+def free_port() -> int:
+    """Return a port of this machine that no server uses."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        port: int = listening.getsockname()[1]
+        return port
 
 
 def _settings(kind: str, schema: str) -> dict[str, object]:

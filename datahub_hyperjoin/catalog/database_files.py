@@ -132,7 +132,11 @@ def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_Listed]
         engine.dispose()
     for each in relations:
         location = Relation(
-            database=database, connection=file.path, schema=each.schema, name=each.name
+            database=database,
+            connection=file.path,
+            schema=each.schema,
+            name=each.name,
+            is_view=each.is_view,
         )
         yield each.name, location, each.state
 

@@ -42,6 +42,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
                 connection=connection,
                 schema=relation.schema,
                 name=relation.name,
+                is_view=relation.is_view,
             ),
             size=relation.size,
             state=relation.state,

@@ -1,17 +1,19 @@
 """Run read-only SQL in a database, over one connection and with a time limit."""
 
-import sqlite3
-import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import CursorResult
+from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.databases.engines import open_engine, system_of
+from datahub_hyperjoin.spark.databases.engines import (
+    database_error_code,
+    is_out_of_time,
+    open_engine,
+)
+from datahub_hyperjoin.spark.databases.transactions import statement_limit, system_of, within
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
 from datahub_hyperjoin.sql.engines import SqlEngine
@@ -26,14 +28,6 @@ from datahub_hyperjoin.tables import Table, TableId
 
 _DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite": SQLITE}
 """Dialects of the systems in which the time of a statement can be limited."""
-
-_INTERRUPTED = 9
-"""SQLite's code of an interrupted statement, which Python names from release 3.11 on."""
-_TIME_IS_OVER = {"57014", "1969", "3024", str(_INTERRUPTED)}
-"""Codes of the error that a statement exceeded its time limit: those of PostgreSQL, MariaDB, MySQL
-and SQLite."""
-_STEPS = 10_000
-"""Number of steps of SQLite's virtual machine between two checks of the time limit."""
 
 
 class DatabaseEngine(SqlEngine):
@@ -54,17 +48,16 @@ class DatabaseEngine(SqlEngine):
         relation = _relation(table)
         self._columns = columns
         self._timeout = timeout
-        # Databases take a limit of 0 for none.
-        database = replace(relation.database, timeout=max(timeout, 1.0))
         try:
-            self._engine = open_engine(relation.connection, database)
+            opened = open_engine(relation.connection, relation.database)
         except UnreachableDatabaseError as error:
             raise TableUnavailableError(str(error)) from None
+        self._engine = within(opened, timeout)
         try:
             # Only a connection shows whether a server of MySQL's dialect is MariaDB.
             self._engine.connect().close()
         except SQLAlchemyError as error:
-            raise StatementRefusedError.by(self._engine.name, _code_of(error)) from None
+            raise StatementRefusedError.by(self._engine.name, database_error_code(error)) from None
         system = system_of(self._engine)
         if system not in _DIALECTS:
             self.close()
@@ -110,46 +103,21 @@ class DatabaseEngine(SqlEngine):
 
         The errors of a statement contain no data.
         """
+        limit = self._timeout
         try:
             with self._engine.connect() as connection:
-                self._watch(connection)
+                connection.begin()
+                limit = statement_limit(connection)
                 # Without parameters, no driver reads a `%` in the statement as one.
                 options = connection.execution_options(no_parameters=True)
                 yield options.exec_driver_sql(statement)
         except SQLAlchemyError as error:
-            code = _code_of(error)
-            if code in _TIME_IS_OVER:
-                raise TimeLimitError.after(self._timeout) from None
-            raise StatementRefusedError.by(self.dialect.title, code) from None
-
-    def _watch(self, connection: Connection) -> None:
-        """Interrupt SQLite's statements at the time limit.
-
-        Other databases have a setting for the time limit.
-        """
-        raw = connection.connection.driver_connection
-        if isinstance(raw, sqlite3.Connection):
-            end = time.monotonic() + self._timeout
-            raw.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+            if is_out_of_time(error):
+                raise TimeLimitError.after(limit, own=limit >= self._timeout) from None
+            raise StatementRefusedError.by(self.dialect.title, database_error_code(error)) from None
 
 
 def _relation(table: Table) -> Relation:
     if not isinstance(table.location, Relation):
         raise TableUnavailableError.in_system(str(table.id), "a database")
     return table.location
-
-
-def _code_of(error: SQLAlchemyError) -> str:
-    """Return the code of a database error.
-
-    The message may contain values, so it is not used.
-    """
-    original = error.orig if isinstance(error, DBAPIError) else None
-    if isinstance(original, sqlite3.Error):
-        code = getattr(original, "sqlite_errorcode", None)
-        if code is None:  # before Python 3.11
-            code = _INTERRUPTED if str(original) == "interrupted" else "error"
-        return str(code)
-    code = getattr(original, "pgcode", None) or next(iter(getattr(original, "args", ())), None)
-    # Anything else may be a message, and so contain data.
-    return str(code) if isinstance(code, int) or str(code).isalnum() else type(error).__name__

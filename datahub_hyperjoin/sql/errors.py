@@ -104,6 +104,7 @@ class TimeLimitError(NoStatementError):
     is_final = False
 
     @classmethod
-    def after(cls, seconds: float) -> Self:
-        """Report that a statement exceeded the time limit, and name the limit's recipe key."""
-        return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")
+    def after(cls, seconds: float, *, own: bool = True) -> Self:
+        """Report that a statement exceeded its time limit, and what limits it."""
+        limit = "; raise `emit.sql_timeout`" if own else ", the time limit of its database"
+        return cls(f"its SQL ran for more than {seconds:g} s{limit}")

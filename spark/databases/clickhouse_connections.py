@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.pool import PoolProxiedConnection
 
 CLICKHOUSE_OVER_HTTP = ("clickhouse", "http")
 """SQLAlchemy's names of the dialect and of its driver that these functions prepare."""
@@ -58,7 +59,7 @@ def complete_clickhouse(url: "URL") -> "URL":
 
 
 def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout: float) -> None:
-    """Make a connection read-only, with a time limit and without errors among rows.
+    """Make a connection read-only, and keep errors from among rows.
 
     Settings are parameters of each request. A user with the setting `readonly = 1` may not change
     any, and reads without them.
@@ -66,7 +67,7 @@ def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout:
     Args:
         connection: A connection of the dialect's driver for HTTP.
         engine: The engine to which it belongs.
-        timeout: Time limit of a statement, in seconds.
+        timeout: The largest time limit of a statement, in seconds.
 
     Raises:
         Error: The database does not answer; the driver's class, which SQLAlchemy recognises.
@@ -86,9 +87,21 @@ def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout:
     except (DatabaseException, OSError) as error:
         raise engine.dialect.loaded_dbapi.Error(failure_text(error)) from None
     if readonly != "1":
-        transport.ch_settings.update(_SETTINGS, max_execution_time=max(1, round(timeout)))
+        transport.ch_settings.update(_SETTINGS)
         if readonly != "0":
             del transport.ch_settings["readonly"]
+
+
+def limit_clickhouse(connection: "PoolProxiedConnection", seconds: float) -> None:
+    """Set the time limit of a connection's next statements, if its user may change settings.
+
+    Args:
+        connection: A connection that `prepare_clickhouse` has prepared.
+        seconds: Time limit of a statement, in seconds.
+    """
+    transport: _HttpTransport = cast("Any", connection.driver_connection).transport
+    if _SETTINGS.keys() - {"readonly"} <= transport.ch_settings.keys():
+        transport.ch_settings["max_execution_time"] = max(1, round(seconds))
 
 
 def failure_text(error: Exception) -> str:

@@ -23,7 +23,6 @@ from datahub_hyperjoin.spark.databases.databricks_forms import (
     databricks_can_compute,
     databricks_form,
 )
-from datahub_hyperjoin.spark.databases.engines import system_of
 from datahub_hyperjoin.spark.databases.mariadb_forms import (
     MARIADB_SYNTAX,
     mariadb_can_compute,
@@ -47,6 +46,7 @@ from datahub_hyperjoin.spark.databases.snowflake_forms import (
 )
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
 from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.transactions import system_of
 from datahub_hyperjoin.spark.databases.trino_forms import (
     TRINO_SYNTAX,
     trino_can_compute,

@@ -1,10 +1,12 @@
-"""Open read-only connections to databases, with a time limit for each statement."""
+"""Open connections to databases, which cannot write and have a time limit for each statement."""
 
+import math
 import re
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
@@ -23,39 +25,37 @@ from datahub_hyperjoin.spark.databases.redshift_connections import (
     describe_redshift_types,
 )
 from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
-from datahub_hyperjoin.spark.databases.trino_connections import limit_trino, translate_http_error
-from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.spark.databases.transactions import keep_limits, system_of, within
+from datahub_hyperjoin.spark.databases.trino_connections import translate_http_error
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from psycopg2 import extensions
+    from sqlalchemy import URL, Engine
+    from sqlalchemy.engine import ExceptionContext
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.exc import SQLAlchemyError
     from sqlalchemy.pool import ConnectionPoolEntry
 
-_MILLISECONDS = 1000
+_REFUSED_BY_POOL = {
+    # Some versions tell the reason to their log only.
+    re.compile("transaction blocks not allowed|^server closed the connection unexpectedly"): (
+        "its pool ends each connection that begins a transaction, as `pool_mode = statement` does",
+        "Name a pool in the mode `transaction` or `session` in its `url`, or the server itself",
+    ),
+    re.compile("unsupported startup parameter"): (
+        "its pool refuses the `options` of its `url`",
+        "Remove them, or let the pool ignore them with `ignore_startup_parameters`",
+    ),
+}
+"""What a pool of PostgreSQL's connections refuses, and what to do, by its error on connecting."""
+SQLITE_INTERRUPTED = 9
+"""SQLite's code of an interrupted statement, which Python names from release 3.11 on."""
+_OUT_OF_TIME = {"57014", "1969", "3024", str(SQLITE_INTERRUPTED)}
+"""Codes of the error that a statement exceeded its time limit: those of PostgreSQL, MariaDB, MySQL
+and SQLite."""
 _VALUE = re.compile(r"(?<=Could not convert )'.*'(?= into the associated python type)")
 """The value that Python cannot represent, in a message of Trino's driver."""
-_SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
-    "postgresql": lambda seconds: (
-        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
-        f"SET statement_timeout = {round(seconds * _MILLISECONDS)}",
-    ),
-    "mariadb": lambda seconds: (
-        "SET SESSION TRANSACTION READ ONLY",
-        f"SET SESSION max_statement_time = {seconds}",
-    ),
-    "mysql": lambda seconds: (
-        "SET SESSION TRANSACTION READ ONLY",
-        f"SET SESSION max_execution_time = {round(seconds * _MILLISECONDS)}",
-    ),
-    # It can only make single transactions read-only.
-    "redshift": lambda seconds: (f"SET statement_timeout = {round(seconds * _MILLISECONDS)}",),
-    # Two days are its largest limit.
-    "databricks": lambda seconds: (f"SET STATEMENT_TIMEOUT = {min(round(seconds), 172_800)}",),
-    "sqlite": lambda _: ("PRAGMA query_only = ON",),
-}
-"""Statements that make a new connection read-only, where a system can do this, and set its time
-limit in seconds."""
 
 
 def database_error_text(error: "SQLAlchemyError") -> str:
@@ -74,16 +74,44 @@ def database_error_text(error: "SQLAlchemyError") -> str:
     return redact(_VALUE.sub("a value", "; ".join(filter(None, kept or lines))))
 
 
-def system_of(engine: "Engine") -> str:
-    """Return the name of an engine's database system, such as `postgresql`.
+def database_error_code(error: "SQLAlchemyError") -> str:
+    """Return the code of a database's error, or else the name of its class.
+
+    Unlike the message, it contains no values.
 
     Args:
-        engine: The database, after its first connection.
-
-    Returns:
-        SQLAlchemy's name of the system; `mariadb` even if the URL says `mysql`.
+        error: The exception that SQLAlchemy raised.
     """
-    return "mariadb" if getattr(engine.dialect, "is_mariadb", False) else engine.dialect.name
+    original = getattr(error, "orig", None)
+    if isinstance(original, sqlite3.Error):
+        code = getattr(original, "sqlite_errorcode", None)
+        if code is None:  # before Python 3.11
+            code = SQLITE_INTERRUPTED if str(original) == "interrupted" else "error"
+        return str(code)
+    code = getattr(original, "pgcode", None) or next(iter(getattr(original, "args", ())), None)
+    # Anything else may be a message, and so contain data.
+    return str(code) if isinstance(code, int) or str(code).isalnum() else type(error).__name__
+
+
+def is_out_of_time(error: "SQLAlchemyError") -> bool:
+    """Return whether a statement took longer than its time limit.
+
+    Args:
+        error: An error of PostgreSQL, Redshift, MariaDB, MySQL or SQLite.
+    """
+    return database_error_code(error) in _OUT_OF_TIME
+
+
+def unreadable(error: "SQLAlchemyError", limit: float = math.inf) -> UnreadableRelationError:
+    """Convert a database's error about a table to an error with its message and advice.
+
+    Args:
+        error: The exception that SQLAlchemy raised.
+        limit: The time limit of the statement, in seconds.
+    """
+    if is_out_of_time(error):
+        return UnreadableRelationError.too_slow(limit)
+    return UnreadableRelationError.because(database_error_text(error))
 
 
 @contextmanager
@@ -129,7 +157,7 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
             pool_size=connections,
             max_overflow=0,
             hide_parameters=True,
-            connect_args=snowflake_arguments(url, database.timeout),
+            connect_args=_arguments(url),
         )
     except NoSuchModuleError:
         raise UnreachableDatabaseError.without_dialect(connection, scheme) from None
@@ -142,32 +170,46 @@ def open_engine(connection: str, database: Database, connections: int = 1) -> "E
         describe_redshift_types()
     event.listen(engine, "handle_error", translate_http_error)
 
+    event.listen(engine, "handle_error", partial(_explain_pool, connection))
+
     @event.listens_for(engine, "connect")
     def configure(raw: "DBAPIConnection", _: "ConnectionPoolEntry") -> None:
         _configure(raw, engine, database.timeout)
 
+    keep_limits(engine, database.timeout)
     return engine
 
 
+def _explain_pool(connection: str, context: "ExceptionContext") -> None:
+    said = "" if context.connection else str(context.original_exception)
+    for error, (refused, fix) in _REFUSED_BY_POOL.items():
+        if error.search(said):
+            raise UnreachableDatabaseError.behind_pool(connection, refused, fix)
+
+
+def _arguments(url: "URL") -> dict[str, object]:
+    """Return the arguments with which a driver opens connections."""
+    if url.get_driver_name() == "pymysql":
+        # Else it would turn the session's `autocommit` off. Transactions begin all the same.
+        return {"autocommit": True}
+    return snowflake_arguments(url)
+
+
 def _configure(connection: "DBAPIConnection", engine: "Engine", timeout: float) -> None:
-    system = system_of(engine)
-    if (system, engine.driver) == CLICKHOUSE_OVER_HTTP:
+    if (system_of(engine), engine.driver) == CLICKHOUSE_OVER_HTTP:
         prepare_clickhouse(connection, engine, timeout)
-        return
-    if system == "trino":
-        limit_trino(connection, engine, timeout)
-    if system in _SESSION_SETTINGS:
-        cursor = connection.cursor()
-        for statement in _SESSION_SETTINGS[system](timeout):
-            cursor.execute(statement)
-        cursor.close()
-        # A rollback would undo settings that were made in its transaction.
-        connection.commit()
-    if engine.driver in _FOR_ODD_VALUES:
-        _FOR_ODD_VALUES[engine.driver](connection)
+    if engine.driver in _PREPARATIONS:
+        _PREPARATIONS[engine.driver](connection)
 
 
-def _keep_early_dates(connection: "DBAPIConnection") -> None:
+def _prepare_psycopg(connection: "DBAPIConnection") -> None:
+    """Let a connection begin transactions that cannot write, and read all dates."""
+    raw = cast("extensions.connection", connection)
+    raw.set_session(readonly=True)
+    _keep_early_dates(raw)
+
+
+def _keep_early_dates(connection: "extensions.connection") -> None:
     """Make a connection return a date as text if Python cannot represent the date.
 
     Python has no years before 1, PostgreSQL has: `0044-03-15 BC`.
@@ -186,22 +228,23 @@ def _keep_early_dates(connection: "DBAPIConnection") -> None:
     for name in ("DATE", "DATETIME", "DATETIMETZ"):
         known = getattr(extensions, f"PY{name}")
         type_ = extensions.new_type(known.values, name, or_text(known))
-        # SQLAlchemy passes on the connection of the driver, under a type that all drivers share.
-        extensions.register_type(type_, cast("extensions.connection", connection))
+        extensions.register_type(type_, connection)
 
 
-def _replace_invalid_text(connection: "DBAPIConnection") -> None:
-    """Make a connection replace invalid bytes in text.
+def _prepare_sqlite(connection: "DBAPIConnection") -> None:
+    """Make a connection read-only, and replace invalid bytes in text.
 
     SQLite does not check the text that it stores. Without replacement, one invalid value would make
     its table unreadable, and the error message would contain the value.
     """
     raw = cast("sqlite3.Connection", connection)
+    raw.execute("PRAGMA query_only = ON")
     raw.text_factory = lambda value: value.decode("utf-8", "replace")
 
 
-_FOR_ODD_VALUES = {"psycopg2": _keep_early_dates, "pysqlite": _replace_invalid_text}
-"""For each driver that would fail at a single odd value, a function that prepares a connection."""
+_PREPARATIONS = {"psycopg2": _prepare_psycopg, "pysqlite": _prepare_sqlite}
+"""For each driver that would write, or fail at a single odd value, a function that prepares a
+connection."""
 
 
 class Databases:
@@ -233,7 +276,8 @@ class Databases:
             relation: The table.
 
         Returns:
-            The same engine for all tables of a database.
+            The same pool of connections for all tables of a database; views have a time limit of
+            their own.
 
         Raises:
             UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
@@ -242,4 +286,5 @@ class Databases:
             engine = open_engine(relation.connection, relation.database)
             self._exit_stack.callback(engine.dispose)
             self._engines[relation.database] = engine
-        return self._engines[relation.database]
+        engine = self._engines[relation.database]
+        return within(engine, relation.database.view_timeout) if relation.is_view else engine

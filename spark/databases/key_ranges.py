@@ -1,5 +1,6 @@
 """Split database tables into ranges of the primary key."""
 
+import math
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,10 +11,10 @@ from sqlalchemy.types import Integer, Numeric, TypeEngine
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
-from datahub_hyperjoin.spark.databases.engines import database_error_text
+from datahub_hyperjoin.spark.databases.engines import unreadable
 from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
-from datahub_hyperjoin.spark.errors import UnreadableRelationError
+from datahub_hyperjoin.spark.databases.transactions import statement_limit
 
 KeyRange = tuple[int | None, int | None]
 """A range of a key: the first number, and the number after the last one; None for an open end."""
@@ -106,7 +107,7 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
             for column_ in inspector.get_columns(*name)
         }
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error) from None
     if len(key) != 1 or not _is_integer(types[key[0]]):
         return ""
     return key[0]
@@ -196,9 +197,12 @@ def within_key_range(
 
 def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
     """Execute a statement that selects at most one number, and return the number."""
+    limit = math.inf
     try:
         with engine.connect() as connection:
+            connection.begin()
+            limit = statement_limit(connection)
             number = connection.execute(statement).scalar_one_or_none()
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error, limit) from None
     return None if number is None else int(number)

@@ -52,6 +52,9 @@ class ListedRelation:
     state: str = ""
     """A value that differs whenever the rows may have changed; empty if that is uncertain."""
 
+    is_view: bool = False
+    """Whether reading it runs a query of unknown cost: a view that is not materialized."""
+
 
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
@@ -77,8 +80,13 @@ def list_relations(
     """
     try:
         if engine.dialect.name == "snowflake":
-            sizes = _sizes_in_snowflake(engine, views=views)
-            relations = [name for name in sizes if not _is_system(name[0]) and wanted(name[0])]
+            listed = _list_snowflake(engine, views=views)
+            sizes = {name: size for name, (size, _) in listed.items()}
+            relations = {
+                name: is_view
+                for name, (_, is_view) in listed.items()
+                if not _is_system(name[0]) and wanted(name[0])
+            }
         else:
             sizes = _sizes(engine)
             relations = _relations(engine, wanted, views=views)
@@ -87,21 +95,25 @@ def list_relations(
     # States have to be older than the rows that are read later.
     states = states_of(engine)
     return sorted(
-        ListedRelation(*name, sizes.get(name, 0), states.get(name, "")) for name in relations
+        ListedRelation(*name, sizes.get(name, 0), states.get(name, ""), is_view)
+        for name, is_view in relations.items()
     )
 
 
 def _relations(
     engine: Engine, wanted: Callable[[str], bool], *, views: bool
-) -> list[tuple[str, str]]:
-    """Return schema and name of each table, and of each view if `views` is true."""
+) -> dict[tuple[str, str], bool]:
+    """Return schema and name of each table, and of each view if `views` is true.
+
+    The value tells whether it is a view.
+    """
     inspector = inspect(engine)
-    return [
-        (schema, name)
+    return {
+        (schema, name): is_view
         for schema in _schemas(engine, inspector)
         if wanted(schema)
-        for name in _names(inspector, schema, views=views)
-    ]
+        for name, is_view in _names(inspector, schema, views=views).items()
+    }
 
 
 def _schemas(engine: Engine, inspector: Inspector) -> list[str]:
@@ -115,13 +127,16 @@ def _is_system(schema: str) -> bool:
     return schema.lower() in _SYSTEM_SCHEMAS or schema.startswith("pg_")
 
 
-def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
-    names = {*inspector.get_table_names(schema)}
-    if views:
-        names.update(inspector.get_view_names(schema))
-        # SQLAlchemy lists materialized views apart from other views.
-        if inspector.dialect.name == "postgresql":
-            names.update(inspector.get_materialized_view_names(schema))
+def _names(inspector: Inspector, schema: str, *, views: bool) -> dict[str, bool]:
+    """Return the names of tables and views, and whether each is a view."""
+    names = dict.fromkeys(inspector.get_table_names(schema), False)
+    if not views:
+        return names
+    # Some dialects list views among the tables, too.
+    names |= dict.fromkeys(inspector.get_view_names(schema), True)
+    # SQLAlchemy lists materialized views apart from other views.
+    if inspector.dialect.name == "postgresql":
+        names |= dict.fromkeys(inspector.get_materialized_view_names(schema), False)
     return names
 
 
@@ -138,14 +153,18 @@ def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
     return {(schema, name): int(size or 0) for schema, name, size in rows}
 
 
-def _sizes_in_snowflake(engine: Engine, *, views: bool) -> dict[tuple[str, str], int]:
-    """Return schema, name and size of each table, and of each view if `views` is true."""
+def _list_snowflake(engine: Engine, *, views: bool) -> dict[tuple[str, str], tuple[int, bool]]:
+    """Return the size of each table and of each view, and whether it is a view.
+
+    Views are listed if `views` is true.
+    """
     with engine.connect() as connection:
         rows = connection.exec_driver_sql(_TABLES_OF_SNOWFLAKE).all()
         dialect = connection.dialect
         return {
             (reported_name(schema, dialect), reported_name(name, dialect)): (
-                0 if is_view else int(size or 0)
+                0 if is_view else int(size or 0),
+                bool(is_view),
             )
             for schema, name, size, is_view in rows
             if views or not is_view

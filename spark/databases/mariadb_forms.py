@@ -72,10 +72,14 @@ MARIADB_SYNTAX = SqlSyntax(
     # It keeps several temporary tables for each column, and reads a sample anew for each.
     most_columns=1,
     fence=f" LIMIT {(1 << 64) - 1}",
+    # The isolation level is that of the next transaction.
     preparations=(
-        f"SET SESSION group_concat_max_len = {_MOST_JOINED_BYTES}",
-        "SET SESSION default_regex_flags = ''",
+        "ROLLBACK",
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION READ ONLY",
+    ),
+    settings=(
+        f"SET STATEMENT group_concat_max_len = {_MOST_JOINED_BYTES}, default_regex_flags = '' FOR "
     ),
 )
 """The SQL of MariaDB."""

@@ -1,6 +1,6 @@
 """Read a database table or view over one connection."""
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import closing
 
 import pyarrow as pa
@@ -21,7 +21,8 @@ from datahub_hyperjoin.spark.databases.relations import (
     select_values,
 )
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
-from datahub_hyperjoin.spark.errors import EmptyRelationError
+from datahub_hyperjoin.spark.databases.view_copies import read_copy
+from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
 
 _MOST_ROWS = 1 << 31
 """The largest limit that every database accepts; above it, no limit is set."""
@@ -57,9 +58,14 @@ def read_relation(
     Raises:
         UnreadableTableError: The database cannot describe the table.
     """
+    copy = relation.copy
+    if copy and copy.fault:
+        raise UnreadableRelationError(copy.fault)
     inspector = inspect_database(engine)
     columns, notes = choose_columns(columns_of(relation, inspector), paths)
     names = readable_paths(columns)
+    if copy:
+        return TableStream(columns, _unless_empty([read_copy(copy.file, names)]), notes)
     rows = select_values(relation, names, inspector)
     if max_rows >= _MOST_ROWS:
         return TableStream(columns, _read(engine, [rows], names), notes)
@@ -77,9 +83,16 @@ def read_relation(
 def _read(
     engine: Engine, statements: Sequence[Select[tuple[object, ...]]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
+    return _unless_empty(read_rows(engine, statement, names) for statement in statements)
+
+
+def _unless_empty(
+    parts: Iterable[Generator[pa.RecordBatch, None, None]],
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the rows of all parts; raise an error if there are none."""
     empty = True
-    for statement in statements:
-        with closing(read_rows(engine, statement, names)) as batches:
+    for part in parts:
+        with closing(part) as batches:
             for batch in batches:
                 empty = False
                 yield batch

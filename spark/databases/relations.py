@@ -1,6 +1,9 @@
 """Inspect database tables and views with SQLAlchemy, and read their rows."""
 
+import math
+import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -23,9 +26,10 @@ from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
-from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
+from datahub_hyperjoin.spark.databases.engines import unreadable, without_type_warnings
 from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
+from datahub_hyperjoin.spark.databases.transactions import seconds_in_all, statement_limit
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
@@ -73,7 +77,7 @@ def inspect_database(engine: Engine) -> Inspector:
     try:
         return inspect(engine)
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error) from None
 
 
 def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
@@ -94,7 +98,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
     except NoSuchTableError:
         raise UnreadableRelationError.removed() from None
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error) from None
     return [
         Column(column_.name, position, _opaque_type(column_.type))
         for position, column_ in enumerate(columns)
@@ -185,7 +189,7 @@ def select_values(
     try:
         types = {each.name: each.type for each in reflect_columns(relation, inspector)}
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error) from None
     read: Iterator[ColumnElement[object]] = (
         literal_column(type_.read.format('"' + name.replace('"', '""') + '"'))
         if isinstance(type_ := types[name], ClickHouseType) and type_.read
@@ -231,17 +235,23 @@ def read_rows(
         Batches of some thousand rows.
 
     Raises:
-        UnreadableRelationError: The rows cannot be read.
+        UnreadableRelationError: The rows cannot be read, or not in time.
     """
     rows = max(1, _BATCH_CELLS // max(1, len(names)))
     if engine.dialect.name == "redshift":
         rows = min(rows, MOST_FETCHED)
     options = {"stream_results": True, "max_row_buffer": rows}
+    limit = math.inf
     try:
         with engine.connect() as connection:
-            result = connection.execution_options(**options).execute(statement)
-            for batch in result.partitions(rows):
-                columns = [list(values) for values in zip(*batch, strict=True)]
-                yield batch_of(names, columns, rows=len(batch))
+            connection.begin()
+            limit, end = statement_limit(connection), time.monotonic() + seconds_in_all(connection)
+            # PyMySQL cannot end a transaction while a result is open.
+            with closing(connection.execution_options(**options).execute(statement)) as result:
+                for batch in result.partitions(rows):
+                    columns = [list(values) for values in zip(*batch, strict=True)]
+                    yield batch_of(names, columns, rows=len(batch))
+                    if time.monotonic() > end:
+                        raise UnreadableRelationError.too_slow(limit)
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(database_error_text(error)) from None
+        raise unreadable(error, limit) from None

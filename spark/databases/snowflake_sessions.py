@@ -1,13 +1,12 @@
 """Set up sessions of Snowflake."""
 
-import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
 
-def snowflake_arguments(url: "URL", timeout: float) -> dict[str, object]:
+def snowflake_arguments(url: "URL") -> dict[str, object]:
     """Return the arguments with which Snowflake's driver opens a connection.
 
     They set parameters of the session when it begins. Formats are those that our SQL relies on,
@@ -15,7 +14,6 @@ def snowflake_arguments(url: "URL", timeout: float) -> dict[str, object]:
 
     Args:
         url: The URL of a database.
-        timeout: Time limit of a statement, in seconds.
 
     Returns:
         The arguments; none for another database system.
@@ -27,7 +25,6 @@ def snowflake_arguments(url: "URL", timeout: float) -> dict[str, object]:
         "QUERY_TAG": "datahub-hyperjoin",
         # With true, a quoted name in small letters would be another name.
         "QUOTED_IDENTIFIERS_IGNORE_CASE": False,
-        "STATEMENT_TIMEOUT_IN_SECONDS": math.ceil(timeout),
         "TIMESTAMP_INPUT_FORMAT": "AUTO",
         "TIMEZONE": "UTC",
     }

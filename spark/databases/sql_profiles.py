@@ -139,7 +139,7 @@ class _Statement:
             table = "s"
             source = f"WITH s {self._syntax.materialized} ({self._sampled(names, sample, key)}) "
         rows = (self._summary(at, column, table) for at, column in enumerate(columns))
-        return f"{source}{' UNION ALL '.join(rows)}"
+        return f"{self._syntax.settings}{source}{' UNION ALL '.join(rows)}"
 
     def _sampled(self, names: str, sample: RowSample, key: str) -> str:
         """Write the query that selects a sample of the table's rows.

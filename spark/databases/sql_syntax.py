@@ -95,6 +95,9 @@ class SqlSyntax:
     """Clause that keeps the planner from computing the expressions of a subquery as often as they
     are used, where it would."""
 
+    settings: str = ""
+    """What precedes each statement that counts, and sets what holds for this statement only."""
+
     preparations: tuple[str, ...] = ()
     """Statements before the first that counts. Afterwards, all statements of the transaction see
     the same rows, if the database can do this."""

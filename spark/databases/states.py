@@ -47,7 +47,8 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.databases.engines import database_error_text, system_of
+from datahub_hyperjoin.spark.databases.engines import database_error_text
+from datahub_hyperjoin.spark.databases.transactions import system_of
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)

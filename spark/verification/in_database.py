@@ -78,7 +78,9 @@ def count_in_databases(
         itself.
     """
     relations = {
-        table.id: table.location for table in tables if isinstance(table.location, Relation)
+        table.id: table.location
+        for table in tables
+        if isinstance(table.location, Relation) and not table.location.copy
     }
     by_database: dict[Database, list[Pair]] = defaultdict(list)
     for left, right in sorted(set(pairs)):
@@ -236,7 +238,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
         f"SELECT v IN ({words}) AS w, {inexact} AS x, {rows} FROM ({values}) AS u "
         "WHERE v <> '' OR x > 0 GROUP BY v"
     )
-    return f"SELECT {', '.join(results)} FROM ({by_form}) AS r"
+    return f"{syntax.settings}SELECT {', '.join(results)} FROM ({by_form}) AS r"
 
 
 def _grouped(at: int, column: _SqlColumn) -> str:

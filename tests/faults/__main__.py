@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tabulate import tabulate
 
-from faults import chaos, databases, decision_files, ends, kills, mutations, names
+from faults import chaos, databases, decision_files, ends, kills, mutations, names, pools
 from faults.outcome import Attack
 
 ATTACKS: Mapping[str, Attack] = {
@@ -23,6 +23,7 @@ ATTACKS: Mapping[str, Attack] = {
     **names.ATTACKS,
     **decision_files.ATTACKS,
     **ends.ATTACKS,
+    **pools.ATTACKS,
 }
 
 

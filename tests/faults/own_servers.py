@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from servers import free_port
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.exc import OperationalError
 
@@ -22,9 +22,10 @@ _PROGRAMS = {
 
 
 class OwnServer(Protocol):
-    """A server with an empty database, which keeps its data when it is stopped."""
+    """A server with an empty database, which keeps its data and its log when it is stopped."""
 
     url: str
+    log: Path
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
@@ -51,7 +52,8 @@ def own_server(kind: str) -> Iterator[OwnServer | None]:
 
 class _Postgres:
     def __init__(self, folder: Path) -> None:
-        self._data, self._port = folder / "data", _free_port()
+        self._data, self._port = folder / "data", free_port()
+        self.log = self._data / "log"
         self.url = f"postgresql+psycopg2://postgres@127.0.0.1:{self._port}/postgres"
         # The server refuses to run as root.
         self._user = "postgres" if os.geteuid() == 0 else None
@@ -61,7 +63,7 @@ class _Postgres:
 
     def start(self) -> None:
         options = f"-p {self._port} -k {self._data} -h 127.0.0.1 -F"
-        self._run("pg_ctl", "-w", "-l", str(self._data / "log"), "-o", options, "start")
+        self._run("pg_ctl", "-w", "-l", str(self.log), "-o", options, "start")
 
     def stop(self) -> None:
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
@@ -80,7 +82,8 @@ class _Postgres:
 
 class _MariaDB:
     def __init__(self, folder: Path) -> None:
-        self._folder, self._port = folder, _free_port()
+        self._folder, self._port = folder, free_port()
+        self.log = folder / "log"
         self.url = f"mariadb+pymysql://root@127.0.0.1:{self._port}/mysql"
         self._process: subprocess.Popen[bytes] | None = None
         self._common = [
@@ -103,7 +106,7 @@ class _MariaDB:
                 "--bind-address=127.0.0.1",
             ],
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=self.log.open("ab"),
         )
         _wait_for(self.url)
 
@@ -117,12 +120,6 @@ _SERVERS: Mapping[str, Callable[[Path], OwnServer]] = {
     "postgresql": _Postgres,
     "mariadb": _MariaDB,
 }
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def _wait_for(url: str) -> None:

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from redshift_functions import own_schema
 from servers import Server, serving
 from sqlalchemy import inspect, make_url
+from sqlalchemy.exc import SQLAlchemyError
 
 from columns_by_system import RANGE
 from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
@@ -117,6 +118,14 @@ def test_a_cursor_is_asked_for_as_many_rows_as_one_node_returns(server: Server) 
         engine = databases.engine(relation)
         batches = [*read_rows(engine, select_from(relation, ["i"], engine.dialect), ["i"])]
     assert [batch.num_rows for batch in batches] == [MOST_FETCHED, 1700 - MOST_FETCHED]
+
+
+def test_nothing_can_be_written(server: Server) -> None:
+    server.run("CREATE TABLE here (id integer)")
+    engine = open_engine("connections[0]", server.database())
+    with engine.connect() as connection, pytest.raises(SQLAlchemyError, match="read-only"):
+        connection.exec_driver_sql("DELETE FROM here")
+    engine.dispose()
 
 
 def test_a_session_has_a_time_limit(server: Server) -> None:
