@@ -46,6 +46,13 @@ _FORMATS = ("table", "json", "csv", "sql")
     help="CSV or JSON file of accepted and rejected joins to keep to. The page downloads it.",
 )
 @click.option(
+    "--exclude",
+    metavar="PATTERN",
+    multiple=True,
+    help="Table or view to leave out, by its name or the end of it, as in `audit` or "
+    "`public.audit_*`. May be repeated.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(_FORMATS),
@@ -68,6 +75,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     page: Path | None,
     page_values: bool,
     decisions: Path | None,
+    exclude: tuple[str, ...],
     output_format: str,
     run_sql: str,
 ) -> None:
@@ -88,6 +96,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
             page,
             page_values=page_values,
             decisions=decisions,
+            exclude=exclude,
             output_format=output_format,
             run_sql=run_sql,
         )
@@ -104,6 +113,7 @@ def _find(  # noqa: PLR0913 - one for each option
     *,
     page_values: bool,
     decisions: Path | None,
+    exclude: tuple[str, ...],
     output_format: str,
     run_sql: str,
 ) -> "FoundJoins":
@@ -125,7 +135,7 @@ def _find(  # noqa: PLR0913 - one for each option
         for path in pages:
             refuse_foreign_page("--page" if path == page else "--out", path)
         with _folders([*filter(None, [out, page and page.parent])]):
-            found = run_discovery(sources, progress, sql=sql, decisions=decisions)
+            found = run_discovery(sources, progress, sql=sql, decisions=decisions, exclude=exclude)
             if out:
                 for name in ("json", "csv", "sql"):
                     with replacing(out / f"joins.{name}", private=False) as file:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.discovery.copies import copy_views
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.model.config import ModelConfig
@@ -32,6 +33,7 @@ def compare_sources(
     profile = ProfileConfig()
     with temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         tables = list_sources(sources, Path(copies), progress)
+        tables = copy_views(tables, Path(copies), progress.say)
         facts = CatalogFacts().declaring(read_database_keys(tables, progress.warn))
         starts = session if need_spark(tables, profile) else lambda: None
         comparison = compare_values(

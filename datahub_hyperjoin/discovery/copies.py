@@ -1,8 +1,11 @@
-"""Copy data frames and DuckDB tables to Parquet files, from which the run reads."""
+"""Copy data frames, DuckDB tables and the rows of views to files, from which the run reads."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -11,18 +14,37 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import VIEW_SECONDS, File, Relation, ViewCopy
 from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.files.header import ROW_NAME
+from datahub_hyperjoin.spark.profiles.local_batch import fault_text
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from datahub_hyperjoin.discovery.progress import RunProgress
+
+_REMEDY = ", or leave it out with `--exclude` (`exclude` in Python)"
+_SOON = 1.0
+"""Seconds after which the view that is being read is named."""
+
+
+def keep_all(_name: str) -> bool:
+    """Keep the table of any name."""
+    return True
+
 
 def copy_frames(
-    frames: Mapping[str, object], folder: Path, *, prefix: str, warn: Warn
+    frames: Mapping[str, object],
+    folder: Path,
+    *,
+    prefix: str,
+    warn: Warn,
+    keeps: Callable[[str], bool] = keep_all,
 ) -> list[Table]:
     """Copy data frames to Parquet files.
 
@@ -32,6 +54,7 @@ def copy_frames(
         folder: A private folder for the files.
         prefix: What comes before the names of the tables.
         warn: Receives each frame that cannot be copied, with the reason.
+        keeps: Tells whether to copy the frame of a name.
 
     Returns:
         One table per frame, with the frame's name.
@@ -39,7 +62,12 @@ def copy_frames(
     Raises:
         UnusableSourceError: A value is no data frame.
     """
-    copied = (_copy_frame(name, frame, folder, prefix, warn) for name, frame in frames.items())
+    kept = {
+        name: frame
+        for name, frame in frames.items()
+        if keeps(".".join(filter(None, (prefix, name))))
+    }
+    copied = (_copy_frame(name, frame, folder, prefix, warn) for name, frame in kept.items())
     return [table for table in copied if table]
 
 
@@ -57,14 +85,23 @@ def _copy_frame(name: str, frame: object, folder: Path, prefix: str, warn: Warn)
         return None
 
 
-def copy_duckdb(file: Path, folder: Path, *, prefix: str, warn: Warn) -> list[Table]:
+def copy_duckdb(
+    file: Path,
+    folder: Path,
+    *,
+    prefix: str,
+    progress: "RunProgress",
+    keeps: Callable[[str], bool] = keep_all,
+) -> list[Table]:
     """Copy the tables and views of a DuckDB file to Parquet files.
 
     Args:
         file: The file, which is opened for reading only.
         folder: A private folder for the copies.
         prefix: What comes before the names of the tables.
-        warn: Receives each table or view that cannot be read, with the reason.
+        progress: Receives each table or view that cannot be read, with the reason, and the name of
+            each view that is not read at once.
+        keeps: Tells whether to copy the table of a name.
 
     Returns:
         Tables, named as in DuckDB; those of the schema `main` without the schema.
@@ -82,22 +119,90 @@ def copy_duckdb(file: Path, folder: Path, *, prefix: str, warn: Warn) -> list[Ta
     tables = []
     with connection:
         listed = connection.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables "
+            "SELECT table_schema, table_name, table_type = 'VIEW' FROM information_schema.tables "
             "WHERE table_catalog = current_database() ORDER BY ALL"
         ).fetchall()
-        for schema, name in listed:
+        for schema, name, is_view in listed:
             quoted = ".".join('"{}"'.format(part.replace('"', '""')) for part in (schema, name))
             parts = [name] if schema == "main" else [schema, name]
+            if not keeps(".".join(filter(None, [prefix, *parts]))):
+                continue
+            end = connection.interrupt if is_view else None
             try:
-                rows = pa.RecordBatchReader.from_stream(connection.sql(f"FROM {quoted}"))
-                tables.append(_write(rows, [prefix, *parts], folder, "duckdb", warn))
+                with _named(".".join(parts), progress.say, end=end):
+                    rows = pa.RecordBatchReader.from_stream(connection.sql(f"FROM {quoted}"))
+                    names = [prefix, *parts]
+                    tables.append(_write(rows, names, folder, "duckdb", progress.warn))
             except (duckdb.Error, pa.ArrowException) as error:
-                warn(
+                progress.warn(
                     "Table skipped",
                     "Correct the view, or convert its columns to other types",
-                    f"{'.'.join(parts)}: {type(error).__name__}",
+                    f"{'.'.join(parts)}: {_reason(error)}{_REMEDY if is_view else ''}",
                 )
     return tables
+
+
+def _reason(error: Exception) -> str:
+    """Return why a table of DuckDB was not copied, without a message that may contain values."""
+    is_late = "INTERRUPT" in str(error)
+    return str(UnreadableRelationError.too_slow(VIEW_SECONDS)) if is_late else type(error).__name__
+
+
+def copy_views(tables: Sequence[Table], folder: Path, say: Callable[[str], None]) -> list[Table]:
+    """Read each view of a database once, for all stages of the run.
+
+    Args:
+        tables: All tables of the run.
+        folder: A private folder for the copies.
+        say: Receives the name of each view that is not read at once.
+
+    Returns:
+        The tables. Those that are views are read from their copies; one that cannot be read has a
+        fault in place of a copy.
+    """
+    with Databases() as databases:
+        return [_copy_view(table, folder, databases, say) for table in tables]
+
+
+def _copy_view(
+    table: Table, folder: Path, databases: Databases, say: Callable[[str], None]
+) -> Table:
+    view = table.location
+    if not isinstance(view, Relation) or not view.is_view:
+        return table
+    # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
+    from datahub_hyperjoin.spark.databases.view_copies import write_copy  # noqa: PLC0415
+
+    file = folder / f"{uuid4().hex}.arrow"
+    file.touch(mode=0o600)
+    try:
+        with _named(str(table.id), say):
+            write_copy(view, databases.engine(view), file)
+        copy = ViewCopy(file=str(file))
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one view from ending the run)
+        file.unlink()
+        copy = ViewCopy(fault=fault_text(error) + _REMEDY)
+    return replace(table, location=replace(view, copy=copy))
+
+
+@contextmanager
+def _named(
+    view: str, say: Callable[[str], None], *, end: Callable[[], None] | None = None
+) -> Iterator[None]:
+    """Name a view that takes long to read, while it is read in a `with` block.
+
+    `end`, if given, is called at the time limit of a view.
+    """
+    timers = [Timer(_SOON, say, [f"Reading the view {view}"])]
+    timers += [Timer(VIEW_SECONDS, end)] if end else []
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
 
 
 def _write(

@@ -66,6 +66,14 @@ class UnusableSourceError(HyperJoinError, ValueError):
         return cls(f"{source!r} contains no table. {kinds}")
 
     @classmethod
+    def without_kept_tables(cls, source: str) -> Self:
+        """Report a source of which all tables are excluded."""
+        return cls(
+            f"all tables of {source!r} are excluded. Exclude fewer with `--exclude` (`exclude` in "
+            "Python), or leave the source out"
+        )
+
+    @classmethod
     def locked(cls, path: str, reason: str) -> Self:
         """Report a DuckDB file that is locked, or cannot be opened for another reason."""
         return cls(

@@ -1,6 +1,6 @@
 """List the tables of folders, databases and data frames."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -15,6 +15,7 @@ from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
+from datahub_hyperjoin.discovery.exclusion import Exclusion
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.object_stores import ObjectStore, check_store_uri, is_in_store
 from datahub_hyperjoin.tables import Table
@@ -54,13 +55,16 @@ class _Listing:
     """Advice at the end of the message about a source without tables."""
 
 
-def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress") -> list[Table]:
+def list_sources(
+    sources: Sequence[Source], copies: Path, progress: "RunProgress", exclude: Iterable[str] = ()
+) -> list[Table]:
     """List the tables of all sources; data frames and DuckDB's tables are first copied to `copies`.
 
     Args:
         sources: Folders, databases and dicts of data frames.
         copies: A private folder for copies of data frames and of DuckDB's tables.
         progress: Receives files and frames that are not read.
+        exclude: Patterns of the names of tables to leave out.
 
     Returns:
         The tables. If there are several sources, the names begin with that of the source.
@@ -69,25 +73,33 @@ def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress
         UnusableSourceError: A source is of no known kind, or has no table.
         UnreachableDatabaseError: A database does not answer.
     """
-    listings = [_open(source, copies, progress) for source in sources]
+    exclusion = Exclusion(exclude)
+    listings = [_open(source, copies, progress, exclusion.keeps) for source in sources]
     if not listings:
         raise UnusableSourceError.without_any()
     prefixes = [*_prefixes([listing.name for listing in listings])]
-    return [
+    tables = [
         replace(table, chosen_by="")  # there is no recipe that could exclude it
         for listing, prefix in zip(listings, prefixes, strict=True)
-        for table in _list(listing, prefix)
+        for table in _list(listing, prefix, exclusion)
     ]
+    for pattern in exclusion.unused:
+        progress.warn("Nothing excluded", "Correct the pattern", f"no table fits {pattern!r}")
+    return tables
 
 
-def _list(listing: _Listing, prefix: str) -> list[Table]:
+def _list(listing: _Listing, prefix: str, exclusion: Exclusion) -> list[Table]:
+    before = exclusion.left_out
     try:
         tables = listing.list_tables(prefix)
     except NoTablesError:
         tables = []
-    if not tables:
+    kept = [table for table in tables if exclusion.keeps(str(table.id))]
+    if not kept and exclusion.left_out > before:
+        raise UnusableSourceError.without_kept_tables(listing.label)
+    if not kept:
         raise UnusableSourceError.without_tables(listing.label, kinds=listing.kinds)
-    return tables
+    return kept
 
 
 def _prefixes(names: Sequence[str]) -> Iterator[str]:
@@ -105,22 +117,28 @@ def _prefixes(names: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _open(source: Source, copies: Path, progress: "RunProgress") -> _Listing:
+def _open(
+    source: Source, copies: Path, progress: "RunProgress", keeps: Callable[[str], bool]
+) -> _Listing:
     if isinstance(source, Mapping):
         return _Listing(
             "frames",
             "the dict of data frames",
-            lambda prefix: copy_frames(source, copies, prefix=prefix, warn=progress.warn),
+            lambda prefix: copy_frames(
+                source, copies, prefix=prefix, warn=progress.warn, keeps=keeps
+            ),
             "Pass at least one frame with rows",
         )
     if isinstance(source, str) and "://" in source:
         return _open_store(source, progress) if is_in_store(source) else _open_url(source)
     if not isinstance(source, str | Path):
         raise UnusableSourceError.other_value(source)
-    return _open_path(Path(source).expanduser(), copies, progress)
+    return _open_path(Path(source).expanduser(), copies, progress, keeps)
 
 
-def _open_path(path: Path, copies: Path, progress: "RunProgress") -> _Listing:
+def _open_path(
+    path: Path, copies: Path, progress: "RunProgress", keeps: Callable[[str], bool]
+) -> _Listing:
     if path.is_dir():
         return _Listing(
             path.resolve().name,
@@ -141,7 +159,7 @@ def _open_path(path: Path, copies: Path, progress: "RunProgress") -> _Listing:
         return _Listing(
             path.stem,
             str(path),
-            lambda prefix: copy_duckdb(path, copies, prefix=prefix, warn=progress.warn),
+            lambda prefix: copy_duckdb(path, copies, prefix=prefix, progress=progress, keeps=keeps),
             "Name another file",
         )
     raise UnusableSourceError.other_file(str(path))

@@ -136,6 +136,11 @@ class BarProgress(RunProgress):
         [task] = bar.tasks
         bar.update(task.id, advance=STAGES.get(name, 0), stepped=task.elapsed)
 
+    def say(self, line: str) -> None:
+        """Show a line until the next stage or line."""
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], description=line, refresh=True)
+
     @contextmanager
     def shown(self) -> Iterator["ProgressBar"]:
         """Show the progress bar within a `with` block.

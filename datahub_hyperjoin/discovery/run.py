@@ -13,6 +13,7 @@ from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
 from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
+from datahub_hyperjoin.discovery.copies import copy_views
 from datahub_hyperjoin.discovery.errors import UnknownChoiceError
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
@@ -42,6 +43,7 @@ def find_joins(
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
     decisions: Decisions = None,
+    exclude: Sequence[str] = (),
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
@@ -59,6 +61,8 @@ def find_joins(
         model: How to rank, as in a recipe.
         decisions: CSV or JSON file of accepted and rejected joins, to which the result adds those
             that you make; or `decisions` of an earlier result.
+        exclude: Names of tables and views to leave out, or patterns such as `public.audit_*`; the
+            last part of a name suffices.
 
     Returns:
         The joins, best first.
@@ -76,8 +80,15 @@ def find_joins(
         [('orders.customer', 'customers.id')]
     """
     shown = LineProgress() if progress else RunProgress()
-    run = _read_choice(sql)
-    return run_discovery(sources, shown, sql=run, profile=profile, model=model, decisions=decisions)
+    return run_discovery(
+        sources,
+        shown,
+        sql=_read_choice(sql),
+        profile=profile,
+        model=model,
+        decisions=decisions,
+        exclude=[exclude] if isinstance(exclude, str) else exclude,
+    )
 
 
 def _read_choice(sql: bool | str) -> RunSql | None:  # noqa: FBT001 - what `find_joins` is given
@@ -89,7 +100,7 @@ def _read_choice(sql: bool | str) -> RunSql | None:  # noqa: FBT001 - what `find
     return RunSql.SHOWN if sql is True else RunSql(sql)
 
 
-def run_discovery(
+def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     sources: Sequence[Source],
     progress: RunProgress,
     *,
@@ -97,6 +108,7 @@ def run_discovery(
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
     decisions: Decisions = None,
+    exclude: Sequence[str] = (),
 ) -> FoundJoins:
     """Find joins as `find_joins` does, and report progress to the given object.
 
@@ -107,15 +119,17 @@ def run_discovery(
         profile: How much of each table to read.
         model: How to rank.
         decisions: Accepted and rejected joins.
+        exclude: Patterns of the names of tables to leave out.
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
     bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
     with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         with progress.stage("Listing tables"):
-            tables = list_sources(sources, Path(copies), progress)
+            tables = list_sources(sources, Path(copies), progress, exclude)
             catalog = build_catalog_without_server(tables, written, progress.warn)
             keys = read_database_keys(tables, progress.warn)
+            tables = copy_views(tables, Path(copies), progress.say)
         findings = suggest(
             tables,
             session=session if need_spark(tables, profile) else lambda: None,

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import signal
 import stat
 import subprocess
@@ -229,3 +230,12 @@ main(["find", {str(lake)!r}, "--format", {output_format!r}], standalone_mode=Fal
 print(*sorted({libraries!r}.intersection(sys.modules)), "loaded")"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded"
+
+
+def test_tables_can_be_left_out(lake: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(lake, tmp_path / "shop")
+    (folder / "orders-2023.csv").write_text((lake / "orders.csv").read_text())
+    found = run(str(folder), "--exclude", "returns.csv", "--exclude", "orders-*")
+    assert LEFT in found.output
+    assert "orders-2023.csv" not in found.output
+    assert "Nothing excluded: no table fits 'returns.csv'" in found.stderr

@@ -1,5 +1,6 @@
-"""Test how data frames and DuckDB tables become Parquet files."""
+"""Test how data frames, DuckDB tables and views become files."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -9,10 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from servers import KINDS, serving
 
-from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
+from datahub_hyperjoin.discovery import copies as copies_module
+from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames, copy_views
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.discovery.inputs import list_sources
+from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.locations import File, Relation, ViewCopy
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.view_copies import read_copy
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import Table
 
 
@@ -85,10 +94,8 @@ def test_tables_and_views_of_duckdb_are_copied(tmp_path: Path) -> None:
             DROP TABLE gone;
             """
         )
-    warnings: list[tuple[str, str]] = []
-    tables = copy_duckdb(
-        file, copies, prefix="", warn=lambda title, _, context: warnings.append((title, context))
-    )
+    progress = RunProgress()
+    tables = copy_duckdb(file, copies, prefix="", progress=progress)
     assert {str(table.id): content(table) for table in tables} == {
         "orders": {"id": [1]},
         'my.sales.a"b': {"id": [1]},
@@ -97,9 +104,12 @@ def test_tables_and_views_of_duckdb_are_copied(tmp_path: Path) -> None:
         ("orders",),
         ("my.sales", 'a"b'),
     ]
-    assert sorted(warnings) == [
+    assert sorted((each.title, each.context) for each in progress.warnings) == [
         ("Columns skipped", "orders: Parquet has no type for wait"),
-        ("Table skipped", "broken: CatalogException"),
+        (
+            "Table skipped",
+            "broken: CatalogException, or leave it out with `--exclude` (`exclude` in Python)",
+        ),
     ]
 
 
@@ -109,4 +119,75 @@ def test_a_damaged_file_of_duckdb_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         UnusableSourceError, match=r"shop\.duckdb' cannot be opened: .* Close the pro"
     ):
-        copy_duckdb(file, tmp_path, prefix="", warn=refuse)
+        copy_duckdb(file, tmp_path, prefix="", progress=RunProgress())
+
+
+@dataclass
+class Heard(RunProgress):
+    """Progress that remembers its lines."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies_module, "_SOON", 0.1)
+    monkeypatch.setattr(copies_module, "VIEW_SECONDS", 1.0)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_endless_view_of_duckdb_ends_is_named_and_can_be_left_out(tmp_path: Path) -> None:
+    file, copies = tmp_path / "shop.duckdb", tmp_path / "copies"
+    copies.mkdir()
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(
+            "CREATE TABLE orders AS SELECT 1 AS id; CREATE VIEW endless AS WITH RECURSIVE t AS "
+            "(SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT count(*) AS n FROM t"
+        )
+    progress = Heard()
+    tables = copy_duckdb(file, copies, prefix="", progress=progress)
+    assert [str(table.id) for table in tables] == ["orders"]
+    assert progress.lines == ["Reading the view endless"]
+    [warning] = progress.warnings
+    assert warning.title == "Table skipped"
+    assert warning.context == (
+        "endless: cannot be read: it takes longer than its time limit of 1 s. Make it faster, or "
+        "leave it out with `--exclude` (`exclude` in Python)"
+    )
+    again = Heard()
+    assert len(list_sources([file], copies, again, ["endless"])) == 1
+    assert (again.lines, again.warnings) == ([], [])
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_view_of_a_database_is_copied_or_has_a_fault(kind: str, tmp_path: Path) -> None:
+    slow = {"postgresql": "CAST(pg_sleep(9) AS text)", "mariadb": "sleep(9)"}.get(kind)
+    with serving(kind, tmp_path) as server:
+        server.run(
+            "CREATE TABLE few (id INTEGER)",
+            "INSERT INTO few VALUES (1)",
+            "CREATE VIEW fast AS SELECT id AS n FROM few",
+            "CREATE VIEW slow AS WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) "
+            f"SELECT {slow or 'count(*)'} AS nap FROM {'few' if slow else 't'}",
+        )
+        progress = Heard()
+        views = [server.view(name, view_timeout=1) for name in ("fast", "slow")]
+        tables = copy_views([server.table("few"), *views], tmp_path, progress.say)
+        locations = [each.location for each in tables]
+        few, fast, lost = (each.copy for each in locations if isinstance(each, Relation))
+        assert few is None
+        assert fast
+        assert [batch.to_pydict() for batch in read_copy(fast.file, ["n"])] == [{"n": ["1"]}]
+        assert Path(fast.file).stat().st_mode & 0o777 == 0o600
+        assert lost == ViewCopy(
+            fault="cannot be read: it takes longer than its time limit of 1 s. Make it faster, or "
+            "leave it out with `--exclude` (`exclude` in Python)"
+        )
+        with Databases() as databases:
+            profile = profile_table(tables[2], ProfileConfig(), databases)
+        assert profile.fault == lost.fault
+        assert f"Reading the view {tables[2].id}" in progress.lines

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from servers import KINDS, Server, serving
 
+from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.locations import Relation
@@ -57,3 +58,47 @@ def test_a_password_is_never_shown(tmp_path: Path) -> None:
         list_sources([url], tmp_path, RunProgress())
     assert "postgresql://reader:***@127.0.0.1:1/shop" in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        (["flights"], ["kept", "v_flights"]),
+        (["*flights"], ["kept"]),
+        (["v_*"], ["flights", "kept"]),
+        (["flight"], ["flights", "kept", "v_flights"]),
+    ],
+)
+def test_tables_of_a_database_can_be_excluded(
+    server: Server, tmp_path: Path, patterns: list[str], expected: list[str]
+) -> None:
+    server.run("CREATE VIEW v_flights AS SELECT carrier FROM flights")
+    progress = RunProgress()
+    # Another table, without which nothing might be left.
+    server.run("CREATE TABLE kept (id INTEGER)")
+    tables = list_sources([server.url], tmp_path, progress, patterns)
+    places = [table.location for table in tables if isinstance(table.location, Relation)]
+    found = [place.name for place in places if place.schema == server.schema]
+    assert found == expected
+    unused = [each.context for each in progress.warnings if each.title == "Nothing excluded"]
+    assert unused == ([] if patterns != ["flight"] else ["no table fits 'flight'"])
+
+
+def test_files_and_frames_can_be_excluded(folder: Path, tmp_path: Path) -> None:
+    frames = {"orders": pd.DataFrame({"id": [1]}), "odd": pd.DataFrame({"id": [1]})}
+
+    def kept(*patterns: str) -> list[str]:
+        found = list_sources([folder, frames], tmp_path, RunProgress(), patterns)
+        return [str(table.id) for table in found]
+
+    assert kept("shop/orders.csv", "odd") == [
+        "shop/customers.csv",
+        "shop/regions.csv",
+        "frames.orders",
+    ]
+    assert kept("orders*") == ["shop/customers.csv", "shop/regions.csv", "frames.odd"]
+    message = "all tables of 'the dict of data frames' are excluded. Exclude fewer with `--exclude`"
+    with pytest.raises(UnusableSourceError, match=message):
+        kept("frames.*")
+    with pytest.raises(UnusableSourceError, match="are excluded"):
+        kept("*.csv")
