@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
 
+MOST_KEY_BYTES = 64
+"""Maximum length of bytes that are compared, which is that of the longest usual digests. Longer
+ones, such as images, are no keys."""
+_HEX_DIGITS = np.array([f"{byte:02x}".encode() for byte in range(256)], "S2").view(np.uint16)
+"""The two hexadecimal digits of each byte."""
 _CHUNK_BYTES = 1 << 22
 """Bytes of a chunk, which holds the strings of many columns but needs little memory."""
 
@@ -104,6 +110,28 @@ def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice
             start, total = index, size
     if sizes:
         yield slice(start, len(sizes))
+
+
+def hex_digits(values: pa.Array) -> pa.Array:
+    r"""Write bytes as hexadecimal digits in small letters.
+
+    Args:
+        values: Bytes, of any of Arrow's binary types.
+
+    Returns:
+        One string for each value; null for nulls and for values of more than `MOST_KEY_BYTES`.
+
+    Examples:
+        >>> hex_digits(pa.array([b"\x01\xff", None, b"", bytes(65)])).to_pylist()
+        ['01ff', None, '', None]
+    """
+    whole = values.cast(pa.binary())
+    kept = pc.if_else(pc.less_equal(pc.binary_length(whole), MOST_KEY_BYTES), whole, None)
+    strings = StringBytes.of(pc.fill_null(kept, b""))
+    digits = _HEX_DIGITS[strings.data].tobytes()
+    offsets = pa.py_buffer(2 * strings.bounds.astype(np.int32))
+    written = pa.StringArray.from_buffers(len(kept), offsets, pa.py_buffer(digits))
+    return pc.if_else(pc.is_valid(kept), written, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

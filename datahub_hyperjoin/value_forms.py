@@ -29,6 +29,7 @@ class ValueForm(str, Enum):
     DATES = "dates"
     TRUTH = "truth values"
     INSTANTS = "points in time"
+    UUIDS = "uuids"
 
 
 class Notation(str, Enum):
@@ -58,6 +59,9 @@ class Notation(str, Enum):
     OFFSET = "offset from UTC"
     """Points in time with an offset from UTC, as in `2024-01-31T09:30:00+01:00`."""
 
+    BARE_UUID = "uuids without hyphens"
+    """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
+
     @property
     def form(self) -> ValueForm:
         """The form to which values in this notation are converted for comparison.
@@ -77,6 +81,7 @@ _FORMS: Mapping[Notation, ValueForm] = {
     Notation.YEAR_FIRST: ValueForm.DATES,
     Notation.TRUTH_WORDS: ValueForm.TRUTH,
     Notation.OFFSET: ValueForm.INSTANTS,
+    Notation.BARE_UUID: ValueForm.UUIDS,
 }
 
 TRUE_WORDS = (
@@ -116,6 +121,7 @@ PATTERNS: Mapping[Notation, str] = {
         r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,6}))?)?"
         r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
     ),
+    Notation.BARE_UUID: "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$",
 }
 """For each notation, a pattern of the normal forms that it can read, in the common subset of
 Python's and RE2's syntax."""
@@ -155,6 +161,8 @@ def canonical_form(normal: str, notation: Notation) -> str:
         ('true', 'false')
         >>> canonical_form("2024-01-31t00:30:00+01:00", Notation.OFFSET)
         '2024-01-30 23:30:00'
+        >>> canonical_form("6f9619ff8b86d011b42d00c04fc964ff", Notation.BARE_UUID)
+        '6f9619ff-8b86-d011-b42d-00c04fc964ff'
     """
     match = _COMPILED[notation].match(normal)
     return _WRITERS[notation](match) if match else normal
@@ -283,5 +291,6 @@ _WRITERS: Mapping[Notation, Callable[[re.Match[str]], str]] = {
     Notation.YEAR_FIRST: _write_year_first,
     Notation.TRUTH_WORDS: lambda match: "true" if match[1] else "false",
     Notation.OFFSET: _write_instant,
+    Notation.BARE_UUID: lambda match: "-".join(match.groups()),
 }
 """For each notation, a function that takes a match of the pattern and returns the value form."""

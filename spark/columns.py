@@ -1,11 +1,13 @@
 """Describe the columns of a table, and choose which of them to read."""
 
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from datahub_hyperjoin.spark.errors import TableWithHeaderError
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.wording import name_some
 
@@ -21,7 +23,14 @@ class Column:
     """Position of the column in the table, from 0."""
 
     opaque: DataType | None = None
-    """`NESTED` or `BINARY` if its values cannot be compared and are not read; None otherwise."""
+    """The type of a column whose values are not read: `NESTED` or `BINARY` if they cannot be
+    compared. None if they are read."""
+
+    is_binary: bool = False
+    """Whether its values are bytes, which are read as hexadecimal digits."""
+
+    is_withheld: bool = False
+    """Whether its values are not read because the user may not select them."""
 
 
 @dataclass(slots=True)
@@ -82,16 +91,20 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Add a note about columns whose values cannot be compared, such as lists.
+    """Add notes about columns whose values are not read, such as lists.
 
     Args:
         columns: Columns of a table.
-        notes: Receives the note.
+        notes: Receives the notes.
     """
-    opaque = [repr(column.path) for column in columns if column.opaque]
-    if opaque:
-        listed = name_some(opaque)
-        notes.append(f"columns not compared, because they hold lists, maps or bytes: {listed}")
+    unread = [column for column in columns if column.opaque]
+    for is_withheld, reason in (
+        (False, "columns not compared, because they hold lists, maps or bytes"),
+        (True, "columns not read, because the connection's user may not select them"),
+    ):
+        names = [repr(column.path) for column in unread if column.is_withheld is is_withheld]
+        if names:
+            notes.append(f"{reason}: {name_some(names)}")
 
 
 def requested_columns(
@@ -126,6 +139,20 @@ def choose_columns(
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     note_opaque(chosen, notes)
     return chosen, notes
+
+
+@contextmanager
+def naming_columns(columns: Sequence[Column]) -> Iterator[None]:
+    """Within a `with` block, add the columns of a table to an error about its rows.
+
+    Args:
+        columns: The columns of the table.
+    """
+    try:
+        yield
+    except TableWithHeaderError as error:
+        error.with_header(each.path for each in columns if each.is_withheld or not each.opaque)
+        raise
 
 
 def readable_paths(columns: Iterable[Column]) -> list[str]:

@@ -6,7 +6,7 @@ SparkError
 CatalogError
 ├─ UnreachableDatabaseError
 └─ UnreachableSourceError
-TableError
+TableError (TableWithHeaderError)
 ├─ UnreadableTableError
 │  ├─ UnreadableRelationError
 │  ├─ MissingDeltaError
@@ -29,12 +29,15 @@ from datetime import date
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError, SparkError, TableError
+from datahub_hyperjoin.spark.causes import Cause, cause_of
 from datahub_hyperjoin.wording import name_some
 
 _DRIVERS = {"psycopg2": "'datahub-hyperjoin[postgres]'", "pymysql": "'datahub-hyperjoin[mysql]'"}
 """The package that installs a driver without a compiler, if its name differs from the driver's."""
 _SYSTEMS_WITH_EXTRA = {"bigquery", "clickhouse", "databricks", "redshift", "snowflake", "trino"}
 """The database systems whose SQLAlchemy dialect an extra of this package installs."""
+_NO_LOGIN = {"1045", "1698", "28000", "28P01"}
+"""Codes of MariaDB and PostgreSQL for a user or a password that they refuse."""
 _LONGEST_REASON = 1_000
 """Number of characters to keep of a library's error message, which may quote a whole file."""
 
@@ -86,7 +89,23 @@ class ExecutorTaskError(SparkError, RuntimeError):
         )
 
 
-class UnreadableTableError(TableError, ValueError):
+class TableWithHeaderError(TableError):
+    """An error about a table whose columns may be known."""
+
+    header: tuple[str, ...] = ()
+    """The paths of the table's columns; empty if they are unknown."""
+
+    def with_header(self, paths: Iterable[str]) -> Self:
+        """Store the paths of the table's columns in the error, and return the error.
+
+        Args:
+            paths: Their paths.
+        """
+        self.header = tuple(paths)
+        return self
+
+
+class UnreadableTableError(TableWithHeaderError, ValueError):
     """A table cannot be read."""
 
     @classmethod
@@ -123,20 +142,8 @@ class UnreadableTableError(TableError, ValueError):
         return cls.because(f"none of its {rows} rows has as many fields as the header")
 
 
-class EmptyTableError(TableError, ValueError):
+class EmptyTableError(TableWithHeaderError, ValueError):
     """A table has no rows."""
-
-    header: tuple[str, ...] = ()
-    """The paths of the table's columns; empty if the table has no header."""
-
-    def with_header(self, paths: Iterable[str]) -> Self:
-        """Store the paths of the table's columns in the error, and return the error.
-
-        Args:
-            paths: Their paths.
-        """
-        self.header = tuple(paths)
-        return self
 
     @classmethod
     def without_content(cls) -> Self:
@@ -158,12 +165,21 @@ class UnreachableDatabaseError(CatalogError, OSError):
     """A database cannot be reached, or its tables cannot be listed."""
 
     @classmethod
-    def because(cls, connection: str, reason: str) -> Self:
-        """Report why a database cannot be read."""
-        return cls(
-            f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. Check its `url` "
-            "and `password`, and that the database is running"
+    def because(cls, connection: str, reason: str, code: str = "") -> Self:
+        """Report why a database cannot be read.
+
+        Args:
+            connection: Its key in the recipe.
+            reason: The message of the database.
+            code: The code of its error; empty if unknown.
+        """
+        is_refused = cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN
+        advice = (
+            "Let the connection's user read the names of its tables, columns and keys"
+            if is_refused
+            else "Check its `url` and `password`, and that the database is running"
         )
+        return cls(f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. {advice}")
 
     @classmethod
     def behind_pool(cls, connection: str, refused: str, fix: str) -> Self:
@@ -218,11 +234,14 @@ class UnreadableRelationError(UnreadableTableError):
     """A database or catalog does not return the rows of a table."""
 
     @classmethod
-    def because(cls, reason: str) -> Self:
-        """Report why a database or catalog does not return the rows of a table."""
-        return cls(
-            f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
-        )
+    def because(cls, reason: str, code: str = "") -> Self:
+        """Report why a database or catalog does not return the rows of a table.
+
+        Args:
+            reason: The message of the database or catalog.
+            code: The code of its error; empty if unknown.
+        """
+        return cls(f"cannot be read: {reason.rstrip('.')}. {cause_of(reason, code).value}")
 
     @classmethod
     def too_slow(cls, seconds: float) -> Self:

@@ -9,6 +9,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
+
 _TEXT_TYPES = (
     pa.types.is_integer,
     pa.types.is_floating,
@@ -42,7 +44,13 @@ def array_of(values: list[object]) -> pa.Array:
         array = None
     if array is not None and any(has_text(array.type) for has_text in _TEXT_TYPES):
         return array
-    return pa.array([None if value is None else text_of(value) for value in values], pa.string())
+    texts = [None if value is None or _is_long(value) else text_of(value) for value in values]
+    return pa.array(texts, pa.string())
+
+
+def _is_long(value: object) -> bool:
+    """Return whether a value is bytes that are too long for a key."""
+    return isinstance(value, bytes) and len(value) > MOST_KEY_BYTES
 
 
 def text_of(value: object) -> str:
@@ -52,19 +60,19 @@ def text_of(value: object) -> str:
         value: Any value of a database driver.
 
     Returns:
-        The text that Arrow, or the database itself, writes for an equal value: bits as a number, a
-        number without exponent, durations as hours, and points in time in UTC.
+        The text that Arrow, or the database itself, writes for an equal value: bytes as hexadecimal
+        digits, a number without exponent, durations as hours, and points in time in UTC.
 
     Examples:
         >>> from datetime import timedelta
         >>> text_of(b"\x01\x02"), text_of(timedelta(hours=9, minutes=30))
-        ('258', '09:30:00')
+        ('0102', '09:30:00')
         >>> text_of(Decimal("1.50E+3")), text_of(timedelta(days=-2))
         ('1500', '-48:00:00')
     """
     match value:
-        case bytes():  # MariaDB's type BIT; columns of other bytes are not read
-            return str(int.from_bytes(value, "big"))
+        case bytes():
+            return value.hex()
         case Decimal() if value.is_finite():
             text = f"{value:f}"
             return text.rstrip("0").rstrip(".") if "." in text else text

@@ -17,6 +17,10 @@ _DAYS = [f"'2024-02-{n}'" for n in range(10, 29)]
 _MOMENTS = [f"'2024-01-{n} 09:30:00.{n}'" for n in range(10, 28)]
 _QUOTED = [f"'{word}'" for word in WORDS]
 _IDS = [f"'6ba7b810-9dad-11d1-80b4-00c04fd430{n}'" for n in range(10, 28)]
+_DIGITS = ["", "00", "1e10", "12345678", "ff" * 64, "ab" * 65, *[f"00ff{n}" for n in range(10, 28)]]
+_BYTES = ["NULL", *(f"X'{digits}'" for digits in _DIGITS)]
+_ESCAPED = ["NULL", *(f"'\\x{digits}'" for digits in _DIGITS)]
+_BARE_IDS = [id_.replace("-", "") for id_ in _IDS]
 _CHARS = ["'Oslo'", "'12'", "''", "'12'", "'Köln'", *_QUOTED]
 _DOUBLES = ["0.1", "1e-15", "-0.0", "0", "123456789012345.6", "0.30000000000000004", "2", "0.5"]
 
@@ -38,6 +42,7 @@ TYPED = {
         "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
         "text": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
         "name": _QUOTED,
+        "bytea": _ESCAPED,
     },
     "mariadb": {
         "tinyint(1)": ["0", "1", "NULL", "1"],
@@ -65,6 +70,9 @@ TYPED = {
         "longtext": ["'NA'", "'n/a'", *[f"'{number}'" for number in range(30)]],
         "enum('Red', 'blue', '')": ["'Red'", "'blue'", "''", "'blue'"],
         "set('a', 'B')": ["'a,B'", "'a'", "''"],
+        "binary(8)": ["X'00ff'", "'a'", "NULL", *(f"X'{n}ff'" for n in range(10, 28))],
+        "varbinary(80)": _BYTES,
+        "blob": _BYTES,
     },
     "clickhouse": {
         "Bool": ["true", "false", "true"],
@@ -139,6 +147,7 @@ TYPED["databricks"] = {
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
     "string": ["'NA'", "'a\\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
     "string collate UNICODE_CI_AI": ["'Koln'", "'Köln'", "'na'", *_QUOTED],
+    "binary": _BYTES,
 }
 TYPED["trino"] = {
     "boolean": ["true", "false", "true", "NULL"],
@@ -163,6 +172,7 @@ TYPED["trino"] = {
     "char(9)": _CHARS,
     "varchar(20)": ["'NA'", "NULL", "'n/a'", *_QUOTED],
     "varchar": ["'NA'", "'a\tb'", "'n/a'", *[f"'{number}'" for number in range(30)]],
+    "varbinary": _BYTES,
 }
 TYPED["redshift"] = {
     "boolean": ["true", "false", "true", "NULL"],
@@ -218,6 +228,7 @@ READ = {
         "double precision": ["'NaN'", "1e16", "1"],
         "float8": ["1e-300", "1"],
         "real": ["1e-38", "'-infinity'"],
+        "bytea": [f"'\\x{id_[1:]}" for id_ in _BARE_IDS],
         "text null": [f"'{'ü' * 33_000}'", "'a'"],
         "inet": ["'10.0.0.1'"],
         "interval": ["'26:00:00'"],
@@ -234,6 +245,7 @@ READ = {
         "double null": ["1e-300", "1"],
         "float": ["1e-38", "1"],
         "int(5) zerofill": ["7", "12"],
+        "binary(16)": [f"X{id_}" for id_ in _BARE_IDS],
         "mediumtext": [f"'{'ü' * 33_000}'", "'a'"],
         "inet6": ["'::1'"],
     },

@@ -141,6 +141,8 @@ def test_words_for_false_are_false(word: str) -> None:
         (["1"], None),
         (["y", "n", "no"], None),
         (["2024-01-31t09:30:00+01:00"], Notation.OFFSET),
+        (["6ba7b8109dad11d180b400c04fd430c8"], Notation.BARE_UUID),
+        (["6ba7b810-9dad-11d1-80b4-00c04fd430c8"], None),
         ([], None),
     ],
 )

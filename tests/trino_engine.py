@@ -89,7 +89,11 @@ def _hex(node: exp.Hex) -> exp.Expr:
 
 def _length(node: exp.Length) -> exp.Expr:
     """Return the length of bytes, for which DuckDB has another function."""
-    is_of_bytes = isinstance(node.this, exp.Encode)
+    case = node.find_ancestor(exp.Case)
+    written = case.find_all(exp.Hex) if case else ()
+    is_of_bytes = isinstance(node.this, exp.Encode) or any(
+        each.this == node.this for each in written
+    )
     return exp.Anonymous(this="octet_length", expressions=[node.this]) if is_of_bytes else node
 
 

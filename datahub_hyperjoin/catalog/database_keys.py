@@ -10,6 +10,7 @@ from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.spark.databases.keys import (
@@ -30,19 +31,22 @@ def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
         The declared keys whose columns are in these tables.
     """
     keys = DeclaredKeys()
+    hidden: list[str] = []
     for (database, connection), names in _by_database(tables).items():
         try:
-            listed = _list(database, connection, names)
+            listed = _list(database, connection, names, hidden)
         except UnreachableDatabaseError as error:
-            warn(
-                "Declared keys not read",
-                "Joins of these tables are found without them. Grant the user the right to read "
-                "the database's metadata",
-                str(error),
-            )
+            warn("Declared keys not read", "Joins are found without them", str(error))
             continue
         for relation, constraints in listed.items():
             keys = keys.united(_keys_of(names[relation], constraints, names))
+    if hidden:
+        warn(
+            "Declared keys of tables not read",
+            "Their joins are found without them. Let the connection's user select from the whole "
+            "table, not only from some columns",
+            name_some(hidden),
+        )
     return keys
 
 
@@ -59,7 +63,10 @@ def _by_database(
 
 
 def _list(
-    database: Database, connection: str, names: "Mapping[RelationName, TableId]"
+    database: Database,
+    connection: str,
+    names: "Mapping[RelationName, TableId]",
+    hidden: list[str],
 ) -> "dict[RelationName, KeyConstraints]":
     from datahub_hyperjoin.spark.databases.keys import (  # noqa: PLC0415 (lakes of files need none)
         list_keys,
@@ -67,7 +74,7 @@ def _list(
 
     engine = open_engine(connection, database)
     try:
-        return list_keys(engine, connection, names.keys())
+        return list_keys(engine, connection, names, lambda name: hidden.append(str(names[name])))
     finally:
         engine.dispose()
 

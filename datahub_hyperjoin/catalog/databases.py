@@ -5,7 +5,7 @@ from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
-from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.listing import list_relations, without_parts
 from datahub_hyperjoin.tables import Table
 
 
@@ -31,6 +31,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
         )
     finally:
         engine.dispose()
+    chosen = (each for each in relations if selection.tables.allowed(each.path))
     tables = [
         selection.table(
             database=database_name(engine.url),
@@ -47,8 +48,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
             size=relation.size,
             state=relation.state,
         )
-        for relation in relations
-        if selection.tables.allowed(f"{relation.schema}.{relation.name}")
+        for relation in without_parts(chosen)
     ]
     if not tables:
         raise NoTablesError.in_database(connection, seen=len(relations))

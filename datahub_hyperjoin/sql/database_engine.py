@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import CursorResult
 from sqlalchemy.exc import SQLAlchemyError
+from sqlglot import exp
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.databases.engines import (
@@ -13,8 +14,9 @@ from datahub_hyperjoin.spark.databases.engines import (
     is_out_of_time,
     open_engine,
 )
+from datahub_hyperjoin.spark.databases.relations import choose_relation_columns, inspect_database
 from datahub_hyperjoin.spark.databases.transactions import statement_limit, system_of, within
-from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import (
@@ -77,8 +79,27 @@ class DatabaseEngine(SqlEngine):
         # SQLite's only schema needs no name, and an attached database may have another.
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
         named = name_in_sql(*parts, location.name)
-        members = {path: (path,) for path in self._columns[table.id]}
-        yield TableInSql(shown=named, run=named, members=members)
+        try:
+            columns, _ = choose_relation_columns(location, inspect_database(self._engine))
+        except UnreadableRelationError as error:
+            raise TableUnavailableError(str(error)) from None
+        binary = frozenset(each.path for each in columns if each.is_binary)
+        is_plain = (self.dialect.shows_bytes or not binary) and self._selects_all(named)
+        yield TableInSql(
+            shown=named,
+            run=named,
+            members={path: (path,) for path in self._columns[table.id]},
+            binary=binary,
+            listed=() if is_plain else tuple(each.path for each in columns if not each.is_withheld),
+        )
+
+    def _selects_all(self, table: exp.Table) -> bool:
+        """Return whether the user may select all columns of a table."""
+        try:
+            self.execute(self.dialect.write(exp.select("*").from_(table).limit(0)))
+        except StatementRefusedError:
+            return False
+        return True
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
         """Run a query, and return its rows.

@@ -53,6 +53,12 @@ class SqlDialect:
     spelled: str
     """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""
 
+    digits: str = "LOWER(HEX({x}))"
+    """Expression of the hexadecimal digits of bytes."""
+
+    shows_bytes: bool = True
+    """Whether the system's own client shows bytes in a form that people can read."""
+
     forms: Mapping[Notation | ValueForm, str]
     """SQL expressions that convert values to a value form, by the values' notation. For values in
     normal form, the key is the value form."""
@@ -94,6 +100,7 @@ def _same(expression: str, *keys: Notation | ValueForm) -> dict[Notation | Value
 
 
 _TRUTHS = _same(_TRUTH, Notation.TRUTH_WORDS, ValueForm.TRUTH)
+_UUIDS = _same("NULLIF(REPLACE({t}, '-', ''), '')", Notation.BARE_UUID, ValueForm.UUIDS)
 
 DUCKDB = SqlDialect(
     name="duckdb",
@@ -108,6 +115,7 @@ DUCKDB = SqlDialect(
     ),
     forms={
         **_TRUTHS,
+        **_UUIDS,
         **_same(
             "CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
             "ELSE NULLIF({t}, '') END",
@@ -132,6 +140,7 @@ DUCKDB = SqlDialect(
 POSTGRES = SqlDialect(
     name="postgres",
     title="PostgreSQL",
+    digits="ENCODE({x}, 'hex')",
     text="CAST({x} AS TEXT)",
     exact="CAST({x} AS TEXT)",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
@@ -142,6 +151,7 @@ POSTGRES = SqlDialect(
     ),
     forms={
         **_TRUTHS,
+        **_UUIDS,
         **_same(
             "CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
             Notation.PADDED,
@@ -182,6 +192,7 @@ _DAY_GUARD = f"CASE WHEN REGEXP_INSTR({{t}}, '{_DAYS}') > 0 THEN STR_TO_DATE({_D
 MYSQL = SqlDialect(
     name="mysql",
     title="MariaDB or MySQL",
+    shows_bytes=False,
     # Only a binary collation tells letters with and without accents apart.
     text=f"{_UTF8} COLLATE utf8mb4_bin",
     exact="CAST({x} AS BINARY)",
@@ -194,6 +205,7 @@ MYSQL = SqlDialect(
     ),
     forms={
         **_TRUTHS,
+        **_UUIDS,
         **_same(
             "CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
             "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
@@ -240,6 +252,9 @@ _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
 SQLITE = SqlDialect(
     name="sqlite",
     title="SQLite",
+    # A column may hold values of any type, whatever its own type is.
+    digits="CASE WHEN TYPEOF({x}) = 'blob' THEN LOWER(HEX({x})) ELSE {x} END",
+    shows_bytes=False,
     text="CAST({x} AS TEXT)",
     exact="CAST({x} AS BLOB)",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",
@@ -250,6 +265,7 @@ SQLITE = SqlDialect(
     ),
     forms={
         **_TRUTHS,
+        **_UUIDS,
         **_same(
             f"CASE WHEN {_DIGITS} THEN LTRIM({{t}}, '0') ELSE NULLIF({{t}}, '') END",
             Notation.PADDED,
@@ -301,6 +317,7 @@ SPARK = SqlDialect(
     ),
     forms={
         **_TRUTHS,
+        **_UUIDS,
         **_same(
             "CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
             "ELSE NULLIF({t}, '') END",

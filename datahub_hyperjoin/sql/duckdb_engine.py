@@ -190,7 +190,8 @@ class DuckDbEngine(SqlEngine):
         self.execute(
             f"CREATE TABLE {DUCKDB.write(loaded)} AS SELECT {', '.join(tops)} FROM {source}"  # noqa: S608
         )
-        return TableInSql(shown=reading.shown, run=loaded, members=members)
+        binary = frozenset(path for path, names in members.items() if types[names[0]] == "BLOB")
+        return TableInSql(shown=reading.shown, run=loaded, members=members, binary=binary)
 
     def _unused(self, name: str) -> str:
         """Append `'` to a table name as often as needed to make it unique, ignoring case.

@@ -10,13 +10,9 @@ ROW_LIMIT = 100
 """Maximum number of rows that a statement returns."""
 
 
-def all_columns(aliases: Sequence[str]) -> exp.Select:
-    """Build the clause `SELECT a.*, b.*` without a `FROM`.
-
-    Args:
-        aliases: The tables.
-    """
-    return exp.select(*(exp.Column(this=exp.Star(), table=_identifier(each)) for each in aliases))
+def every_column(alias: str) -> exp.Column:
+    """Return the expression `alias.*`."""
+    return exp.Column(this=exp.Star(), table=_identifier(alias))
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:

@@ -56,7 +56,15 @@ class SparkEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), SPARK.title)
         named = name_in_sql(location.catalog, *location.schema.split("."), location.name)
         members = {path: tuple(path.split(".")) for path in self._columns[table.id]}
-        yield TableInSql(shown=named, run=named, members=members)
+        # Few lakes need it.
+        from datahub_hyperjoin.spark.native.frames import (  # noqa: PLC0415
+            leaf_expressions,
+            load_frame,
+        )
+
+        columns, _ = leaf_expressions(load_frame(self._session, location))
+        binary = frozenset(each.path for each in columns if each.is_binary)
+        yield TableInSql(shown=named, run=named, members=members, binary=binary)
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
         """Run a query, and return its rows.

@@ -9,14 +9,12 @@ from datahub_hyperjoin.joins import Cardinality
 from datahub_hyperjoin.sql.conditions import Comparison
 from datahub_hyperjoin.sql.parts import (
     ROW_LIMIT,
-    all_columns,
     all_equal,
-    column_in_sql,
     count_groups,
     sum_of_products,
     with_alias,
 )
-from datahub_hyperjoin.sql.write import TableInSql
+from datahub_hyperjoin.sql.write import TableInSql, compared_columns
 from datahub_hyperjoin.tables import ColumnId
 
 _Equal = tuple[exp.Condition, exp.Condition]
@@ -46,8 +44,12 @@ class TwoStepsInSql:
         """
         first, crosswalk, second = (table.shown if shown else table.run for table in self.tables)
         left, right = self._steps()
+        dialect = self.comparison.dialect
+        ends = ((self.tables[0], "a"), (self.tables[2], "b"))
         return (
-            all_columns("ab")
+            exp.select(
+                *(column for table, alias in ends for column in table.selected(alias, dialect))
+            )
             .from_(with_alias(first, "a"))
             .join(with_alias(crosswalk, "c"), on=all_equal([left]))
             .join(with_alias(second, "b"), on=all_equal([right]))
@@ -76,16 +78,14 @@ class TwoStepsInSql:
         )
 
     def _steps(self) -> list[_Equal]:
-        columns = [
-            column_in_sql(table.members[path], alias)
-            for table, path, alias in zip(
-                (self.tables[0], self.tables[1], self.tables[1], self.tables[2]),
-                self.paths,
-                "accb",
-                strict=True,
-            )
-        ]
-        return self.comparison.expressions([(columns[0], columns[1]), (columns[2], columns[3])])
+        (first, crosswalk, second), (left, into, out, right) = self.tables, self.paths
+        dialect = self.comparison.dialect
+        return self.comparison.expressions(
+            [
+                compared_columns((first, left, "a"), (crosswalk, into, "c"), dialect),
+                compared_columns((crosswalk, out, "c"), (second, right, "b"), dialect),
+            ]
+        )
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:

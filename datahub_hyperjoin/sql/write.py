@@ -7,12 +7,13 @@ from sqlglot import exp
 
 from datahub_hyperjoin.joins import Join, reference
 from datahub_hyperjoin.sql.conditions import Comparison
+from datahub_hyperjoin.sql.dialects import SqlDialect
 from datahub_hyperjoin.sql.parts import (
     ROW_LIMIT,
-    all_columns,
     all_equal,
     column_in_sql,
     count_groups,
+    every_column,
     sum_of_products,
     with_alias,
 )
@@ -34,6 +35,27 @@ class TableInSql:
 
     members: Mapping[str, tuple[str, ...]]
     """Maps each path to its parts: the name of a column, then those of nested struct members."""
+
+    binary: frozenset[str] = frozenset()
+    """The paths of columns of bytes, which were read as hexadecimal digits."""
+
+    listed: tuple[str, ...] = ()
+    """The columns that a statement selects; empty for `*`, which selects all of them."""
+
+    def selected(self, alias: str, dialect: SqlDialect) -> list[exp.Expr]:
+        """Return the expressions that select the columns.
+
+        Args:
+            alias: The alias of the table.
+            dialect: The dialect, which writes listed bytes as digits that people can read.
+        """
+        return [
+            exp.alias_(dialect.fill(dialect.digits, column), name, quoted=True)
+            if name in self.binary
+            else column
+            for name in self.listed
+            for column in [column_in_sql((name,), alias)]
+        ] or [every_column(alias)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +81,12 @@ class JoinInSql:
             All columns of both tables, including columns with the same name.
         """
         first, second = (table.shown if shown else table.run for table in self.tables)
+        dialect = self.comparison.dialect
+        ends = zip(self.tables, "ab", strict=True)
         return (
-            all_columns("ab")
+            exp.select(
+                *(column for table, alias in ends for column in table.selected(alias, dialect))
+            )
             .from_(with_alias(first, "a"))
             .join(with_alias(second, "b"), on=all_equal(self._expressions()))
             .limit(ROW_LIMIT)
@@ -85,13 +111,32 @@ class JoinInSql:
         return count_groups(self.tables[side].run, alias, values, self.comparison.dialect)
 
     def _expressions(self) -> list[tuple[exp.Condition, exp.Condition]]:
-        first, second = (table.members for table in self.tables)
+        first, second = self.tables
         return self.comparison.expressions(
             [
-                (column_in_sql(first[left], "a"), column_in_sql(second[right], "b"))
+                compared_columns((first, left, "a"), (second, right, "b"), self.comparison.dialect)
                 for left, right in self.pairs
             ]
         )
+
+
+def compared_columns(
+    first: tuple[TableInSql, str, str], second: tuple[TableInSql, str, str], dialect: SqlDialect
+) -> tuple[exp.Condition, exp.Condition]:
+    """Return the expressions of two columns; bytes are digits if the other column is no bytes.
+
+    Args:
+        first: A table, the path of its column, and its alias.
+        second: Another table, with its column and alias.
+        dialect: The dialect of the expressions.
+    """
+    is_mixed = (first[1] in first[0].binary) is not (second[1] in second[0].binary)
+    left, right = (
+        dialect.fill(dialect.digits if is_mixed and path in table.binary else "{x}", column)
+        for table, path, alias in (first, second)
+        for column in [column_in_sql(table.members[path], alias)]
+    )
+    return left, right
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:

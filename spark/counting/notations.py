@@ -50,6 +50,8 @@ _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
 _COMPACT_DATE = 8
 """Digits of a date such as `20240131`."""
+_BARE_UUID = 32
+"""Digits of a uuid without hyphens."""
 _TRUTHS = 2
 _NOTATIONS = {
     DataType.TEXT: (
@@ -59,6 +61,7 @@ _NOTATIONS = {
         Notation.DAY_FIRST,
         Notation.MONTH_FIRST,
         Notation.YEAR_FIRST,
+        Notation.BARE_UUID,
     ),
     DataType.INTEGER: (Notation.YEAR_FIRST,),
     DataType.TIMESTAMP: (Notation.OFFSET,),
@@ -79,6 +82,7 @@ _REWRITES = {
     Notation.MONTH_FIRST: [(PATTERNS[Notation.MONTH_FIRST], r"\3-\1-\2"), *_DATE_REWRITES],
     # A group without a match is empty, so that only one of both alternatives is written.
     Notation.YEAR_FIRST: [(PATTERNS[Notation.YEAR_FIRST], r"\1-\2\4-\3\5"), *_DATE_REWRITES],
+    Notation.BARE_UUID: [(PATTERNS[Notation.BARE_UUID], r"\1-\2-\3-\4-\5")],
 }
 _SEPARATORS = {Notation.POINT: ",", Notation.COMMA: "[. ]"}
 _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00$", ""))
@@ -196,6 +200,8 @@ def _suspects(
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
     counts = np.maximum(np.diff(rows_bounds), 1)
     has_edges = _IS_EDGE[strings.at(0, rows)] & _IS_EDGE[strings.at(-1, rows)]
+    # Few texts are as long as a uuid without hyphens.
+    has_edges |= strings.lengths[rows] == _BARE_UUID
     edges = reduce_each(np.add, has_edges, rows_bounds) / counts
     is_compact = strings.lengths[rows] == _COMPACT_DATE
     compact = reduce_each(np.add, is_compact, rows_bounds) / counts
@@ -235,7 +241,7 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
     """Convert values that are valid in a notation to the canonical form: `1,5` to `1.5`."""
     match notation.form:
-        case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
+        case ValueForm.WITHOUT_ZEROS | ValueForm.DATES | ValueForm.UUIDS:
             return _rewrite(normal, *_REWRITES[notation])
         case ValueForm.NUMBERS:
             return _write_numbers(normal, notation)

@@ -16,6 +16,7 @@ from sqlalchemy.types import (
     TypeEngine,
 )
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     day_form,
@@ -47,6 +48,7 @@ _DIGITS = f"trim(translate(split({_TEXT}, 'e')[OFFSET(0)], '-.', ''), '0')"
 _TIME = "regexp_replace(format_time('%H:%M:%E6S', v), '[.]0+$', '')"
 
 BIGQUERY_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["bigquery"],
     quote_text=quote_in_one_line,
     # Without a collation, even if the column has one.
     exact="collate({0}, '')",

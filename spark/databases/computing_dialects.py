@@ -13,6 +13,7 @@ from datahub_hyperjoin.spark.databases.bigquery_forms import (
     bigquery_can_compute,
     bigquery_form,
 )
+from datahub_hyperjoin.spark.databases.binary_values import is_binary
 from datahub_hyperjoin.spark.databases.clickhouse_forms import (
     CLICKHOUSE_SYNTAX,
     clickhouse_can_compute,
@@ -84,8 +85,12 @@ class ComputingDialect:
             name: The name of the column.
             type_: Its type, as SQLAlchemy reflects it.
         """
-        is_field = self.syntax.has_fields and "." in name
-        return None if is_field else self.form_of(type_)
+        if self.syntax.has_fields and "." in name:
+            return None
+        if is_binary(type_):
+            digits = self.syntax.digits_of_bytes
+            return SqlForm(self.syntax.exact.format(digits), "v") if digits else None
+        return self.form_of(type_)
 
 
 COMPUTING_DIALECTS: dict[str, ComputingDialect] = {

@@ -13,7 +13,7 @@ from sqlalchemy import Dialect
 from sqlalchemy.sql.elements import quoted_name
 
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.spark.columns import choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import naming_columns, readable_paths
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import (
@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     within_key_range,
 )
 from datahub_hyperjoin.spark.databases.relations import (
-    columns_of,
+    choose_relation_columns,
     inspect_database,
     read_rows,
     select_values,
@@ -119,8 +119,9 @@ def load_relation(
     with Databases() as databases:
         engine = databases.engine(relation)
         inspector = inspect_database(engine)
-        columns, notes = choose_columns(columns_of(relation, inspector), None)
-        rows, key = count_rows(relation, engine), find_integer_key(relation, inspector)
+        columns, notes = choose_relation_columns(relation, inspector)
+        with naming_columns(columns):
+            rows, key = count_rows(relation, engine), find_integer_key(relation, inspector)
         most_rows = max(1, min(max_rows, round(rows * share)))
         if rows > most_rows:
             ranges, limit, note = sample_rows(relation, engine, key, rows=rows, most=most_rows)

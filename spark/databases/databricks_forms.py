@@ -14,6 +14,7 @@ from sqlalchemy.types import (
     TypeEngine,
 )
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.sql_forms import (
     NUMBER_TYPES,
     SqlForm,
@@ -52,6 +53,7 @@ _JOINED = (
 )
 
 DATABRICKS_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["databricks"],
     quote_text=quote_with_backslashes,
     exact=_EXACT,
     matches="{0} RLIKE {1}",

@@ -111,7 +111,18 @@ def unreadable(error: "SQLAlchemyError", limit: float = math.inf) -> UnreadableR
     """
     if is_out_of_time(error):
         return UnreadableRelationError.too_slow(limit)
-    return UnreadableRelationError.because(database_error_text(error))
+    return UnreadableRelationError.because(database_error_text(error), database_error_code(error))
+
+
+def unreachable(connection: str, error: "SQLAlchemyError") -> UnreachableDatabaseError:
+    """Convert a database's error to an error about its connection.
+
+    Args:
+        connection: The database's key in the recipe.
+        error: The exception that SQLAlchemy raised.
+    """
+    text, code = database_error_text(error), database_error_code(error)
+    return UnreachableDatabaseError.because(connection, text, code)
 
 
 @contextmanager

@@ -12,7 +12,12 @@ from sqlalchemy.types import Integer, Numeric, TypeEngine
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import unreadable
-from datahub_hyperjoin.spark.databases.relations import name_of, select_from
+from datahub_hyperjoin.spark.databases.granted_columns import lacks_privilege
+from datahub_hyperjoin.spark.databases.relations import (
+    name_of,
+    reflect_columns,
+    select_from,
+)
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.databases.transactions import statement_limit
 
@@ -98,19 +103,18 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     Raises:
         UnreadableRelationError: The table cannot be inspected.
     """
-    name = relation.name, relation.schema or None
     try:
-        constraint = inspector.get_pk_constraint(*name)
-        key = [name_of(column_, inspector) for column_ in constraint["constrained_columns"]]
-        types = {
-            name_of(column_["name"], inspector): column_["type"]
-            for column_ in inspector.get_columns(*name)
-        }
+        types = {each.name: each.type for each in reflect_columns(relation, inspector)}
+        constraint = inspector.get_pk_constraint(relation.name, relation.schema or None)
     except SQLAlchemyError as error:
+        # MariaDB may show the rows of a table to a user whom it does not show the table's keys.
+        if lacks_privilege(error):
+            return ""
         raise unreadable(error) from None
-    if len(key) != 1 or not _is_integer(types[key[0]]):
-        return ""
-    return key[0]
+    key = [name_of(column_, inspector) for column_ in constraint["constrained_columns"]]
+    # A key column that the user may not select splits no rows.
+    is_integer = len(key) == 1 and key[0] in types and _is_integer(types[key[0]])
+    return key[0] if is_integer else ""
 
 
 def _is_integer(type_: TypeEngine[object]) -> bool:

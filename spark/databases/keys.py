@@ -1,16 +1,16 @@
 """Read the primary keys, unique constraints and foreign keys of database tables."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import Engine, Inspector, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
+from datahub_hyperjoin.spark.databases.engines import unreachable, without_type_warnings
+from datahub_hyperjoin.spark.databases.granted_columns import lacks_privilege
 from datahub_hyperjoin.spark.databases.relations import name_in_key, name_of
-from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 RelationName = tuple[str, str]
 """Schema and name of a table."""
@@ -46,7 +46,10 @@ class KeyConstraints:
 
 
 def list_keys(
-    engine: Engine, connection: str, relations: Collection[RelationName]
+    engine: Engine,
+    connection: str,
+    relations: Collection[RelationName],
+    hidden: Callable[[RelationName], None] = lambda _: None,
 ) -> dict[RelationName, KeyConstraints]:
     """Read the keys that the database declares for some tables.
 
@@ -56,6 +59,7 @@ def list_keys(
         engine: The database.
         connection: Its key in the recipe, for messages.
         relations: Schema and name of each table.
+        hidden: Receives each table whose keys the user may not see.
 
     Returns:
         The keys by table, without tables that declare none. Those of ClickHouse never do: its
@@ -66,22 +70,46 @@ def list_keys(
     """
     if engine.dialect.name == "clickhouse":
         return {}
-    unique: dict[RelationName, list[tuple[str, ...]]] = defaultdict(list)
-    foreign: dict[RelationName, list[ForeignKeyConstraint]] = defaultdict(list)
+    keys: dict[RelationName, KeyConstraints] = {}
     try:
         inspector = inspect(engine)
         for schema in sorted({schema for schema, _ in relations}):
             names = sorted(name for within, name in relations if within == schema)
             # Keys are the same whatever types their columns have.
             with without_type_warnings():
-                for name, key in _unique_keys(inspector, schema, names):
-                    unique[schema, name].append(key)
-                for name, constraint in _foreign_keys(inspector, schema, names):
-                    foreign[schema, name].append(constraint)
+                keys |= _keys_of_all(inspector, schema, names, hidden)
     except SQLAlchemyError as error:
-        raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
+        raise unreachable(connection, error) from None
+    return keys
+
+
+def _keys_of_all(
+    inspector: Inspector, schema: str, names: Sequence[str], hidden: Callable[[RelationName], None]
+) -> dict[RelationName, KeyConstraints]:
+    """Read the keys of tables of a schema; of each alone if the user may not see all of them."""
+    try:
+        return _keys_of(inspector, schema, names)
+    except SQLAlchemyError as error:
+        if not lacks_privilege(error):
+            raise
+        if len(names) == 1:
+            hidden((schema, names[0]))
+            return {}
+    each = (_keys_of_all(inspector, schema, [name], hidden) for name in names)
+    return {name: keys for found in each for name, keys in found.items()}
+
+
+def _keys_of(
+    inspector: Inspector, schema: str, names: Sequence[str]
+) -> dict[RelationName, KeyConstraints]:
+    unique: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    foreign: dict[str, list[ForeignKeyConstraint]] = defaultdict(list)
+    for name, key in _unique_keys(inspector, schema, names):
+        unique[name].append(key)
+    for name, constraint in _foreign_keys(inspector, schema, names):
+        foreign[name].append(constraint)
     return {
-        name: KeyConstraints(
+        (schema, name): KeyConstraints(
             unique=tuple(dict.fromkeys(unique[name])), foreign=tuple(foreign[name])
         )
         for name in sorted({*unique, *foreign})

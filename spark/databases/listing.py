@@ -1,15 +1,15 @@
 """List the tables and views of a database."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Engine, Inspector, inspect, text
+from sqlalchemy.dialects.postgresql.base import PGInspector
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.databases.engines import database_error_text
+from datahub_hyperjoin.spark.databases.engines import unreachable
 from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.databases.stored_names import reported_name
-from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
 _SCHEMA_IS_DATABASE = {"mysql", "mariadb", "clickhouse"}
@@ -28,6 +28,20 @@ _SIZES = {
     "mysql": "SELECT table_schema, table_name, data_length FROM information_schema.tables",
 }
 _SIZES["mariadb"] = _SIZES["mysql"]
+# A table that inherits from another and adds no column is a partition in the older way.
+_PARTS_IN_POSTGRESQL = text("""
+    SELECT n.nspname, c.relname, pn.nspname || '.' || p.relname
+    FROM pg_inherits i
+    JOIN pg_class c ON c.oid = i.inhrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class p ON p.oid = i.inhparent
+    JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    WHERE has_any_column_privilege(p.oid, 'SELECT') AND (
+        c.relispartition OR NOT EXISTS (
+            SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attislocal
+        )
+    )
+""")
 # One statement, since SQLAlchemy's for each schema return at most 10,000 tables. It compresses
 # rows, too; of tables outside of it, it knows neither bytes nor rows.
 _TABLES_OF_SNOWFLAKE = (
@@ -52,8 +66,27 @@ class ListedRelation:
     state: str = ""
     """A value that differs whenever the rows may have changed; empty if that is uncertain."""
 
+    part_of: str = ""
+    """Schema and name of the table that also returns these rows, as a partitioned table returns
+    those of its partitions; empty if there is none."""
+
     is_view: bool = False
     """Whether reading it runs a query of unknown cost: a view that is not materialized."""
+
+    @property
+    def path(self) -> str:
+        """Schema and name, joined by a dot."""
+        return f"{self.schema}.{self.name}"
+
+
+def without_parts(relations: Iterable[ListedRelation]) -> list[ListedRelation]:
+    """Leave out partitions of tables that are listed themselves, whose rows would count twice.
+
+    Args:
+        relations: The chosen tables and views.
+    """
+    chosen = {each.path: each for each in relations}
+    return [each for each in chosen.values() if each.part_of not in chosen]
 
 
 def list_relations(
@@ -90,12 +123,19 @@ def list_relations(
         else:
             sizes = _sizes(engine)
             relations = _relations(engine, wanted, views=views)
+        parts = _parts(engine)
     except SQLAlchemyError as error:
-        raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
+        raise unreachable(connection, error) from None
     # States have to be older than the rows that are read later.
     states = states_of(engine)
     return sorted(
-        ListedRelation(*name, sizes.get(name, 0), states.get(name, ""), is_view)
+        ListedRelation(
+            *name,
+            sizes.get(name, 0),
+            states.get(name, ""),
+            part_of=parts.get(name, ""),
+            is_view=is_view,
+        )
         for name, is_view in relations.items()
     )
 
@@ -130,14 +170,26 @@ def _is_system(schema: str) -> bool:
 def _names(inspector: Inspector, schema: str, *, views: bool) -> dict[str, bool]:
     """Return the names of tables and views, and whether each is a view."""
     names = dict.fromkeys(inspector.get_table_names(schema), False)
+    is_postgresql = inspector.dialect.name == "postgresql"
+    # SQLAlchemy lists foreign tables and materialized views apart from others.
+    if is_postgresql and isinstance(inspector, PGInspector):
+        names |= dict.fromkeys(inspector.get_foreign_table_names(schema), False)
     if not views:
         return names
     # Some dialects list views among the tables, too.
     names |= dict.fromkeys(inspector.get_view_names(schema), True)
-    # SQLAlchemy lists materialized views apart from other views.
-    if inspector.dialect.name == "postgresql":
+    if is_postgresql:
         names |= dict.fromkeys(inspector.get_materialized_view_names(schema), False)
     return names
+
+
+def _parts(engine: Engine) -> dict[tuple[str, str], str]:
+    """Map each partition of PostgreSQL to the table that it is a part of."""
+    if engine.dialect.name != "postgresql":
+        return {}
+    with engine.connect() as connection:
+        rows = connection.execute(_PARTS_IN_POSTGRESQL).all()
+    return {(schema, name): whole for schema, name, whole in rows}
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:

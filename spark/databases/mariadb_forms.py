@@ -17,6 +17,7 @@ from sqlalchemy.types import (
     Uuid,
 )
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.sql_forms import (
     NUMBER_TYPES,
     SqlForm,
@@ -58,6 +59,7 @@ _PLAIN_FORMS = {
 """The normal forms of types whose texts are normal forms."""
 
 MARIADB_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["mariadb"],
     quote_text=quote_with_backslashes,
     exact=_EXACT,
     matches="{0} REGEXP {1}",

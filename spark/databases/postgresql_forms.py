@@ -14,6 +14,7 @@ from sqlalchemy.types import (
     Uuid,
 )
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.sql_forms import (
     NUMBER_TYPES,
     SqlForm,
@@ -52,6 +53,7 @@ def quote_for_postgresql(text: str) -> str:
 
 
 POSTGRESQL_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["postgresql"],
     quote_text=quote_for_postgresql,
     # Under this collation, only ASCII letters have upper and lower case.
     exact='({0}) COLLATE "C"',

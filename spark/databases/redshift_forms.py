@@ -22,6 +22,7 @@ from sqlalchemy.types import (
 )
 
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
 from datahub_hyperjoin.spark.databases.sql_counts import FIRST_CHARACTER
 from datahub_hyperjoin.spark.databases.sql_forms import (
@@ -78,6 +79,7 @@ def _character() -> str:
 
 
 REDSHIFT_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["redshift"],
     quote_text=quote_for_redshift,
     exact="{0}",
     # With 'p', patterns are those of PCRE.

@@ -7,7 +7,12 @@ import pyarrow as pa
 from sqlalchemy import Engine, Select
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.columns import TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    TableStream,
+    naming_columns,
+    readable_paths,
+)
 from datahub_hyperjoin.spark.databases.key_ranges import (
     count_rows,
     find_integer_key,
@@ -15,7 +20,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     within_key_range,
 )
 from datahub_hyperjoin.spark.databases.relations import (
-    columns_of,
+    choose_relation_columns,
     inspect_database,
     read_rows,
     select_values,
@@ -62,39 +67,42 @@ def read_relation(
     if copy and copy.fault:
         raise UnreadableRelationError(copy.fault)
     inspector = inspect_database(engine)
-    columns, notes = choose_columns(columns_of(relation, inspector), paths)
+    columns, notes = choose_relation_columns(relation, inspector, paths)
     names = readable_paths(columns)
     if copy:
-        return TableStream(columns, _unless_empty([read_copy(copy.file, names)]), notes)
+        return TableStream(columns, _unless_empty([read_copy(copy.file, names)], columns), notes)
     rows = select_values(relation, names, inspector)
     if max_rows >= _MOST_ROWS:
-        return TableStream(columns, _read(engine, [rows], names), notes)
+        return TableStream(columns, _read(engine, [rows], columns), notes)
     may_exceed = not size or size > max_rows * SMALLEST_ROW
     key = find_integer_key(relation, inspector) if may_exceed else ""
-    row_count = count_rows(relation, engine) if key else 0
+    with naming_columns(columns):
+        row_count = count_rows(relation, engine) if key else 0
     if row_count <= max_rows:
-        return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], names), notes)
+        return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], columns), notes)
     ranges, limit, note = sample_rows(relation, engine, key, rows=row_count, most=max_rows)
     number = stored_name(key, engine.dialect)
     statements = [within_key_range(rows, number, range_).limit(limit) for range_ in ranges]
-    return TableStream(columns, _read(engine, statements, names), [*notes, note])
+    return TableStream(columns, _read(engine, statements, columns), [*notes, note])
 
 
 def _read(
-    engine: Engine, statements: Sequence[Select[tuple[object, ...]]], names: Sequence[str]
+    engine: Engine, statements: Sequence[Select[tuple[object, ...]]], columns: Sequence[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
-    return _unless_empty(read_rows(engine, statement, names) for statement in statements)
+    names = readable_paths(columns)
+    return _unless_empty((read_rows(engine, each, names) for each in statements), columns)
 
 
 def _unless_empty(
-    parts: Iterable[Generator[pa.RecordBatch, None, None]],
+    parts: Iterable[Generator[pa.RecordBatch, None, None]], columns: Sequence[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yield the rows of all parts; raise an error if there are none."""
     empty = True
-    for part in parts:
-        with closing(part) as batches:
-            for batch in batches:
-                empty = False
-                yield batch
-    if empty:
-        raise EmptyRelationError.without_rows()
+    with naming_columns(columns):
+        for part in parts:
+            with closing(part) as batches:
+                for batch in batches:
+                    empty = False
+                    yield batch
+        if empty:
+            raise EmptyRelationError.without_rows()

@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from sqlalchemy import (
@@ -19,14 +19,20 @@ from sqlalchemy import (
     select,
     table,
 )
+from sqlalchemy.dialects.mysql import BIT
 from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
-from sqlalchemy.sql.elements import quoted_name
-from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
+from sqlalchemy.types import ARRAY, JSON, TypeEngine
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.columns import Column, choose_columns
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS, has_digits, is_binary
 from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
 from datahub_hyperjoin.spark.databases.engines import unreadable, without_type_warnings
+from datahub_hyperjoin.spark.databases.granted_columns import (
+    describe_granted,
+    lacks_privilege,
+    withheld_columns,
+)
 from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED
 from datahub_hyperjoin.spark.databases.stored_names import stored_name
 from datahub_hyperjoin.spark.databases.transactions import seconds_in_all, statement_limit
@@ -80,6 +86,22 @@ def inspect_database(engine: Engine) -> Inspector:
         raise unreadable(error) from None
 
 
+def choose_relation_columns(
+    relation: Relation, inspector: Inspector, paths: Collection[str] | None = None
+) -> tuple[tuple[Column, ...], list[str]]:
+    """Return the columns to read from a table or view, and notes about those that cannot be used.
+
+    Args:
+        relation: The table or view.
+        inspector: The inspector of its database.
+        paths: The columns to read; all if None.
+
+    Raises:
+        UnreadableRelationError: The table does not exist or cannot be inspected.
+    """
+    return choose_columns(columns_of(relation, inspector), paths)
+
+
 def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
     """List the columns of a table or view.
 
@@ -88,20 +110,31 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
         inspector: The inspector of its database.
 
     Returns:
-        All columns, in the order of the table.
+        All columns that the user may know of, in the order of the table.
 
     Raises:
         UnreadableRelationError: The table does not exist or cannot be inspected.
     """
     try:
         columns = reflect_columns(relation, inspector)
+        withheld = withheld_columns(relation, inspector)
     except NoSuchTableError:
         raise UnreadableRelationError.removed() from None
     except SQLAlchemyError as error:
         raise unreadable(error) from None
+    # Without any column to select, the database says why.
+    withheld = withheld if len(withheld) < len(columns) else set()
+    system = inspector.dialect.name
     return [
-        Column(column_.name, position, _opaque_type(column_.type))
-        for position, column_ in enumerate(columns)
+        Column(each.name, position, DataType.TEXT, is_withheld=True)
+        if each.name in withheld
+        else Column(
+            each.name,
+            position,
+            _opaque_type(each.type, system),
+            is_binary=has_digits(each.type, system),
+        )
+        for position, each in enumerate(columns)
     ]
 
 
@@ -123,10 +156,19 @@ def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedC
     key = ("reflect_columns", relation.schema, relation.name)
     if key not in inspector.info_cache:
         with without_type_warnings():
-            columns = inspector.get_columns(relation.name, relation.schema or None)
-        inspector.info_cache[key] = columns
+            inspector.info_cache[key] = _reflect(relation, inspector)
     columns = inspector.info_cache[key]
     return [ReflectedColumn(name_of(each["name"], inspector), each["type"]) for each in columns]
+
+
+def _reflect(relation: Relation, inspector: Inspector) -> Sequence[Mapping[str, Any]]:
+    try:
+        return inspector.get_columns(relation.name, relation.schema or None)
+    except SQLAlchemyError as error:
+        granted = lacks_privilege(error) and describe_granted(relation, inspector)
+        if not granted:
+            raise
+    return granted
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
@@ -158,11 +200,11 @@ def name_in_key(reported: str, inspector: Inspector) -> str:
     return reported[1:-1].replace('""', '"') if is_quoted else reported
 
 
-def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
+def _opaque_type(type_: TypeEngine[object], system: str) -> DataType | None:
     if isinstance(type_, ClickHouseType):
         return type_.opaque
-    if isinstance(type_, (_Binary, LargeBinary)):
-        return DataType.BINARY
+    if is_binary(type_):
+        return None if has_digits(type_, system) else DataType.BINARY
     nested = isinstance(type_, (ARRAY, JSON)) or type(type_).__name__.upper() in _NESTED_TYPES
     return DataType.NESTED if nested else None
 
@@ -183,20 +225,37 @@ def select_values(
     Raises:
         UnreadableRelationError: The table does not exist or cannot be inspected.
     """
-    statement = select_from(relation, names, inspector.dialect)
-    if inspector.dialect.name != "clickhouse" or not names:
-        return statement
+    dialect = inspector.dialect
+    statement = select_from(relation, names, dialect)
     try:
-        types = {each.name: each.type for each in reflect_columns(relation, inspector)}
+        columns = reflect_columns(relation, inspector) if names else []
     except SQLAlchemyError as error:
         raise unreadable(error) from None
-    read: Iterator[ColumnElement[object]] = (
-        literal_column(type_.read.format('"' + name.replace('"', '""') + '"'))
-        if isinstance(type_ := types[name], ClickHouseType) and type_.read
-        else column(quoted_name(name, quote=True))
-        for name in names
-    )
+    readings = {
+        stored_name(each.name, dialect): reading
+        for each in columns
+        if (reading := _reading(each.type, dialect.name))
+    }
+    if not readings:
+        return statement
+    stored = [stored_name(name, dialect) for name in names]
+    mark = dialect.identifier_preparer.initial_quote
+    read: list[ColumnElement[object]] = [
+        literal_column(readings[name].format(f"{mark}{name.replace(mark, mark * 2)}{mark}"))
+        if name in readings
+        else column(name)
+        for name in stored
+    ]
     return statement.with_only_columns(*read)
+
+
+def _reading(type_: TypeEngine[object], system: str) -> str | None:
+    """Return the expression that reads the column `{0}`; None if drivers read it as it is."""
+    if isinstance(type_, ClickHouseType):
+        return type_.read
+    if isinstance(type_, BIT):
+        return "CAST({0} AS UNSIGNED)"  # the driver returns bytes
+    return HEX_DIGITS[system] if has_digits(type_, system) else None
 
 
 def select_from(

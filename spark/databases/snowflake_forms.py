@@ -5,6 +5,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 from sqlalchemy.types import Boolean, Date, DateTime, Float, Numeric, String, TypeEngine
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
 from datahub_hyperjoin.spark.databases.sql_forms import (
     NUMBER_TYPES,
@@ -47,6 +48,7 @@ _PROBES = (
 )
 
 SNOWFLAKE_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["snowflake"],
     quote_text=quote_in_one_line,
     exact=_EXACT,
     # Its other functions compare a regular expression with the whole text.

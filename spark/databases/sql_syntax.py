@@ -33,6 +33,10 @@ class SqlSyntax:
     has_silent_groups: bool = True
     """Whether regular expressions may have groups that are not numbered, as in `(?:a|b)`."""
 
+    digits_of_bytes: str = ""
+    """The hexadecimal digits of the bytes `{0}`, as `HEX_DIGITS` writes them; empty if there is no
+    type of bytes."""
+
     hashed: str = "left(md5({0}), 16)"
     """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
 

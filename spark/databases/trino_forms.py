@@ -18,6 +18,7 @@ from sqlalchemy.types import (
     Uuid,
 )
 
+from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
 from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
@@ -66,6 +67,7 @@ def quote_for_trino(text: str) -> str:
 
 
 TRINO_SYNTAX = SqlSyntax(
+    digits_of_bytes=HEX_DIGITS["trino"],
     quote_text=quote_for_trino,
     exact="{0}",
     matches="regexp_like({0}, {1})",

@@ -11,10 +11,10 @@ import pyarrow as pa
 from sqlalchemy import Engine
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.columns import choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.relations import (
-    columns_of,
+    choose_relation_columns,
     inspect_database,
     read_rows,
     select_values,
@@ -33,7 +33,7 @@ def write_copy(view: Relation, engine: Engine, file: Path) -> None:
         UnreadableTableError: The database does not return the rows, or not in time.
     """
     inspector = inspect_database(engine)
-    columns, _ = choose_columns(columns_of(view, inspector), None)
+    columns, _ = choose_relation_columns(view, inspector)
     names = readable_paths(columns)
     schema = pa.schema([(name, pa.string()) for name in names])
     options = pa.ipc.IpcWriteOptions(compression="lz4")

@@ -66,8 +66,6 @@ def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | Non
                 yield from _leaves(type_, f"{path}.")
             case "array" | "map":
                 yield path, DataType.NESTED
-            case "bytes" | "fixed" if "logicalType" not in type_:
-                yield path, DataType.BINARY
             case _:
                 yield path, None
 

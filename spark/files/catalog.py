@@ -64,7 +64,18 @@ def _open_as(
         raise
     except TableError as error:
         raise UnlikeCatalogError.unreadable(error) from error
-    types = {path: type_ for path, type_ in _leaf_types(schema).items() if path in names}
+    binary = {column.path for column in columns if column.is_binary}
+    in_file = {
+        column.path for column in stream.columns if column.is_binary and column.path in names
+    }
+    if differing := binary.intersection(found) ^ in_file:
+        raise UnlikeCatalogError.in_columns(differing)
+    types = {
+        # Bytes arrive as hexadecimal digits.
+        path: pa.string() if path in binary else type_
+        for path, type_ in _leaf_types(schema).items()
+        if path in names
+    }
     return TableStream(columns, _conformed(stream, types), notes, stream.extent)
 
 

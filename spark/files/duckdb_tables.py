@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -98,6 +99,8 @@ def _rows(connection: "duckdb.DuckDBPyConnection", query: str) -> pa.RecordBatch
 
 def _expression(column: str, type_: str) -> str:
     name = _quoted(column)
+    if type_ == "BLOB":  # images would be read in vain
+        return f"CASE WHEN octet_length({name}) <= {MOST_KEY_BYTES} THEN {name} END AS {name}"
     return f"{name}::VARCHAR AS {name}" if _READ_AS_TEXT.fullmatch(type_) else name
 
 

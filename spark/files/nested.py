@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from datahub_hyperjoin.arrow_bytes import hex_digits
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.tables import DataType
@@ -43,10 +44,11 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
         schema: The file's schema.
 
     Returns:
-        The columns. Those of lists, maps or bytes are opaque: their values are not compared.
+        The columns. Those of lists and maps are opaque: their values are not compared.
     """
     return [
-        Column(leaf, position, opaque) for position, (leaf, opaque) in enumerate(_leaves(schema))
+        Column(leaf, position, opaque, is_binary=is_binary)
+        for position, (leaf, opaque, is_binary) in enumerate(_leaves(schema))
     ]
 
 
@@ -90,30 +92,41 @@ def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
 
 def _leaves(
     fields: pa.Schema | pa.StructType, prefix: str = ""
-) -> Iterator[tuple[str, DataType | None]]:
+) -> Iterator[tuple[str, DataType | None, bool]]:
+    """Yield the path of each leaf, the type of one that is not read, and whether it holds bytes."""
     for field in fields:
         path = f"{prefix}{field.name}"
         type_ = getattr(field.type, "storage_type", field.type)
         if pa.types.is_struct(type_):
             yield from _leaves(type_, f"{path}.")
         elif pa.types.is_nested(type_):
-            yield path, DataType.NESTED
-        elif any(is_binary(type_) for is_binary in _IS_BINARY) and not _is_uuid(field.type):
-            yield path, DataType.BINARY
+            yield path, DataType.NESTED, False
         else:
-            yield path, None
+            yield path, None, _holds_bytes(field.type)
 
 
 def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     if _is_uuid(array.type):
         yield path, pa.array([value and str(value) for value in array.to_pylist()], pa.string())
+    elif isinstance(array, pa.ExtensionArray):
+        yield from _members(path, array.storage)
     elif pa.types.is_struct(array.type):
         for field, member in zip(array.type, array.flatten(), strict=True):
             yield from _members(f"{path}.{field.name}", member)
     elif pa.types.is_dictionary(array.type):
-        yield path, array.dictionary_decode()  # its size would not show in that of the batch
+        # Its size would not show in that of the batch.
+        yield from _members(path, array.dictionary_decode())
+    elif _holds_bytes(array.type):
+        yield path, hex_digits(array)
     else:
         yield path, array
+
+
+def _holds_bytes(type_: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type_):
+        return _holds_bytes(type_.value_type)
+    stored = getattr(type_, "storage_type", type_)
+    return any(is_binary(stored) for is_binary in _IS_BINARY) and not _is_uuid(type_)
 
 
 def _is_uuid(type_: pa.DataType) -> bool:

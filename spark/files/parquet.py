@@ -1,6 +1,6 @@
 """Read Parquet files."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +15,12 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
 from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
+from datahub_hyperjoin.wording import name_some
 
 _BATCH_CELLS = 1 << 22
+_CONTENT_BYTES = 1 << 10
+"""Mean size of the values of a column of bytes from which they are contents, such as images, and
+too large to be read in search of keys."""
 
 
 def read_parquet(
@@ -40,13 +44,34 @@ def read_parquet(
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
     chosen = range(file.num_row_groups) if groups is None else groups
     rows = sum(file.metadata.row_group(group).num_rows for group in chosen)
-    return TableStream(columns, _batches(file, columns, chosen), notes, RowEstimate(rows))
+    contents = _long_bytes(file.metadata, columns)
+    if contents:
+        names = name_some([*map(repr, contents)])
+        notes.append(f"bytes not compared, because they are too long for keys: {names}")
+    return TableStream(columns, _batches(file, columns, chosen, contents), notes, RowEstimate(rows))
+
+
+def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[str]:
+    """Return the columns of bytes, such as images, that are too long for keys on average."""
+    binary = [column.path for column in columns if column.is_binary]
+    sizes, counts = dict.fromkeys(binary, 0), dict.fromkeys(binary, 1)
+    for group in map(metadata.row_group, range(metadata.num_row_groups) if binary else ()):
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.path_in_schema in sizes:
+                sizes[chunk.path_in_schema] += chunk.total_uncompressed_size
+                counts[chunk.path_in_schema] += chunk.num_values
+    return [path for path in binary if sizes[path] > _CONTENT_BYTES * counts[path]]
 
 
 def _batches(
-    file: pq.ParquetFile, columns: tuple[Column, ...], groups: range
+    file: pq.ParquetFile, columns: tuple[Column, ...], groups: range, unread: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
+    """Read the rows; columns in `unread` are null."""
     paths = readable_paths(columns)
+    read = [path for path in paths if path not in unread]
     with file, translate_read_errors():
-        steps = file.iter_batches(STEP_ROWS, groups, columns=paths, use_threads=False)
-        yield from merge_batches((flatten(step, paths) for step in steps), cells=_BATCH_CELLS)
+        steps = file.iter_batches(STEP_ROWS, groups, columns=read, use_threads=False)
+        for batch in merge_batches((flatten(step, read) for step in steps), cells=_BATCH_CELLS):
+            nulls = [pa.nulls(len(batch), pa.string())] * len(unread)
+            names = [*batch.schema.names, *unread]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], names) if unread else batch

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
     CatalogTable,
@@ -121,9 +122,9 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
     columns, expressions = [], {}
     for position, (names, type_) in enumerate(_leaves(frame.schema)):
         path = ".".join(names)
-        columns.append(Column(path, position, _opaque(type_)))
-        leaf = F.col(quoted(names))
-        expressions[path] = leaf if isinstance(type_, _TEXT_TYPES) else leaf.cast("string")
+        is_binary = isinstance(type_, T.BinaryType)
+        columns.append(Column(path, position, _opaque(type_), is_binary=is_binary))
+        expressions[path] = _as_text(F.col(quoted(names)), type_)
     return columns, expressions
 
 
@@ -246,8 +247,13 @@ def _leaves(
             yield names, field.dataType
 
 
-def _opaque(type_: T.DataType) -> DataType | None:
+def _as_text(leaf: Expression, type_: T.DataType) -> Expression:
+    """Return the expression of values that Arrow can convert to text."""
     if isinstance(type_, T.BinaryType):
-        return DataType.BINARY
+        return F.when(F.length(leaf) <= MOST_KEY_BYTES, F.lower(F.hex(leaf)))
+    return leaf if isinstance(type_, _TEXT_TYPES) else leaf.cast("string")
+
+
+def _opaque(type_: T.DataType) -> DataType | None:
     nested = isinstance(type_, (T.ArrayType, T.MapType, T.VariantType, T.UserDefinedType))
     return DataType.NESTED if nested else None

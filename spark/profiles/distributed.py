@@ -28,7 +28,12 @@ from datahub_hyperjoin.locations import (
     database_of,
 )
 from datahub_hyperjoin.spark.batches import with_usable_values
-from datahub_hyperjoin.spark.columns import Column, TableStream, readable_paths
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    TableStream,
+    naming_columns,
+    readable_paths,
+)
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.column_profiles import opaque_profile
 from datahub_hyperjoin.spark.databases.data_source import load_relation
@@ -40,6 +45,7 @@ from datahub_hyperjoin.spark.native.frames import (
     select_columns,
     table_error,
 )
+from datahub_hyperjoin.spark.profiles.local_batch import faulty_profile
 from datahub_hyperjoin.spark.profiles.partial import (
     PART_ROW,
     assemble_profile,
@@ -112,7 +118,7 @@ def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> Tabl
     try:
         return _read_profile(session, table, config)
     except TableError as error:
-        return TableProfile(table=table, fault=str(error))
+        return faulty_profile(table, error)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return TableProfile(table=table, fault=str(table_error(table.location, error)))
 
@@ -121,7 +127,8 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
     loaded = _load(session, table, config)
     # Spark would return no partition at all, and so no row to merge.
     if not loaded.rows:
-        raise EmptyRelationError.without_rows()
+        with naming_columns(loaded.columns):
+            raise EmptyRelationError.without_rows()
     if loaded.frame is None:
         opaque = (
             opaque_profile(ColumnId(table.id, column.path), column, rows=loaded.rows)

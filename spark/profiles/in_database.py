@@ -22,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import hash_values, normal_forms
-from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
+from datahub_hyperjoin.spark.columns import Column, readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
@@ -47,7 +47,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
 )
 from datahub_hyperjoin.spark.databases.relation_stream import SMALLEST_ROW
 from datahub_hyperjoin.spark.databases.relations import (
-    columns_of,
+    choose_relation_columns,
     inspect_database,
     reflect_columns,
 )
@@ -121,7 +121,7 @@ def _count(
     if not table.size and rows <= config.sketch_size:
         return None
     inspector = inspect_database(engine)
-    columns, notes = choose_columns(columns_of(relation, inspector), None)
+    columns, notes = choose_relation_columns(relation, inspector)
     key, sample = _choose_rows(table, relation, inspector, engine, config, rows=rows)
     # Known to the inspector, which takes a connection of its own even so; the pool has only one.
     types = {each.name: each.type for each in reflect_columns(relation, inspector)}

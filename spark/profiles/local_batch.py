@@ -14,8 +14,8 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
-    EmptyTableError,
     LostWorkerError,
+    TableWithHeaderError,
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
@@ -169,12 +169,17 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _faulty(table: Table, error: Exception) -> TableProfile:
+def faulty_profile(table: Table, error: Exception) -> TableProfile:
     """Return a profile that says why a table cannot be read.
 
-    It lists columns if the table has a header.
+    Args:
+        table: The table.
+        error: The error that occurred.
+
+    Returns:
+        A profile with a fault. It lists the columns if they are known.
     """
-    header = error.header if isinstance(error, EmptyTableError) else ()
+    header = error.header if isinstance(error, TableWithHeaderError) else ()
     # A header names columns, but does not say their types.
     columns = describe_columns(table.id, ((path, DataType.TEXT) for path in header))
     return TableProfile(table=table, columns=columns, fault=fault_text(error))
@@ -185,7 +190,7 @@ def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return _faulty(table, error)
+        return faulty_profile(table, error)
     return None
 
 
@@ -199,7 +204,7 @@ def _profile_batch(
         profiles = iter(batch.profiles())
     except Exception as error:  # noqa: BLE001 (the same guard)
         if len(members) == 1:
-            return [_faulty(members[0][0], error)]
+            return [faulty_profile(members[0][0], error)]
         # The error does not tell which table caused it; reading each alone does.
         return [profile_table(table, config, databases) for table, _ in members]
     return [faulty or next(profiles) for _, faulty in members]

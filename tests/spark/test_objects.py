@@ -15,7 +15,7 @@ from datahub_hyperjoin.spark.objects import array_of, text_of
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (b"\x07", "7"),
+        (b"\x07", "07"),
         (timedelta(hours=9, minutes=30), "09:30:00"),
         (timedelta(days=-2, microseconds=-500_000), "-48:00:00.5"),
         (Decimal("12.50"), "12.5"),

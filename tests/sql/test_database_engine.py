@@ -54,6 +54,26 @@ def test_values_of_different_types_are_compared_in_databases(
     assert rows_of(server, found) == 3
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_bytes_are_compared_with_bytes_and_with_digits(
+    server: Server, make_join: MakeJoin, run: Run, *, as_text: bool
+) -> None:
+    type_ = {"postgresql": "BYTEA", "mariadb": "BINARY(3)", "sqlite": "BLOB"}[server.kind]
+    form = r"'\x{}'" if server.kind == "postgresql" else "X'{}'"
+    other = "'{}'" if as_text else form
+    a, b = two_tables(server, type_, "VARCHAR(20)" if as_text else type_)
+    # The client of MariaDB would show a carriage return as it is.
+    keys = ["0d0a00", "00ff10", "0d0d0d"]
+    server.run(
+        *(f"INSERT INTO a VALUES ({form.format(key)})" for key in keys * 2),
+        *(f"INSERT INTO b VALUES ({other.format(key)})" for key in keys),
+    )
+    [found] = run(make_join(((a, "x"), (b, "y")), rows=6), tables=[a, b])
+    assert (found.rows, found.reason, found.compared) == (6, "", "")
+    assert rows_of(server, found) == 6
+    assert ("a.*" in found.sql) is (server.kind == "postgresql")
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

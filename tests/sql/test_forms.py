@@ -40,6 +40,10 @@ WRITTEN = {
             *("2024-02-01 17:30:00", "2024-02-01 16:00:00"),
         ],
     ),
+    Notation.BARE_UUID: (
+        ["6ba7b8109dad11d180b400c04fd430c8", "1B4E28BA2FA111D2883F0016D3CCA427"],
+        ["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"],
+    ),
 }
 """For each notation, a list of values in that notation and a list of values in canonical form."""
 
@@ -52,6 +56,7 @@ TYPES = {
     Notation.YEAR_FIRST: ("DATE", "DATE", "TEXT"),
     Notation.TRUTH_WORDS: ("BOOLEAN", None, None),
     Notation.OFFSET: ("TIMESTAMP", "DATETIME", "TEXT"),
+    Notation.BARE_UUID: ("UUID", "UUID", "TEXT"),
 }
 """For each notation, the type of its form in PostgreSQL, MariaDB and SQLite, if there is one."""
 

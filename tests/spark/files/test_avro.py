@@ -55,7 +55,7 @@ def order(number: int, **fields: object) -> dict[str, Any]:
         "work": {"city": None},
         "either": number if number % 2 else "two",
         "tags": ["a"],
-        "photo": b"x",
+        "photo": b"\xff",
         "state": "OPEN",
     }
     return defaults | fields
@@ -83,7 +83,7 @@ def test_every_kind_of_field_is_a_column(tmp_path: Path, codec: str) -> None:
         "work.city": DataType.TEXT,
         "either": DataType.TEXT,
         "tags": DataType.NESTED,
-        "photo": DataType.BINARY,
+        "photo": DataType.TEXT,
         "state": DataType.TEXT,
     }
     assert samples["home.city"] == ["Oslo"]
@@ -99,7 +99,7 @@ def test_only_requested_columns_are_read(tmp_path: Path) -> None:
         [{"id": 1, "home.city": "Oslo"}, {"id": 2, "home.city": "Oslo"}]
     ]
     stream = read_table(table, Databases(), max_rows=9, paths={"photo"})
-    assert [len(batch) for batch in stream.batches] == [2]
+    assert [batch.to_pylist() for batch in stream.batches] == [[{"photo": "ff"}] * 2]
 
 
 def test_a_file_that_is_not_avro_is_rejected(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_an_orc_file_of_many_stripes_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_rows_are_counted_without_comparable_columns(tmp_path: Path) -> None:
-    orc.write_table(pa.table({"photo": [b"\0", b"\1"]}), tmp_path / "p.orc")
+    orc.write_table(pa.table({"tags": [["a"], ["b"]]}), tmp_path / "p.orc")
     stream = read_table(table(tmp_path / "p.orc", FileFormat.ORC), Databases(), max_rows=9)
     assert [(len(batch), batch.num_columns) for batch in stream.batches] == [(2, 0)]
 

@@ -127,8 +127,8 @@ def test_one_file_at_a_time_is_read(people: IcebergTable) -> None:
 
 
 def test_rows_are_counted_without_comparable_columns(catalog: SqlCatalog) -> None:
-    table = catalog.create_table("shop.photos", schema=pa.schema({"photo": pa.binary()}))
-    table.append(pa.table({"photo": [b"x", None]}))
+    table = catalog.create_table("shop.lists", schema=pa.schema({"tags": pa.list_(pa.string())}))
+    table.append(pa.table({"tags": [["x"], None]}))
     stream = read_table(at(folder_of(table)), Databases(), max_rows=9)
     assert [(len(batch), batch.num_columns) for batch in stream.batches] == [(2, 0)]
 
