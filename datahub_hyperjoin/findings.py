@@ -42,8 +42,8 @@ class Findings:
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
     named: tuple[Join, ...] = ()
-    """Joins suggested by names and the catalog alone, because the rows of a table were not read.
-    These joins have no evidence."""
+    """Joins suggested by names and the catalog alone, because the rows of a table were not read or
+    a column has no values. These joins have no evidence."""
 
     described: frozenset[TableId] = frozenset()
     """The tables of which no row was read: unreadable ones, and those that only the catalog knows.
@@ -58,6 +58,11 @@ class Findings:
     def without_columns(self) -> "Findings":
         """Return the findings without the profiles of columns, which take most of the memory."""
         return replace(self, profiles=tuple(replace(each, columns=()) for each in self.profiles))
+
+    @property
+    def declared(self) -> tuple[Join, ...]:
+        """The joins that a foreign key declares, and that no values confirm."""
+        return tuple(join for join in self.named if join.catalog.declared)
 
     @cached_property
     def unread(self) -> frozenset[TableId]:

@@ -11,6 +11,8 @@ from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import percent
 
 _MAX_JOINS = 25
+DECLARED = "declared, not verified"
+"""Words that mark a join of a foreign key that no values confirm."""
 _HEADERS = (
     "column",
     "joins with",
@@ -120,13 +122,21 @@ def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin], joins: Sequence[Join])
 
 
 def _list_named(joins: Sequence[Join]) -> Iterator[str]:
+    declared = [join for join in joins if join.catalog.declared]
+    others = [join for join in joins if not join.catalog.declared]
+    noun = "foreign key has" if len(declared) == 1 else "foreign keys have"
+    yield from _list_unverified(declared, f"{noun} no values to compare yet", DECLARED)
+    noun = "join is" if len(others) == 1 else "joins are"
+    yield from _list_unverified(others, f"{noun} suggested by names, and not verified on data", "")
+
+
+def _list_unverified(joins: Sequence[Join], what: str, mark: str) -> Iterator[str]:
     if not joins:
         return
-    noun = "join is" if len(joins) == 1 else "joins are"
-    yield f"\n{len(joins)} {noun} suggested by names, and not verified on data:"
+    yield f"\n{len(joins)} {what}:"
     for join in joins[:_MAX_JOINS]:
-        ends = (join.referring, join.referenced) if join.referenced else (join.left, join.right)
         arrow = "→" if join.referenced else "="
-        yield visible(f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})")
+        pairs = " and ".join(f"{left} {arrow} {right}" for left, right in join.directed_pairs)
+        yield visible(f"{pairs} ({mark or f'{join.joinability:.2f}'})")
     if len(joins) > _MAX_JOINS:
         yield f"... and {len(joins) - _MAX_JOINS} more."

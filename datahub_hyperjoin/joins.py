@@ -288,7 +288,8 @@ class KnownNamesakes:
 class Join:
     """A join of two columns, ready to be written to the catalog.
 
-    It was verified on the data, unless no row of one of the tables was read.
+    It was verified on the data, unless no row of one of the tables was read, or one of the columns
+    has no values.
 
     The columns are sorted, so that a pair has one name whichever column it was suggested for.
     """
@@ -344,6 +345,13 @@ class Join:
         The left table's column comes first in each pair.
         """
         return ((self.left, self.right), *self.further)
+
+    @property
+    def directed_pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
+        """All pairs of columns, with the referring table's column first if there is one."""
+        if self.referenced != self.left:
+            return self.pairs
+        return tuple((right, left) for left, right in self.pairs)
 
     @property
     def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:

@@ -350,6 +350,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 keys=findings.keys,
                 suggestions=findings.suggestions,
                 joins=findings.joins,
+                declared=findings.declared,
                 crosswalks=findings.crosswalks,
                 statements=findings.statements,
                 contributions=findings.contributions,

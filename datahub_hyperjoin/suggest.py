@@ -45,6 +45,7 @@ from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.stages.row_counts import with_row_counts
+from datahub_hyperjoin.stages.unverified_keys import find_unverified_keys
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()
@@ -210,12 +211,15 @@ def suggest(
             kept.keep(findings, noted)
     except (EmptyIndexError, NothingToLearnError):
         # With one table that can be read, or none, names are all that can be compared.
-        if not described:
+        if not described and not find_unverified_keys(profiles, facts, ()):
             raise
+    named: tuple[Join, ...] = ()
     if described:
         with progress.stage("Comparing names"):
             named = find_named_joins(profiles, described, model, facts)
-        findings = _with_named(findings, named, described, model.ranking.top_k)
+    declared = find_unverified_keys(profiles, facts, [*findings.joins, *named])
+    if named or declared or described:
+        findings = _with_named(findings, (*declared, *named), described, model.ranking.top_k)
     _report_findings(findings, progress)
     return findings
 
@@ -223,7 +227,7 @@ def suggest(
 def _with_named(
     findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
 ) -> Findings:
-    """Extend the findings with joins of tables whose rows were not read.
+    """Extend the findings with joins that no values confirm, such as those of unread tables.
 
     These joins come after all verified joins.
     """

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -84,6 +84,29 @@ def test_the_table_names_all_columns_of_a_composite_key() -> None:
     report.show_joins([composite])
     line = next(line for line in report.as_string().splitlines() if "carrier_0" in line)
     assert line.startswith("airlines.csv.carrier + month  flights.csv.carrier_0 + month  reference")
+
+
+def test_declared_keys_without_values_are_marked_and_name_all_columns() -> None:
+    report = HyperJoinReport()
+    single = join(0)
+    more = ColumnId(single.left.table, "month"), ColumnId(single.right.table, "month")
+    declared = replace(
+        single,
+        evidence=None,
+        catalog=CatalogEvidence(declared="fk"),
+        referenced=single.right,
+        further=(more,),
+    )
+    guessed = replace(join(1), evidence=None)
+    report.show_joins([single], (), [guessed, declared])
+    shown = report.as_string()
+    assert "1 foreign key has no values to compare yet:" in shown
+    assert (
+        "flights.csv.carrier_0 → airlines.csv.carrier and flights.csv.month → airlines.csv.month "
+        "(declared, not verified)" in shown
+    )
+    assert "1 join is suggested by names, and not verified on data:" in shown
+    assert "flights.csv.carrier_1 = airlines.csv.carrier (0.90)" in shown
 
 
 def test_the_table_says_what_values_were_compared_as() -> None:

@@ -196,7 +196,7 @@ def _format(found: "FoundJoins", output_format: str) -> str:
         "csv": records.records_as_csv,
         "sql": records.records_as_sql,
     }
-    return write[output_format](found.records())
+    return write[output_format]([*found.records(), *found.declared_records()])
 
 
 def _tell_what_is_missing(found: "FoundJoins") -> None:

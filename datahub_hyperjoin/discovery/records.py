@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
+from typing_extensions import NotRequired
+
+from datahub_hyperjoin.join_listing import DECLARED
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId
@@ -35,45 +38,48 @@ class JoinRecord(TypedDict):
     joinability: float
     """The score, in [0, 1]."""
 
-    cardinality: str
+    status: str
+    """`verified` on the data; or `declared, not verified`, without any measure."""
+
+    cardinality: NotRequired[str]
     """Cardinality from left to right, such as `many-to-one`."""
 
-    shared_values: int
+    shared_values: NotRequired[int]
     """Number of distinct values that occur on both sides."""
 
-    left_containment: float
+    left_containment: NotRequired[float]
     """Share of the left side's distinct values that the right side holds."""
 
-    right_containment: float
+    right_containment: NotRequired[float]
     """Share of the right side's distinct values that the left side holds."""
 
-    left_fan_out: float
+    left_fan_out: NotRequired[float]
     """Mean number of joined rows per left row that has a value."""
 
-    right_fan_out: float
+    right_fan_out: NotRequired[float]
     """Mean number of joined rows per right row that has a value."""
 
-    rows: int
+    rows: NotRequired[int]
     """Number of rows that the join returns."""
 
-    left_rows: int | None
+    left_rows: NotRequired[int | None]
     """Number of rows of the left table, an estimate for a table that was read in part; None if
     unknown."""
 
-    left_rows_with_value: int | None
+    left_rows_with_value: NotRequired[int | None]
     """Number of these rows with a value in every column that the join compares."""
 
-    left_rows_with_partner: int | None
+    left_rows_with_partner: NotRequired[int | None]
     """Number of these rows that an inner join returns; None also if the rows of both tables repeat.
     """
 
-    right_rows: int | None
+    right_rows: NotRequired[int | None]
     """Number of rows of the right table."""
 
-    right_rows_with_value: int | None
+    right_rows_with_value: NotRequired[int | None]
     """Number of these rows with a value."""
 
-    right_rows_with_partner: int | None
+    right_rows_with_partner: NotRequired[int | None]
     """Number of these rows that an inner join returns."""
 
     compared_as: str
@@ -111,16 +117,16 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         join: A join that was verified on the data.
         statement: Its SQL, if SQL was written.
     """
-    evidence, pairs = join.measured, join.pairs
-    if join.referenced == join.left:
-        evidence, pairs = evidence.reversed, tuple((right, left) for left, right in pairs)
-    left, right = zip(*pairs, strict=True)
+    turned = join.referenced == join.left
+    evidence = join.measured.reversed if turned else join.measured
+    left, right = zip(*join.directed_pairs, strict=True)
     own, other = evidence.left_counts, evidence.right_counts
     return JoinRecord(
         left=" and ".join(map(str, left)),
         right=" and ".join(map(str, right)),
         role=join.role.value,
         joinability=round(join.joinability, 4),
+        status="verified",
         cardinality=evidence.cardinality.words,
         shared_values=evidence.shared,
         left_containment=round(evidence.left_containment, 4),
@@ -139,6 +145,31 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         sql_was_run=bool(statement and statement.sql and statement.was_run),
         dialect=statement.dialect if statement else "",
         no_sql=statement.reason if statement else "",
+        left_table=str(left[0].table),
+        left_column=_name(left),
+        right_table=str(right[0].table),
+        right_column=_name(right),
+    )
+
+
+def record_of_key(join: Join) -> JoinRecord:
+    """Convert the join of a foreign key that no values confirm to plain values, without measures.
+
+    Args:
+        join: The join.
+    """
+    left, right = zip(*join.directed_pairs, strict=True)
+    return JoinRecord(
+        left=" and ".join(map(str, left)),
+        right=" and ".join(map(str, right)),
+        role=join.role.value,
+        joinability=round(join.joinability, 4),
+        status=DECLARED,
+        compared_as="",
+        sql="",
+        sql_was_run=False,
+        dialect="",
+        no_sql=DECLARED,
         left_table=str(left[0].table),
         left_column=_name(left),
         right_table=str(right[0].table),
@@ -167,7 +198,7 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
         records: The joins.
     """
     names = [*JoinRecord.__annotations__]
-    cells = (map(dict[str, object](**record).__getitem__, names) for record in records)
+    cells = ([{**record}.get(name) for name in names] for record in records)
     return "".join(map(_in_csv, [names, *cells]))
 
 

@@ -111,6 +111,9 @@ class Contents:
     """For each join, by its number: its probability by all signals, then by each signal alone in
     the order of `signal_names`."""
 
+    declared: tuple[tuple[str, str], ...] = ()
+    """The referring and the referenced columns of foreign keys that no values confirm."""
+
     left_out: int
     """Number of joins that the page does not show."""
 
@@ -174,6 +177,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    declared: Sequence[Join] = (),
     lone: Sequence[Join] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
@@ -186,6 +190,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         keys: The key columns.
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence, best first. The page keeps their order.
+        declared: The joins of foreign keys that no values confirm.
         lone: The joins that only a crosswalk connects, which come last.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
@@ -231,6 +236,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
         further=_further(shown),
         signal_names=tuple(next(iter(contributions.values())).alone) if contributions else (),
         signals=_signals(shown, contributions),
+        declared=tuple(map(_ends, declared)),
         left_out=len(pairs) - len(shown),
     )
 
@@ -285,6 +291,12 @@ def _drops_rows(join: CatalogJoin) -> bool:
     backward = join.referenced is None or not forward
     sides = (join.left_counts if forward else None, join.right_counts if backward else None)
     return any(each and each.matched is not None and not each.are_all_matched for each in sides)
+
+
+def _ends(join: Join) -> tuple[str, str]:
+    """Return the referring and the referenced columns of a join as text."""
+    referring, referenced = zip(*join.directed_pairs, strict=True)
+    return " and ".join(map(str, referring)), " and ".join(map(str, referenced))
 
 
 def _signals(

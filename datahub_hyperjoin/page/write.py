@@ -33,6 +33,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    declared: Sequence[Join] = (),
     crosswalks: Sequence[CrosswalkJoin] = (),
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
@@ -52,6 +53,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         keys: The key columns.
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence.
+        declared: The joins of foreign keys that no values confirm.
         crosswalks: The joins in two steps, of which the page adds those without a direct join.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
@@ -66,6 +68,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         keys=keys,
         suggestions=suggestions,
         joins=joins,
+        declared=declared,
         lone=lone,
         statements=statements,
         contributions=contributions,

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,29 @@ def test_the_package_has_no_other_lazy_names() -> None:
 
 def test_records_are_plain_values(found: FoundJoins) -> None:
     assert json.loads(json.dumps(found.records())) == found.records()
+
+
+def test_declared_keys_without_values_are_kept_and_marked(tmp_path: Path) -> None:
+    file = tmp_path / "shop.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);"
+            "CREATE TABLE team (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES users (id), "
+            "deputy INTEGER REFERENCES users (id));"
+            "CREATE TABLE later (id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team (id));"
+            + "".join(f"INSERT INTO users VALUES ({at}, 'n{at}');" for at in range(40))
+            + "".join(f"INSERT INTO team VALUES ({at}, {at % 40}, NULL);" for at in range(90))
+        )
+    found = find_joins(file)
+    declared = [("team.deputy", "users.id"), ("later.team_id", "team.id")]
+    lines, page = str(found).splitlines(), found.to_html()
+    assert {(each["left"], each["right"]) for each in found.declared_records()} == {*declared}
+    assert all(f"{left} → {right} (declared, not verified)" in lines for left, right in declared)
+    assert all(f"<li>{left} → {right}</li>" in page for left, right in declared)
+    record = found.declared_records()[0]
+    assert (record["status"], "rows" in record) == ("declared, not verified", False)
+    assert [each["status"] for each in found.records()] == ["verified"] * len(found)
+    assert {(str(j.referring), str(j.referenced)) for j in found} >= {("team.boss", "users.id")}
 
 
 def test_records_name_tables_and_columns_as_decisions_do(found: FoundJoins) -> None:
