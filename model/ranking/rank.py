@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from datahub_hyperjoin.joins import Suggestion
-from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.calibration import Calibration
@@ -186,9 +186,11 @@ def _select_chunk(
 ) -> Iterator[_Selection]:
     near, (scorer, coherence) = near.astype(np.int64), scorers
     # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
-    scores = scorer.score(queries[:, None], near)[:, 0]
+    scores = relevance = scorer.score(queries[:, None], near)[:, 0]
+    if config.ranking.scoring is Scoring.SIGNALS:  # A network is another one for each lake.
+        relevance = steady(index, scores, queries[:, None], near)
     selected = select_coherent(
-        np.where(near == NO_CANDIDATE, -np.inf, steady(index, scores, queries[:, None], near)),
+        np.where(near == NO_CANDIDATE, -np.inf, relevance),
         partial(_score_among, coherence, near),
         count=config.ranking.top_k,
         coherence=config.ranking.coherence,
