@@ -62,7 +62,8 @@ def shown_first(
         joins: The joins, best first.
         crosswalks: The joins in two steps, best first.
     """
-    return frozenset(each.pairs for each in (*joins[:_MAX_JOINS], *crosswalks[:_MAX_JOINS]))
+    direct = (join.pairs for join in joins[:_MAX_JOINS])
+    return frozenset([*direct, *(crosswalk.pairs for crosswalk in crosswalks[:_MAX_JOINS])])
 
 
 def _say_none(named: Sequence[Join]) -> str:
