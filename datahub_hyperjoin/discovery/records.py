@@ -199,7 +199,7 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
     """
     names = [*JoinRecord.__annotations__]
     cells = ([{**record}.get(name) for name in names] for record in records)
-    return "".join(map(_in_csv, [names, *cells]))
+    return "".join([_in_csv(names), *map(_in_csv, cells)])
 
 
 def _in_csv(cells: Iterable[object]) -> str:

@@ -3,7 +3,7 @@
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from datahub_hyperjoin.sql.parts import ROW_LIMIT, all_columns
+from datahub_hyperjoin.sql.parts import ROW_LIMIT
 from datahub_hyperjoin.statements import Statement
 
 
@@ -28,8 +28,14 @@ def write_anti_join(statement: Statement) -> str:
     matching = exp.select("1").from_(first.this).where(first.args["on"])
     for other in others:
         matching = matching.join(other.this, on=other.args["on"])
+    # The user may not be allowed to select all columns.
+    shown = (
+        each
+        for each in tree.expressions
+        if any(column.table == "a" for column in each.find_all(exp.Column))
+    )
     lonely = (
-        all_columns("a")
+        exp.select(*shown)
         .from_(tree.args["from_"].this)
         .where(exp.Not(this=exp.Exists(this=matching)))
         .limit(ROW_LIMIT)

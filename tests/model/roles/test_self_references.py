@@ -92,9 +92,9 @@ def test_it_compares_each_repeating_column_with_the_likeliest_key(some: Tables) 
     for table, own in some.items():
         values = {name: Counter(filter(None, column)) for name, column in own.items()}
         unique = [n for n, count in values.items() if len(count) == count.total() >= 3]
-        unique.sort(key=lambda name, table=table: standing[f"{table}.{name}"])
+        ranked = sorted((standing[f"{table}.{name}"], name) for name in unique)
         for name, count in values.items():
-            shared = count.keys() & values[unique[0]].keys() if unique else set()
+            shared = count.keys() & values[ranked[0][1]].keys() if ranked else set()
             if len(count) >= 2 and len(count) / count.total() <= 0.95 and shared:
-                expected[f"{table}.{name}", f"{table}.{unique[0]}"] = len(shared) / len(count)
+                expected[f"{table}.{name}", f"{table}.{ranked[0][1]}"] = len(shared) / len(count)
     assert {(names[a], names[b]): share for (a, b), share in found.items()} == expected
