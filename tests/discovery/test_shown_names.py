@@ -26,7 +26,8 @@ KEYS = {name: [f"K{at}-{row}" for row in range(30)] for at, name in enumerate(NA
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lake")
-    pq.write_table(pa.table(KEYS), folder / "hubs.parquet")
+    for at, (name, values) in enumerate(KEYS.items()):
+        pq.write_table(pa.table({name: values}), folder / f"hub{at}.parquet")
     facts = {name: values * 2 for name, values in KEYS.items()}
     pq.write_table(pa.table(facts), folder / "facts\n; DROP TABLE victims; --.parquet")
     return folder
