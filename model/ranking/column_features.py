@@ -12,7 +12,7 @@ COLUMN_FEATURES = (
     "uniqueness",
     "completeness",
     "density",
-    "standing",
+    "position",  # of the likeliest key first; the trees were trained with that in the table
     "columns of its table",
     "rows",
     "distinct values",

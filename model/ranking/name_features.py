@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
 
-_PLACES = ("standing", "columns of its table")
+_PLACES = ("position", "columns of its table")
 """Measures of a column that depend on the layout of its table, and are left out."""
 _COLUMN = [at for at, name in enumerate(COLUMN_FEATURES) if name not in _PLACES]
 _CLUES = (
