@@ -178,6 +178,12 @@ class Lake:
         return tuple(table.place if table else "" for table in self.tables)
 
     @cached_property
+    def place_of(self) -> Int[np.ndarray, " column"]:
+        """The number of the folder or schema of each column."""
+        numbers = np.unique(self.places, return_inverse=True)[1]
+        return numbers.astype(np.int64)[self.table_of]
+
+    @cached_property
     def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:
         """The columns of each table."""
         order = np.argsort(self.table_of, kind="stable")

@@ -134,9 +134,9 @@ def steady(
     back = index.overlap.reverse_at(there)
     held = values_at(index.overlap.containment, there), values_at(index.overlap.containment, back)
     ochiai = index.overlap.ochiai_at(there, back)
-    nearby = np.unique(index.lake.places, return_inverse=True)[1][index.lake.table_of]
+    place = index.lake.place_of
     likeness = np.maximum(*held) + ochiai + index.names.of(left, right)
-    likeness = (likeness + (nearby[left] == nearby[right])) / 4
+    likeness = (likeness + (place[left] == place[right])) / 4
     level = np.rint(log_odds(np.clip(scores, 0.0, 1.0)) / _LEVEL) + 0.9 * (likeness - 0.5)
     return 1 / (1 + np.exp(-_LEVEL * level))
 

@@ -56,10 +56,10 @@ def find_common_keys(
     at_home, best = (np.full(len(lake), -np.inf) for _ in range(2))
     np.maximum.at(at_home, candidates.referring[~elsewhere], scores[~elsewhere])
     np.maximum.at(best, candidates.referring[elsewhere], scores[elsewhere])
-    folders = np.unique(lake.places, return_inverse=True)[1][lake.table_of]
     # Other columns are keys themselves, or refer to a key of their own folder, or to none.
     votes = (abroad >= _LEAST_ABROAD) & (best > at_home) & (names > 0) & ~candidates.is_key
-    chosen = np.flatnonzero(elsewhere & _are_in_many(names, folders, votes)[candidates.referring])
+    in_many = _are_in_many(names, lake.place_of, votes)
+    chosen = np.flatnonzero(elsewhere & in_many[candidates.referring])
     if not len(chosen):
         return common
     column, key = candidates.referring[chosen], candidates.referenced[chosen]
