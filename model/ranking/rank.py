@@ -37,9 +37,9 @@ _BLOCK = 8192
 """Number of query columns that are divided into chunks by their numbers of candidates."""
 
 
-_LEVEL = 0.7
+_LEVEL = 0.5
 """Difference of log-odds below which two scores are mostly equal; further tables change scores by a
-tenth of it."""
+fifth of it at most."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ _TITLE_SHARE = 3
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
+_FIRST_NUMBERS = (0, 1)
+"""Numbers with which row numbers begin."""
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
@@ -198,6 +200,15 @@ def _are_numbers(values: Sequence[str]) -> bool:
 
 
 def _number_rows(values: Sequence[str]) -> bool:
-    """Return whether values may be row numbers; rows may have been sorted or left out since."""
-    are_whole = all(value.isascii() and value.isdigit() for value in values)
-    return are_whole and len({*map(int, values)}) == len(values)
+    """Return whether values are row numbers: all in any order, or some in ascending order.
+
+    Other whole numbers may be a key, such as zip codes.
+    """
+    if not all(value.isascii() and value.isdigit() for value in values):
+        return False
+    numbers = [*map(int, values)]
+    ascending = sorted({*numbers})
+    if len(ascending) < len(numbers) or ascending[0] not in _FIRST_NUMBERS:
+        return False
+    # The last row that was read may have been left out, since it may not be whole.
+    return numbers == ascending or ascending[-1] - ascending[0] <= len(numbers)

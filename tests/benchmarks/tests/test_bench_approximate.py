@@ -39,7 +39,7 @@ def test_a_query_is_compared_with_the_share_of_a_larger_lake(
 
 def test_searches_are_compared_by_the_rankings() -> None:
     values = [f"a{number}" for number in range(40)]
-    tables = {"orders": values, "customers": values[::-1], "colours": ["blue", "red"]}
+    tables = {"orders": values, "customers": [*values, "a40"], "colours": ["blue", "red"]}
     query, gold = ColumnName("orders", "x"), ColumnName("customers", "x")
     labelled = LabelledLake(
         Path("shop"), dict.fromkeys(tables, frozenset("x")), {query: frozenset({gold})}

@@ -17,7 +17,7 @@ def lakes() -> list[ProfiledLake]:
 
     def lake(name: str, kind: str) -> ProfiledLake:
         values = [f"{kind}{number}" for number in range(40)]
-        tables = {"orders": values, "customers": values[::-1], "colours": [kind, "red"]}
+        tables = {"orders": values, "customers": [*values, f"{kind}40"], "colours": [kind, "red"]}
         query, gold = ColumnName("orders", "x"), ColumnName("customers", "x")
         labelled = LabelledLake(
             Path(name), dict.fromkeys(tables, frozenset("x")), {query: frozenset({gold})}
