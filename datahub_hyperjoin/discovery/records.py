@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from typing_extensions import NotRequired
-
 from datahub_hyperjoin.join_listing import DECLARED
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.statements import Statement
@@ -20,11 +18,8 @@ _WHERE = (
 )
 
 
-class JoinRecord(TypedDict):
-    """A join as plain values.
-
-    The left column of a reference is the referring column.
-    """
+class _Ends(TypedDict):
+    """What is joined."""
 
     left: str
     """The left column with its table. A composite join has several, separated by ` and `."""
@@ -41,46 +36,54 @@ class JoinRecord(TypedDict):
     status: str
     """`verified` on the data; or `declared, not verified`, without any measure."""
 
-    cardinality: NotRequired[str]
+
+class _Measures(TypedDict):
+    """What was measured on the data."""
+
+    cardinality: str
     """Cardinality from left to right, such as `many-to-one`."""
 
-    shared_values: NotRequired[int]
+    shared_values: int
     """Number of distinct values that occur on both sides."""
 
-    left_containment: NotRequired[float]
+    left_containment: float
     """Share of the left side's distinct values that the right side holds."""
 
-    right_containment: NotRequired[float]
+    right_containment: float
     """Share of the right side's distinct values that the left side holds."""
 
-    left_fan_out: NotRequired[float]
+    left_fan_out: float
     """Mean number of joined rows per left row that has a value."""
 
-    right_fan_out: NotRequired[float]
+    right_fan_out: float
     """Mean number of joined rows per right row that has a value."""
 
-    rows: NotRequired[int]
+    rows: int
     """Number of rows that the join returns."""
 
-    left_rows: NotRequired[int | None]
+    left_rows: int | None
     """Number of rows of the left table, an estimate for a table that was read in part; None if
     unknown."""
 
-    left_rows_with_value: NotRequired[int | None]
+    left_rows_with_value: int | None
     """Number of these rows with a value in every column that the join compares."""
 
-    left_rows_with_partner: NotRequired[int | None]
+    left_rows_with_partner: int | None
     """Number of these rows that an inner join returns; None also if the rows of both tables repeat.
     """
 
-    right_rows: NotRequired[int | None]
+    right_rows: int | None
     """Number of rows of the right table."""
 
-    right_rows_with_value: NotRequired[int | None]
+    right_rows_with_value: int | None
     """Number of these rows with a value."""
 
-    right_rows_with_partner: NotRequired[int | None]
+    right_rows_with_partner: int | None
     """Number of these rows that an inner join returns."""
+
+
+class _Sql(TypedDict):
+    """How to join, and the names of tables and columns for programs."""
 
     compared_as: str
     """The form in which values were compared; empty if values were not converted."""
@@ -108,6 +111,17 @@ class JoinRecord(TypedDict):
 
     right_column: str
     """The right column; a JSON list for a composite key."""
+
+
+class DeclaredRecord(_Ends, _Sql):
+    """The join of a foreign key that no values confirm, as plain values."""
+
+
+class JoinRecord(_Ends, _Measures, _Sql):
+    """A join as plain values.
+
+    The left column of a reference is the referring column.
+    """
 
 
 def record_of(join: Join, statement: Statement | None) -> JoinRecord:
@@ -152,14 +166,14 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     )
 
 
-def record_of_key(join: Join) -> JoinRecord:
+def record_of_key(join: Join) -> DeclaredRecord:
     """Convert the join of a foreign key that no values confirm to plain values, without measures.
 
     Args:
         join: The join.
     """
     left, right = zip(*join.directed_pairs, strict=True)
-    return JoinRecord(
+    return DeclaredRecord(
         left=" and ".join(map(str, left)),
         right=" and ".join(map(str, right)),
         role=join.role.value,
@@ -182,7 +196,7 @@ def _name(columns: Sequence[ColumnId]) -> str:
     return json.dumps([first, *others], ensure_ascii=False) if others else first
 
 
-def records_as_json(records: Sequence[JoinRecord]) -> str:
+def records_as_json(records: Sequence[DeclaredRecord]) -> str:
     """Write joins as a JSON array.
 
     Args:
@@ -191,7 +205,7 @@ def records_as_json(records: Sequence[JoinRecord]) -> str:
     return visible_json(records) + "\n"
 
 
-def records_as_csv(records: Sequence[JoinRecord]) -> str:
+def records_as_csv(records: Sequence[DeclaredRecord]) -> str:
     """Write joins as CSV, with a header.
 
     Args:
@@ -209,7 +223,7 @@ def _in_csv(cells: Iterable[object]) -> str:
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def records_as_sql(records: Sequence[JoinRecord]) -> str:
+def records_as_sql(records: Sequence[DeclaredRecord]) -> str:
     """Write the SQL statements of joins, each after a comment that describes the join.
 
     Joins without SQL are comments, with the reason.
@@ -223,7 +237,7 @@ def records_as_sql(records: Sequence[JoinRecord]) -> str:
     return "\n".join([*head, *map(_statement, records)])
 
 
-def count_unrun(records: Sequence[JoinRecord]) -> str:
+def count_unrun(records: Sequence[DeclaredRecord]) -> str:
     """Say how many statements were run and how many were not; empty if all were run.
 
     Args:
@@ -239,7 +253,7 @@ def count_unrun(records: Sequence[JoinRecord]) -> str:
     )
 
 
-def _statement(record: JoinRecord) -> str:
+def _statement(record: DeclaredRecord) -> str:
     condition = f"{record['left']} = {record['right']} ({record['joinability']:.2f}"
     # A name or a reason with a line break would leave the comment.
     if record["sql"]:

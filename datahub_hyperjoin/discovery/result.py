@@ -27,7 +27,7 @@ from datahub_hyperjoin.discovery.errors import (
     UnknownTableError,
 )
 from datahub_hyperjoin.discovery.progress import RunWarning
-from datahub_hyperjoin.discovery.records import JoinRecord, record_of, record_of_key
+from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
@@ -235,7 +235,7 @@ class FoundJoins:
         """Return each join as a dictionary of plain values, for data frames and JSON."""
         return [record_of(join, self.findings.statements.get(join.pairs)) for join in self.joins]
 
-    def declared_records(self) -> list[JoinRecord]:
+    def declared_records(self) -> list[DeclaredRecord]:
         """Return a dictionary for each foreign key without values to compare, after `records`."""
         return [*map(record_of_key, self.findings.declared)]
 
