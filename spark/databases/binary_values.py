@@ -48,5 +48,7 @@ def has_digits(type_: TypeEngine[object], system: str) -> bool:
         system: SQLAlchemy's name of the database system.
     """
     name, length = type(type_).__name__, getattr(type_, "length", None) or 0
-    is_long = name in _FOR_CONTENTS or (name == "BINARY" and length > MOST_KEY_BYTES)
+    # In other systems than MySQL and MariaDB, this is the greatest length, not that of all values.
+    is_wide = name == "BINARY" and length > MOST_KEY_BYTES and system in {"mariadb", "mysql"}
+    is_long = name in _FOR_CONTENTS or is_wide
     return is_binary(type_) and system in HEX_DIGITS and not is_long

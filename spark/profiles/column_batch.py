@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.columns import Column, naming_columns
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import aggregate_columns
 from datahub_hyperjoin.spark.counting.aggregate_buffer import AggregateBuffer
@@ -86,7 +86,8 @@ class ColumnBatch:
         else:
             columns, rows, notes = counted.columns, counted.rows, [*counted.notes]
             if counted.unread:
-                notes += self._read(table, counted.unread).notes
+                with naming_columns(columns):
+                    notes += self._read(table, counted.unread).notes
             index = len(self._tables)
             for path, aggregate in counted.aggregates.items():
                 self._columns.aggregates[index, path] = aggregate
