@@ -129,6 +129,11 @@ class UnreadableTableError(TableWithHeaderError, ValueError):
         return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
 
     @classmethod
+    def with_long_lines(cls, most: int) -> Self:
+        """Report that all lines of JSON Lines are too long."""
+        return cls.because(f"each of its lines is longer than {most} MiB")
+
+    @classmethod
     def with_long_header(cls, most: int) -> Self:
         """Report that the first row of delimited text is too long for names of columns."""
         return cls.because(

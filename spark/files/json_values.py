@@ -11,6 +11,7 @@ from math import isfinite
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column, RowEstimate
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.json_depth import is_deep
 from datahub_hyperjoin.spark.files.stored import DataPath
@@ -54,9 +55,18 @@ def columns_of_lines(path: DataPath) -> list[Column]:
 
     Returns:
         The columns, in the order in which they appear. None if most lines are not objects.
+
+    Raises:
+        UnreadableTableError: All lines are too long.
     """
+    lines, are_long = list[bytes](), False
     with DecompressedFile(path) as source:
-        lines = next(filter(None, _blocks(source)), [])
+        blocks = _blocks(source)
+        while not lines and (block := next(blocks, None)) is not None:
+            lines = [line for line in block if line != _TOO_LONG]
+            are_long |= len(lines) < len(block)
+    if are_long and not lines:
+        raise UnreadableTableError.with_long_lines(_LONGEST >> 20)
     objects = [each for each in map(_object, lines) if each is not None]
     # If most lines are no objects, the file is something else than JSON Lines.
     return columns_of_objects(objects) if len(objects) * 2 >= len(lines) else []

@@ -124,7 +124,8 @@ def test_columns_are_queried_once(server: Server) -> None:
         for_columns = [*statements]
         assert find_integer_key(relation, inspector) == "Sel%ect"
         assert for_columns
-        assert not {*for_columns} & {*statements[len(for_columns) :]}
+        again = {*for_columns} & {*statements[len(for_columns) :]}
+        assert not [each for each in again if not each.startswith("SET LOCAL")]
 
 
 def test_a_table_has_as_many_partitions_as_connections(server: Server, spark: SparkSession) -> None:

@@ -54,7 +54,7 @@ FUNCTIONS = {
     *("coalesce", "collate", "length", "listagg", "lower", "octet_length", "position"),
     *("regexp_instr", "regexp_replace", "rtrim", "to_varchar", "trim", "left", "md5", "chr"),
     *("abs", "base64_encode", "bitor_agg", "convert_timezone", "date_part", "hex_decode_binary"),
-    *("mod", "substr", "to_char", "cast"),
+    *("hex_encode", "mod", "substr", "to_char", "cast"),
 }
 """The functions that our SQL may use, which Snowflake has:
 https://docs.snowflake.com/en/sql-reference/functions-all."""

@@ -255,3 +255,17 @@ def test_a_line_that_is_too_long_costs_only_itself(
 def test_a_first_line_that_is_too_long_is_named(make_table: MakeTable) -> None:
     with pytest.raises(UnreadableTableError, match=r"its first line is too long: a field has more"):
         read(make_table("long.csv", "x" * (1 << 20)))
+
+
+def test_lines_that_are_all_too_long_are_named(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (json_lines, json_values):
+        monkeypatch.setattr(module, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_values, "_LONGEST", 1 << 20)
+    long = json.dumps({"id": 1, "text": "x" * (5 << 20)})
+    with pytest.raises(UnreadableTableError, match="each of its lines is longer than 1 MiB"):
+        read(make_table("long.jsonl", long))
+    rows, notes = read(make_table("later.jsonl", f'{long}\n{{"id": 2, "text": "y"}}\n'))
+    assert rows == [{"id": 2, "text": "y"}]
+    assert "skipped lines longer than 1 MiB: 1" in notes

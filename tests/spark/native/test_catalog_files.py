@@ -169,7 +169,7 @@ def test_a_damaged_file_has_the_fault_that_spark_reports(
     (tmp_path / "damaged" / "1.parquet").write_bytes(b"PAR1 no")
     found, expected = profiles_of(spark, scan(spark)["damaged"])
     assert found.fault == expected.fault != ""
-    assert "Let the connection's user select from it" in found.fault
+    assert "Read it as the connection's user, to see what is wrong" in found.fault
 
 
 @pytest.mark.usefixtures("schema")

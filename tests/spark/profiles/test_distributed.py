@@ -243,7 +243,7 @@ def test_an_error_of_spark_is_the_fault_of_one_table(
     ]
     faults = [profile.fault for profile in profile_lake(spark, tables, IN_PARTS)]
     assert faults[0].startswith("cannot be read: [TABLE_OR_VIEW_NOT_FOUND]")
-    assert faults[0].endswith(". Let the connection's user select from it")
+    assert faults[0].endswith(". Correct its definition, which needs what no longer exists")
     assert faults[1].startswith("cannot be read: ")
     assert faults[2] == "has no rows. Add rows"
     assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta" in faults[3]

@@ -14,7 +14,6 @@ from datahub_hyperjoin.composites import KeySearch
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.verification.key_search import (
-    SAMPLE_ROWS,
     minimal_keys,
     search_keys,
 )
@@ -130,7 +129,7 @@ def test_a_table_that_ends_its_worker_costs_no_other(
 
 
 def test_only_the_first_rows_are_searched(spark: SparkSession, make_table: MakeTable) -> None:
-    count = SAMPLE_ROWS + 1000
+    count = (1 << 20) + 1000
     rows = "".join(f"{at // 2},{at % 2}\n" for at in range(count)) + "0,0\n"
     table = make_table("lines.csv", "a,b\n" + rows)
     search = KeySearch(table=table.id, columns=("a", "b"))
