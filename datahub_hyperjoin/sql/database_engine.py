@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import CursorResult
+from sqlalchemy.dialects.postgresql import INET
 from sqlalchemy.exc import SQLAlchemyError
 from sqlglot import exp
 
@@ -14,7 +15,11 @@ from datahub_hyperjoin.spark.databases.engines import (
     is_out_of_time,
     open_engine,
 )
-from datahub_hyperjoin.spark.databases.relations import choose_relation_columns, inspect_database
+from datahub_hyperjoin.spark.databases.relations import (
+    choose_relation_columns,
+    inspect_database,
+    reflect_columns,
+)
 from datahub_hyperjoin.spark.databases.transactions import statement_limit, system_of, within
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
@@ -80,7 +85,8 @@ class DatabaseEngine(SqlEngine):
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
         named = name_in_sql(*parts, location.name)
         try:
-            columns, _ = choose_relation_columns(location, inspect_database(self._engine))
+            inspector = inspect_database(self._engine)
+            columns, _ = choose_relation_columns(location, inspector)
         except UnreadableRelationError as error:
             raise TableUnavailableError(str(error)) from None
         binary = frozenset(each.path for each in columns if each.is_binary)
@@ -90,6 +96,11 @@ class DatabaseEngine(SqlEngine):
             run=named,
             members={path: (path,) for path in self._columns[table.id]},
             binary=binary,
+            addresses=frozenset(
+                each.name
+                for each in reflect_columns(location, inspector)
+                if isinstance(each.type, INET)
+            ),
             listed=() if is_plain else tuple(each.path for each in columns if not each.is_withheld),
         )
 

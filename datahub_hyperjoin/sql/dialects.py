@@ -56,6 +56,9 @@ class SqlDialect:
     digits: str = "LOWER(HEX({x}))"
     """Expression of the hexadecimal digits of bytes."""
 
+    address: str = "{x}"
+    """Expression of the text of a network address, as the system shows it."""
+
     shows_bytes: bool = True
     """Whether the system's own client shows bytes in a form that people can read."""
 
@@ -141,6 +144,7 @@ POSTGRES = SqlDialect(
     name="postgres",
     title="PostgreSQL",
     digits="ENCODE({x}, 'hex')",
+    address="ABBREV({x})",  # a cast would add `/32`
     text="CAST({x} AS TEXT)",
     exact="CAST({x} AS TEXT)",
     folded="LOWER(TRIM(CAST({x} AS TEXT)))",

@@ -39,6 +39,9 @@ class TableInSql:
     binary: frozenset[str] = frozenset()
     """The paths of columns of bytes, which were read as hexadecimal digits."""
 
+    addresses: frozenset[str] = frozenset()
+    """The paths of columns of network addresses, which casts to text write with their masks."""
+
     listed: tuple[str, ...] = ()
     """The columns that a statement selects; empty for `*`, which selects all of them."""
 
@@ -120,23 +123,31 @@ class JoinInSql:
         )
 
 
+_End = tuple[TableInSql, str, str]
+"""A table, the path of its column, and its alias."""
+
+
 def compared_columns(
-    first: tuple[TableInSql, str, str], second: tuple[TableInSql, str, str], dialect: SqlDialect
+    first: _End, second: _End, dialect: SqlDialect
 ) -> tuple[exp.Condition, exp.Condition]:
-    """Return the expressions of two columns; bytes are digits if the other column is no bytes.
+    """Return the expressions of two columns, as text that was read if their types differ.
 
     Args:
         first: A table, the path of its column, and its alias.
         second: Another table, with its column and alias.
         dialect: The dialect of the expressions.
     """
-    is_mixed = (first[1] in first[0].binary) is not (second[1] in second[0].binary)
-    left, right = (
-        dialect.fill(dialect.digits if is_mixed and path in table.binary else "{x}", column)
-        for table, path, alias in (first, second)
-        for column in [column_in_sql(table.members[path], alias)]
-    )
-    return left, right
+    return _compared(first, second, dialect), _compared(second, first, dialect)
+
+
+def _compared(end: _End, other: _End, dialect: SqlDialect) -> exp.Condition:
+    table, path, alias = end
+    written = "{x}"
+    if path in table.binary and other[1] not in other[0].binary:
+        written = dialect.digits
+    elif path in table.addresses and other[1] not in other[0].addresses:
+        written = dialect.address
+    return dialect.fill(written, column_in_sql(table.members[path], alias))
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:

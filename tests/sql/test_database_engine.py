@@ -54,6 +54,20 @@ def test_values_of_different_types_are_compared_in_databases(
     assert rows_of(server, found) == 3
 
 
+@pytest.mark.parametrize("other", ["TEXT", "INET"])
+def test_network_addresses_are_compared_as_they_are_shown(
+    server: Server, make_join: MakeJoin, run: Run, other: str
+) -> None:
+    if server.kind != "postgresql":
+        pytest.skip("the database has no type of network addresses")
+    a, b = two_tables(server, "INET", other)
+    shown = "('10.0.0.1'), ('10.0.1.0/24'), ('2001:db8::1')"
+    server.run(f"INSERT INTO a VALUES {shown}, ('10.0.0.9')", f"INSERT INTO b VALUES {shown}")
+    [found] = run(make_join(((a, "x"), (b, "y")), rows=3), tables=[a, b])
+    assert (found.rows, found.reason) == (3, "")
+    assert rows_of(server, found) == 3
+
+
 @pytest.mark.parametrize("as_text", [False, True])
 def test_bytes_are_compared_with_bytes_and_with_digits(
     server: Server, make_join: MakeJoin, run: Run, *, as_text: bool
