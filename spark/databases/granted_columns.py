@@ -1,8 +1,8 @@
 """Find the columns of a table that the user may select, where a database grants single columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, Inspector, Row, text
 from sqlalchemy.dialects.mysql import ENUM, SET
@@ -116,7 +116,6 @@ def _type_of(row: Row[Any], kind: type[TypeEngine[Any]]) -> TypeEngine[Any]:
         return kind(row.character_maximum_length)
     if not issubclass(kind, _NumericType):
         return kind()
-    is_filled = "zerofill" in row.column_type
-    if issubclass(kind, Numeric):
-        return kind(row.numeric_precision, row.numeric_scale, zerofill=is_filled)
-    return kind(zerofill=is_filled)
+    sizes = (row.numeric_precision, row.numeric_scale) if issubclass(kind, Numeric) else ()
+    build = cast("Callable[..., TypeEngine[Any]]", kind)
+    return build(*sizes, zerofill="zerofill" in row.column_type)

@@ -169,7 +169,8 @@ def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect)
         stream.skip(titles)
     # Without a row, the first one cannot be parsed, which `read_header` reports.
     header, *rows = examined or [read_header(head[len(titles) :], dialect)]
-    names = name_first_column(header, rows)
+    lines = head.count("\n") or head.count("\r") or 1
+    names = name_first_column(header, rows, lines * stream.size() / len(head))
     notes += note_names(names, header, rows)
     columns = [Column(name, position) for position, name in enumerate(names)]
     chosen = requested_columns(addressable_columns(columns, notes), paths)

@@ -99,7 +99,7 @@ def read_sheet(
         raise EmptyTableError.without_cells()
     texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
     start = find_header(texts, in_cells=True)
-    names = name_first_column(texts[start], texts[start + 1 :])
+    names = name_first_column(texts[start], texts[start + 1 :], extent.rows)
     columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
     if not columns:
         raise UnreadableTableError.without_names()

@@ -32,6 +32,8 @@ _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
 _FIRST_NUMBERS = (0, 1)
 """Numbers with which row numbers begin."""
+_MOST_OF_TOTAL = 1.5
+"""Greatest row number as a share of the number of rows, which is an estimate."""
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
@@ -81,7 +83,9 @@ def filled_fields(row: Sequence[str]) -> int:
     return sum(map(bool, map(str.strip, row)))
 
 
-def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def name_first_column(
+    names: Sequence[str], rows: Sequence[Sequence[str]], total: float = 0.0
+) -> list[str]:
     """Return the column names, with `row_name` for a first column that holds the names of rows.
 
     Only a first column without a name is renamed. One that only numbers the rows stays without a
@@ -91,6 +95,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     Args:
         names: The names in the header.
         rows: The first rows.
+        total: About how many rows there are; 0 if these are all.
 
     Returns:
         The names of all columns.
@@ -116,7 +121,7 @@ def name_first_column(names: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     values = [row[0] for row in rows if len(row) == len(named)]
     if named[0].strip() or len(named) == 1 or ROW_NAME in named or not any(values):
         return named
-    if not _number_rows(values):
+    if not _number_rows(values, total or len(rows)):
         named[0] = ROW_NAME
     return named
 
@@ -199,16 +204,17 @@ def _are_numbers(values: Sequence[str]) -> bool:
     return bool(written) and all(map(_is_number, written))
 
 
-def _number_rows(values: Sequence[str]) -> bool:
-    """Return whether values are row numbers: all in any order, or some in ascending order.
+def _number_rows(values: Sequence[str], total: float) -> bool:
+    """Return whether values number the rows of a table, of which there are about `total`.
 
-    Other whole numbers may be a key, such as zip codes.
+    They do in any order, also if rows were left out of an ascending one. Other whole numbers may be
+    a key, such as zip codes.
     """
     if not all(value.isascii() and value.isdigit() for value in values):
         return False
     numbers = [*map(int, values)]
     ascending = sorted({*numbers})
-    if len(ascending) < len(numbers) or ascending[0] not in _FIRST_NUMBERS:
+    if len(ascending) < len(numbers):
         return False
-    # The last row that was read may have been left out, since it may not be whole.
-    return numbers == ascending or ascending[-1] - ascending[0] <= len(numbers)
+    is_numbering = numbers == ascending and numbers[0] in _FIRST_NUMBERS
+    return is_numbering or ascending[-1] <= _MOST_OF_TOTAL * total

@@ -291,9 +291,12 @@ def download(browser: Tab, page: Path, file: Path) -> None:
     file.write_bytes(browser.run("window.saved").encode())
 
 
+HEALTHY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
+
+
 @pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
 @pytest.mark.parametrize("name", ["decisions.csv", "decisions.json"])
-@settings(deadline=None, max_examples=4, suppress_health_check=[*HealthCheck])
+@settings(deadline=None, max_examples=4, suppress_health_check=HEALTHY)
 @given(written=st.lists(decisions(), min_size=10, max_size=20, unique_by=str))
 def test_the_page_downloads_any_decision_as_it_was_made(
     tmp_path: Path, browser: Tab, name: str, written: list[WrittenDecision]
