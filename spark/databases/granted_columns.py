@@ -114,8 +114,8 @@ def _type_of(row: Row[Any], kind: type[TypeEngine[Any]]) -> TypeEngine[Any]:
         return String(row.character_maximum_length)
     if issubclass(kind, (String, _Binary)):
         return kind(row.character_maximum_length)
+    sizes = (row.numeric_precision, row.numeric_scale) if issubclass(kind, Numeric) else ()
     if not issubclass(kind, _NumericType):
         return kind()
-    sizes = (row.numeric_precision, row.numeric_scale) if issubclass(kind, Numeric) else ()
     build = cast("Callable[..., TypeEngine[Any]]", kind)
     return build(*sizes, zerofill="zerofill" in row.column_type)
