@@ -205,12 +205,8 @@ def editing_decision_file(path: Path) -> Iterator[list[WrittenDecision]]:
             if id(decision) not in known:
                 _refuse_unreadable(path, decision, content)
         text = _render(path, decisions, content)
-        with _writing(path):
-            mode = file.stat().st_mode if file.exists() else None
-            with replacing(file) as unfinished:
-                unfinished.write_bytes(content.mark + text.encode("utf-8", _AS_IT_IS))
-            if mode is not None:
-                file.chmod(mode)
+        with _writing(path), replacing(file, private=not file.exists()) as unfinished:
+            unfinished.write_bytes(content.mark + text.encode("utf-8", _AS_IT_IS))
 
 
 def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:

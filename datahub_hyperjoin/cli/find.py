@@ -17,7 +17,7 @@ from datahub_hyperjoin.wording import number_of
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.discovery import FoundJoins
-    from datahub_hyperjoin.discovery.progress import RunWarning
+    from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 
 _FORMATS = ("table", "json", "csv", "sql")
 
@@ -86,63 +86,58 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     data.
     """
     _check_options(out, page, page_values=page_values)
+    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
+
+    with _processes():
+        # They take seconds to import, which the other commands should not wait for.
+        with gc_paused():
+            from datahub_hyperjoin.discovery.progress import (  # noqa: PLC0415
+                BarProgress,
+                LineProgress,
+            )
+            from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
+        exempt_imports()
+
+        # Running the SQL takes as long as all else, and the table does not show it.
+        sql = RunSql(run_sql) if out or page or output_format != "table" else None
+        progress = BarProgress(sql=bool(sql)) if sys.stderr.isatty() else LineProgress()
+        pages = [*filter(None, [page, out and out / "joins.html"])]
+        with _explained(progress):
+            # Nobody should wait for a run to be told; `to_html` refuses one that appears meanwhile.
+            for path in pages:
+                refuse_foreign_page("--page" if path == page else "--out", path)
+            with _folders([*filter(None, [out, page and page.parent])]):
+                found = run_discovery(
+                    sources, progress, sql=sql, decisions=decisions, exclude=exclude
+                )
+                if out:
+                    for name in ("json", "csv", "sql"):
+                        with replacing(out / f"joins.{name}", private=False) as file:
+                            file.write_text(_format(found, name), encoding="utf-8")
+                for path in pages:
+                    found.to_html(path, values=page_values)
+                    click.echo(f"All joins, with their evidence: {path}", err=True)
+        print_result(_format(found, output_format), nl=output_format == "table")
+        _tell_what_is_missing(found)
+
+
+@contextmanager
+def _processes() -> Iterator[None]:
+    """Start the first process for a `with` block, and end all processes after it."""
     from datahub_hyperjoin.spark.processes import end_processes, start_first_process  # noqa: PLC0415
 
     try:
         start_first_process()
-        found = _find(
-            sources,
-            out,
-            page,
-            page_values=page_values,
-            decisions=decisions,
-            exclude=exclude,
-            output_format=output_format,
-            run_sql=run_sql,
-        )
-        print_result(_format(found, output_format), nl=output_format == "table")
-        _tell_what_is_missing(found)
+        yield
     finally:
         end_processes()
 
 
-def _find(  # noqa: PLR0913 - one for each option
-    sources: Sequence[str],
-    out: Path | None,
-    page: Path | None,
-    *,
-    page_values: bool,
-    decisions: Path | None,
-    exclude: tuple[str, ...],
-    output_format: str,
-    run_sql: str,
-) -> "FoundJoins":
-    """Find joins, and write the files that the options name."""
-    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
-
-    # They take seconds to import, which the other commands should not wait for.
-    with gc_paused():
-        from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
-        from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
-    exempt_imports()
-
-    # Running the SQL takes as long as all else, and the table does not show it.
-    sql = RunSql(run_sql) if out or page or output_format != "table" else None
-    progress = BarProgress(sql=bool(sql)) if sys.stderr.isatty() else LineProgress()
-    pages = [*filter(None, [page, out and out / "joins.html"])]
+@contextmanager
+def _explained(progress: "RunProgress") -> Iterator[None]:
+    """Tell people in a sentence why a run fails, or its files cannot be written."""
     try:
-        # Nobody should wait for a run to be told; `to_html` refuses a file that appears meanwhile.
-        for path in pages:
-            refuse_foreign_page("--page" if path == page else "--out", path)
-        with _folders([*filter(None, [out, page and page.parent])]):
-            found = run_discovery(sources, progress, sql=sql, decisions=decisions, exclude=exclude)
-            if out:
-                for name in ("json", "csv", "sql"):
-                    with replacing(out / f"joins.{name}", private=False) as file:
-                        file.write_text(_format(found, name), encoding="utf-8")
-            for path in pages:
-                found.to_html(path, values=page_values)
-                click.echo(f"All joins, with their evidence: {path}", err=True)
+        yield
     except HyperJoinError as error:
         _tell_warnings(progress.warnings)  # perhaps they say why there is no table
         raise click.ClickException(str(error)) from error
@@ -151,7 +146,6 @@ def _find(  # noqa: PLR0913 - one for each option
             raise  # of the output
         message = f"{error.filename} cannot be written: {error.strerror}. Name another path"
         raise click.ClickException(message) from error
-    return found
 
 
 def _check_options(out: Path | None, page: Path | None, *, page_values: bool) -> None:

@@ -3,7 +3,8 @@
 Records refer to each other by index.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -199,7 +200,6 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     Returns:
         Tables, columns and joins.
     """
-    key_columns = set(keys)
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     every = [*joins, *lone]
     domains = find_domains(every, column_profiles)
@@ -216,10 +216,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(_table(profile, publishers) for profile in readable),
-        columns=tuple(
-            _column(column_profiles[column], tables[column.table], is_key=column in key_columns)
-            for column in columns
-        ),
+        columns=tuple(_columns((column_profiles[each] for each in columns), tables, {*keys})),
         joins=tuple(pair.record(columns) for pair in shown),
         sentences=tuple(describe_both(join, titles) for join in known),
         matched=count_matched(known),
@@ -413,6 +410,9 @@ def _table(profile: TableProfile, publishers: dict[str, int]) -> Record:
     return table.id.name, table.title, publisher, profile.rows, len(profile.columns)
 
 
-def _column(column: ColumnProfile, table: int, *, is_key: bool) -> Record:
-    counted = column.distinct, column.distinct_is_estimated
-    return table, column.id.path, is_key, column.type_in_words, *counted
+def _columns(
+    profiles: Iterable[ColumnProfile], tables: Mapping[TableId, int], keys: AbstractSet[ColumnId]
+) -> Iterator[Record]:
+    for each in profiles:
+        counted = each.distinct, each.distinct_is_estimated
+        yield tables[each.id.table], each.id.path, each.id in keys, each.type_in_words, *counted
