@@ -239,6 +239,4 @@ class CatalogFacts:
 
     def _in_catalog(self, column: ColumnId) -> ColumnId:
         known = self.columns.get(column.table, frozenset())
-        if column.path in known:
-            return column
         return ColumnId(column.table, find_spelling(column.path, known))

@@ -89,9 +89,9 @@ def _row(join: Join) -> tuple[str, ...]:
 def _matched(evidence: Evidence) -> str:
     """Return the share of each table's rows that have a partner; empty if unknown."""
     shares = [
-        percent(counts.matched / counts.total)
+        percent(counts.matched_share)
         for counts in (evidence.left_counts, evidence.right_counts)
-        if counts and counts.total and counts.matched is not None
+        if counts and counts.matched_share is not None
     ]
     return " / ".join(shares)
 

@@ -68,6 +68,11 @@ class RowCounts:
         return None if self.matched is None else self.filled - self.matched
 
     @property
+    def matched_share(self) -> float | None:
+        """Share of all rows that have a partner, in [0, 1]; None if unknown."""
+        return None if self.matched is None or not self.total else self.matched / self.total
+
+    @property
     def are_all_matched(self) -> bool:
         """Whether each row of the table has a partner."""
         return self.matched == self.total

@@ -5,7 +5,7 @@ DataHub's connectors write the names of tables, and sometimes of columns, in low
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -61,17 +61,16 @@ def match_spellings(
     return Spelled({name: matched[name] for name in names if name in matched}, unclear)
 
 
-def find_spelling(name: str, known: Iterable[str]) -> str:
+def find_spelling(name: str, known: Collection[str]) -> str:
     """Return the known spelling of a name; the name itself if there is none, or more than one.
 
-    >>> find_spelling("Id", ["id"]), find_spelling("Id", ["id", "ID"]), find_spelling("id", [])
+    >>> find_spelling("Id", {"id"}), find_spelling("Id", {"id", "ID"}), find_spelling("id", {})
     ('id', 'Id', 'id')
 
     Args:
         name: The name.
-        known: The known names.
+        known: The known names, among which a name is found at once, as in a set.
     """
-    known = frozenset(known)
     if name in known:
         return name
     alike = [other for other in known if other.casefold() == name.casefold()]

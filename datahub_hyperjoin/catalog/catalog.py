@@ -60,5 +60,5 @@ class Catalog:
         """
         dataset = self.datasets.get(column.table)
         paths = dict(dataset.columns) if dataset else {}
-        path = column.path if column.path in paths else find_spelling(column.path, paths)
+        path = find_spelling(column.path, paths)
         return ColumnId(column.table, paths.get(path, path))

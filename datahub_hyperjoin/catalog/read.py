@@ -91,7 +91,9 @@ def read_catalog(
     absent = find_absent(graph, history.tables - covered, warn)
     names = {table: table for table in (*datasets, *read_tables)}
     filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
-    columns = {table: [path for path, _ in each.columns] for table, each in datasets.items()}
+    columns = {
+        table: frozenset(path for path, _ in each.columns) for table, each in datasets.items()
+    }
     decided = joins_decided(filed, columns)
     joins = _read_join_history(graph, scope=scope, history=history, filed=decided, warn=warn)
     queries = _if_readable(

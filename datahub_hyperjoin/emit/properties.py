@@ -284,8 +284,8 @@ def _share(join: Join, *, of_left: bool) -> str:
         return ""
     contained = join.evidence if of_left else join.evidence.reversed
     share, of = contained.left_containment, "values"
-    if (counts := contained.left_counts) and counts.matched is not None:
-        share, of = counts.matched / max(counts.total, 1), "rows"
+    if (counts := contained.left_counts) and counts.matched_share is not None:
+        share, of = counts.matched_share, "rows"
     # Rounded down: `100 %` is a promise.
     return f"{max(floor(share * 100 + 1e-9), 1)} % of {of}"
 

@@ -191,8 +191,8 @@ class CatalogJoin:
         mean, counts = self.left_fan_out, self.left_counts
         if mean is None or counts is None or not counts.total:
             return mean
-        if counts.matched is not None and not self.multiplies:
-            return counts.matched / counts.total
+        if counts.matched_share is not None and not self.multiplies:
+            return counts.matched_share
         return mean * counts.filled / counts.total
 
     @property

@@ -108,10 +108,10 @@ def share_in_words(join: CatalogJoin, where: str) -> str:
         where: Tells which rows these are, as in `of orders`.
     """
     counts = join.left_counts
-    if counts is None or counts.matched is None or not counts.total:
+    if counts is None or counts.matched_share is None:
         return f"{_tenths(join.left_fan_out or 0.0)} of the rows {where} with a value match"
     empty = f", {_tenths(counts.without_value / counts.total)} have no value"
-    share = _tenths(counts.matched / counts.total)
+    share = _tenths(counts.matched_share)
     return f"{share} of the rows {where} match{empty if counts.without_value else ''}"
 
 

@@ -53,15 +53,9 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
     Raises:
         UnusableServerError: The server does not answer within a few seconds, or refuses the token.
     """
-    own = {
-        "timeout_sec": _TIMEOUT,
-        "retry_max_times": 0,
-        "client_mode": ClientMode.CLI,
-    }
     token = config.token
     try:
-        with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
-            limit_answers(graph)
+        with reading_server(config.model_copy(update={"timeout_sec": _TIMEOUT})) as graph:
             graph.test_connection()
             return signed_in_user(graph)
     except DeniedError as error:
@@ -87,6 +81,7 @@ def reading_server(config: DatahubClientConfig) -> Iterator[DataHubGraph]:
     """
     own = {"retry_max_times": 0, "client_mode": ClientMode.CLI}
     with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
+        limit_answers(graph)
         yield graph
 
 
