@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.databases.relations import (
 from datahub_hyperjoin.spark.databases.transactions import statement_limit, system_of, within
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
-from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.engines import OneWayEngine
 from datahub_hyperjoin.sql.errors import (
     NoStatementError,
     StatementRefusedError,
@@ -37,7 +37,7 @@ _DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite":
 """Dialects of the systems in which the time of a statement can be limited."""
 
 
-class DatabaseEngine(SqlEngine):
+class DatabaseEngine(OneWayEngine):
     """An engine that runs SQL in a database, through SQLAlchemy.
 
     Args:
@@ -52,6 +52,7 @@ class DatabaseEngine(SqlEngine):
     def __init__(
         self, table: Table, columns: Mapping[TableId, Collection[str]], *, timeout: float
     ) -> None:
+        super().__init__()
         relation = _relation(table)
         self._columns = columns
         self._timeout = timeout
@@ -75,10 +76,10 @@ class DatabaseEngine(SqlEngine):
         """Close the connection."""
         self._engine.dispose()
 
-    def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the only way to read a table: by its name and schema.
+    def reading(self, table: Table) -> TableInSql:
+        """Read a table by its name and schema.
 
-        A database can read a table in this way only.
+        See `OneWayEngine.reading`.
         """
         location = _relation(table)
         # SQLite's only schema needs no name, and an attached database may have another.
@@ -91,7 +92,7 @@ class DatabaseEngine(SqlEngine):
             raise TableUnavailableError(str(error)) from None
         binary = frozenset(each.path for each in columns if each.is_binary)
         is_plain = (self.dialect.shows_bytes or not binary) and self._selects_all(named)
-        yield TableInSql(
+        return TableInSql(
             shown=named,
             run=named,
             members={path: (path,) for path in self._columns[table.id]},

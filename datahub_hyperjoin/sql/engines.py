@@ -8,7 +8,7 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.sql.dialects import SqlDialect
 from datahub_hyperjoin.sql.write import TableInSql
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.tables import Table, TableId
 
 
 class SqlEngine(ABC):
@@ -84,3 +84,33 @@ class SqlEngine(ABC):
         Raises:
             NoStatementError: The system refuses the statement, or the time limit is over.
         """
+
+
+class OneWayEngine(SqlEngine):
+    """A system that can read each table in one way only: by its name.
+
+    A run may have thousands of joins of one table, so the system is asked about it once.
+    """
+
+    def __init__(self) -> None:
+        self._ways: dict[TableId, TableInSql] = {}
+
+    @abstractmethod
+    def reading(self, table: Table) -> TableInSql:
+        """Ask the system how to read a table.
+
+        Args:
+            table: A table of this system.
+
+        Raises:
+            NoStatementError: It does not read the table.
+        """
+
+    def readings(self, table: Table) -> Iterator[TableInSql]:
+        """Yield the only way to read a table.
+
+        See `SqlEngine.readings`.
+        """
+        if table.id not in self._ways:
+            self._ways[table.id] = self.reading(table)
+        yield self._ways[table.id]

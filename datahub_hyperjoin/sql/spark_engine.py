@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.sql.dialects import SPARK
-from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.engines import OneWayEngine
 from datahub_hyperjoin.sql.errors import (
     StatementRefusedError,
     TableUnavailableError,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class SparkEngine(SqlEngine):
+class SparkEngine(OneWayEngine):
     """A Spark session that runs SQL on the tables of its catalogs.
 
     Args:
@@ -39,6 +39,7 @@ class SparkEngine(SqlEngine):
         *,
         timeout: float,
     ) -> None:
+        super().__init__()
         self._session = session
         self._columns = columns
         self._timeout = timeout
@@ -46,10 +47,10 @@ class SparkEngine(SqlEngine):
     def close(self) -> None:
         """Do nothing, because the Spark session belongs to the run."""
 
-    def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the only way to read a table: by its name in its Spark catalog.
+    def reading(self, table: Table) -> TableInSql:
+        """Read a table by its name in its Spark catalog.
 
-        Spark can read a table in this way only.
+        See `OneWayEngine.reading`.
         """
         location = table.location
         if not isinstance(location, CatalogTable):
@@ -64,7 +65,7 @@ class SparkEngine(SqlEngine):
 
         columns, _ = leaf_expressions(load_frame(self._session, location))
         binary = frozenset(each.path for each in columns if each.is_binary)
-        yield TableInSql(shown=named, run=named, members=members, binary=binary)
+        return TableInSql(shown=named, run=named, members=members, binary=binary)
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
         """Run a query, and return its rows.

@@ -15,6 +15,8 @@ from datahub_hyperjoin import FoundJoins, find_joins
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.discovery.errors import UnknownChoiceError
 from datahub_hyperjoin.sql.database_engine import DatabaseEngine
+from datahub_hyperjoin.sql.write import TableInSql
+from datahub_hyperjoin.tables import Table
 
 KEYS = [f"{at:08x}-0000-4000-8000-{at * at:012x}" for at in range(40)]
 TYPES = {
@@ -112,6 +114,22 @@ def test_sql_that_is_not_run_is_right(server: Server, ran: list[str]) -> None:
     found = find_joins(server.url, sql="none")
     check_rows(server, found)
     assert ran == []
+
+
+def test_a_database_is_asked_about_each_table_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    read = DatabaseEngine.reading
+
+    def note(engine: DatabaseEngine, table: Table) -> TableInSql:
+        asked.append(table.id.name)
+        return read(engine, table)
+
+    monkeypatch.setattr(DatabaseEngine, "reading", note)
+    found = find_joins(server.url, sql="none")
+    assert sorted(asked) == sorted(found.tables)
+    assert len(found) > len(asked)
 
 
 ONE = pytest.mark.parametrize("server", ["sqlite"], indirect=True)
