@@ -114,7 +114,6 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         self._others: tuple[OtherPipeline, ...] = ()
         self._protected: set[str] = set()
         self._end = ExitStack()
-        self._end.enter_context(tidy_end())
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
@@ -186,6 +185,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         Yields:
             The metadata to write into the catalog.
         """
+        self._end.enter_context(tidy_end())
         self._warn_of_unused_keys()
         try:
             with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
