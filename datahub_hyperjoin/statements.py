@@ -5,6 +5,9 @@ from enum import Enum
 
 from datahub_hyperjoin.tables import Pair
 
+FILE_DIALECT = "duckdb"
+"""The SQL dialect of statements that read files on this machine."""
+
 JoinedColumns = tuple[Pair, ...]
 """The columns of a join (`Join.pairs`), which identify its statement within a run."""
 

@@ -13,6 +13,7 @@ from sqlglot import Dialect, exp
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.quoted_names import escape_for_quotes
+from datahub_hyperjoin.statements import FILE_DIALECT
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _FILES = "file"
@@ -105,7 +106,7 @@ def _keywords(dialect: type[Dialect]) -> frozenset[str]:
 def _dialect(platform: str) -> Dialect:
     """Return the SQL dialect of a platform, or standard SQL for an unknown platform."""
     if platform == _FILES:
-        return Dialect.get_or_raise("duckdb")
+        return Dialect.get_or_raise(FILE_DIALECT)
     try:
         return get_dialect(platform)
     except ValueError:

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from datahub_hyperjoin.join_listing import DECLARED
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.statements import FILE_DIALECT, Statement
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
@@ -231,7 +231,7 @@ def records_as_sql(records: Sequence[DeclaredRecord]) -> str:
     Args:
         records: The joins.
     """
-    runs_on_files = any(record["dialect"] == "duckdb" and record["sql"] for record in records)
+    runs_on_files = any(record["dialect"] == FILE_DIALECT and record["sql"] for record in records)
     unrun = count_unrun(records)
     head = [*([_WHERE] if runs_on_files else []), *([f"-- {unrun}\n"] if unrun else [])]
     return "\n".join([*head, *map(_statement, records)])

@@ -25,13 +25,10 @@ from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.confidence_bands import band
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
-from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.statements import FILE_DIALECT, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import number_of
-
-_FILES = "duckdb"
-"""The dialect of statements that read files."""
 
 
 def _title(
@@ -65,7 +62,9 @@ def _describe_statement(statement: Statement) -> str:
     """Say what the SQL of a join returned, how it compares values, and where it runs."""
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
     where = (
-        " Run it in DuckDB where these files can be opened." if statement.dialect == _FILES else ""
+        " Run it in DuckDB where these files can be opened."
+        if statement.dialect == FILE_DIALECT
+        else ""
     )
     return (
         "When the statement was run without its limit, it returned "

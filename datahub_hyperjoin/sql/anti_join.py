@@ -3,6 +3,7 @@
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
+from datahub_hyperjoin.sql.dialects import write_sql
 from datahub_hyperjoin.sql.parts import ROW_LIMIT
 from datahub_hyperjoin.statements import Statement
 
@@ -40,7 +41,7 @@ def write_anti_join(statement: Statement) -> str:
         .where(exp.Not(this=exp.Exists(this=matching)))
         .limit(ROW_LIMIT)
     )
-    return lonely.sql(dialect=statement.dialect, pretty=True)
+    return write_sql(lonely, statement.dialect, pretty=True)
 
 
 def _parse(statement: Statement) -> exp.Select | None:

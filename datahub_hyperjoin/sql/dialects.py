@@ -12,6 +12,7 @@ from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
+from datahub_hyperjoin.statements import FILE_DIALECT
 from datahub_hyperjoin.value_forms import FALSE_WORDS, TRUE_WORDS, Notation, ValueForm
 
 _TRUE, _FALSE = (
@@ -75,8 +76,7 @@ class SqlDialect:
             expression: The expression.
             pretty: Whether people read it.
         """
-        # A generator writes one statement at a time.
-        return _generator(self.name, get_ident(), pretty=pretty).generate(expression)
+        return write_sql(expression, self.name, pretty=pretty)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
         """Insert an expression, such as a column, into a template.
@@ -90,6 +90,20 @@ class SqlDialect:
         written = self.write(column)
         filled = template.format(x=written, t=self.folded.format(x=written))
         return exp.maybe_parse(filled, into=exp.Condition, dialect=self.name)
+
+
+def write_sql(
+    expression: exp.Condition | exp.Query | exp.Table, dialect: str, *, pretty: bool = False
+) -> str:
+    """Write an expression or a statement as SQL text.
+
+    Args:
+        expression: The expression.
+        dialect: The dialect, as sqlglot names it.
+        pretty: Whether people read it.
+    """
+    # A generator writes one statement at a time.
+    return _generator(dialect, get_ident(), pretty=pretty).generate(expression)
 
 
 @lru_cache(maxsize=256)
@@ -106,7 +120,7 @@ _TRUTHS = _same(_TRUTH, Notation.TRUTH_WORDS, ValueForm.TRUTH)
 _UUIDS = _same("NULLIF(REPLACE({t}, '-', ''), '')", Notation.BARE_UUID, ValueForm.UUIDS)
 
 DUCKDB = SqlDialect(
-    name="duckdb",
+    name=FILE_DIALECT,
     title="DuckDB",
     text="CAST({x} AS TEXT)",
     exact="{x}",

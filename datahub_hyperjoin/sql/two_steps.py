@@ -14,7 +14,7 @@ from datahub_hyperjoin.sql.parts import (
     sum_of_products,
     with_alias,
 )
-from datahub_hyperjoin.sql.write import TableInSql, compared_columns
+from datahub_hyperjoin.sql.write import TableInSql, compared_columns, select_all
 from datahub_hyperjoin.tables import ColumnId
 
 _Equal = tuple[exp.Condition, exp.Condition]
@@ -47,9 +47,7 @@ class TwoStepsInSql:
         dialect = self.comparison.dialect
         ends = ((self.tables[0], "a"), (self.tables[2], "b"))
         return (
-            exp.select(
-                *(column for table, alias in ends for column in table.selected(alias, dialect))
-            )
+            select_all(ends, dialect)
             .from_(with_alias(first, "a"))
             .join(with_alias(crosswalk, "c"), on=all_equal([left]))
             .join(with_alias(second, "b"), on=all_equal([right]))

@@ -1,6 +1,6 @@
 """Write the SQL of a join: a statement that returns its rows, and a query that counts them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -87,9 +87,7 @@ class JoinInSql:
         dialect = self.comparison.dialect
         ends = zip(self.tables, "ab", strict=True)
         return (
-            exp.select(
-                *(column for table, alias in ends for column in table.selected(alias, dialect))
-            )
+            select_all(ends, dialect)
             .from_(with_alias(first, "a"))
             .join(with_alias(second, "b"), on=all_equal(self._expressions()))
             .limit(ROW_LIMIT)
@@ -121,6 +119,13 @@ class JoinInSql:
                 for left, right in self.pairs
             ]
         )
+
+
+def select_all(ends: Iterable[tuple[TableInSql, str]], dialect: SqlDialect) -> exp.Select:
+    """Build a `SELECT` of all columns of tables, given with their aliases, without its `FROM`."""
+    return exp.select(
+        *(column for table, alias in ends for column in table.selected(alias, dialect))
+    )
 
 
 _End = tuple[TableInSql, str, str]

@@ -196,7 +196,6 @@ def _begin(connection: "Connection", timeout: float) -> None:
     engine = connection.engine
     system = system_of(engine)
     if _THEIRS not in connection.info:
-        connection.info[_THEIRS] = math.inf
         connection.info[_THEIRS] = _ask(connection, system)
     # Psycopg has begun it by `BEGIN READ ONLY`.
     if system in _BEGIN and engine.driver != "psycopg2":
