@@ -83,14 +83,26 @@ def test_without_a_server_a_run_keeps_to_the_file(lake: Path, decisions: Path) -
     assert decisions.read_bytes() == written
 
 
-def test_a_malformed_file_stops_a_run_before_it_begins(lake: Path, decisions: Path) -> None:
-    decisions.write_text(f"{HEADER}\na,x,b,y,acepted\n")
-    with pytest.raises(PipelineInitError) as caught:
+def test_a_file_without_its_columns_stops_a_run_before_it_begins(
+    lake: Path, decisions: Path
+) -> None:
+    decisions.write_text("nothing\n")
+    with pytest.raises(PipelineInitError, match="`nothing`"):
         run(lake, decisions, lake.parent / "out.json")
-    assert str(caught.value).splitlines()[-2:] == [
-        f"- `decisions` is {str(decisions)!r}. Correct this file:",
-        "  line 2, column `decision`: 'acepted' is no decision. Write `accepted`",
-    ]
+
+
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_damaged_line_is_a_warning(lake: Path, decisions: Path) -> None:
+    decisions.write_text(f"{HEADER}\na,x,b,y,acepted\n")
+    report = run(lake, decisions, lake.parent / "out.json")
+    [warning] = report.warnings
+    assert (warning.title, [*warning.context]) == (
+        "Decision not read",
+        [
+            f"{decisions}: line 2, column `decision`: 'acepted' is no decision. Write `accepted`",
+        ],
+    )
 
 
 def test_the_connection_test_looks_at_the_file(lake: Path, decisions: Path) -> None:

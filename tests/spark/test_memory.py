@@ -58,7 +58,8 @@ def test_a_lower_limit_of_the_system_stays(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_table_that_exceeds_the_limit_has_a_fault_and_the_next_one_has_none(
     make_table: MakeTable,
 ) -> None:
-    large = make_table("large.json", '[{"id": 1, "text": "' + "x" * (1 << 28) + '"}]')
+    row = '{"id": 1, "text": "' + "x" * (1 << 25) + '"}'
+    large = make_table("large.json", f"[{','.join([row] * 12)}]")
     small = make_table("small.csv", "id\n1\n")
     with limited_memory():
         found = [profile_table(each, ProfileConfig(), Databases()) for each in (large, small)]
