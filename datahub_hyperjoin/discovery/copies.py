@@ -1,11 +1,9 @@
 """Copy data frames, DuckDB tables and the rows of views to files, from which the run reads."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -20,6 +18,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.files.header import ROW_NAME
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text
+from datahub_hyperjoin.spark.slow_views import naming_slow_view
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.wording import name_some
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from datahub_hyperjoin.discovery.progress import RunProgress
 
 _REMEDY = ", or leave it out with `--exclude` (`exclude` in Python)"
-_SOON = 1.0
-"""Seconds after which the view that is being read is named."""
 
 
 def keep_all(_name: str) -> bool:
@@ -129,7 +126,7 @@ def copy_duckdb(
                 continue
             end = connection.interrupt if is_view else None
             try:
-                with _named(".".join(parts), progress.say, end=end):
+                with naming_slow_view(".".join(parts), progress.say, end=end):
                     rows = pa.RecordBatchReader.from_stream(connection.sql(f"FROM {quoted}"))
                     names = [prefix, *parts]
                     tables.append(_write(rows, names, folder, "duckdb", progress.warn))
@@ -176,33 +173,13 @@ def _copy_view(
     file = folder / f"{uuid4().hex}.arrow"
     file.touch(mode=0o600)
     try:
-        with _named(str(table.id), say):
+        with naming_slow_view(str(table.id), say):
             write_copy(view, databases.engine(view), file)
         copy = ViewCopy(file=str(file))
     except Exception as error:  # noqa: BLE001 (the guard that keeps one view from ending the run)
         file.unlink()
         copy = ViewCopy(fault=fault_text(error) + _REMEDY)
     return replace(table, location=replace(view, copy=copy))
-
-
-@contextmanager
-def _named(
-    view: str, say: Callable[[str], None], *, end: Callable[[], None] | None = None
-) -> Iterator[None]:
-    """Name a view that takes long to read, while it is read in a `with` block.
-
-    `end`, if given, is called at the time limit of a view.
-    """
-    timers = [Timer(_SOON, say, [f"Reading the view {view}"])]
-    timers += [Timer(VIEW_SECONDS, end)] if end else []
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
-    try:
-        yield
-    finally:
-        for timer in timers:
-            timer.cancel()
 
 
 def _write(

@@ -1,6 +1,7 @@
 """Profile many tables in one Spark job, with many tables in each task."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.described import describe_columns
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
@@ -33,6 +35,7 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
     temporary_results,
 )
 from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.slow_views import naming_slow_view
 from datahub_hyperjoin.tables import DataType, Table, TableProfile
 from datahub_hyperjoin.visible import logger_of
 
@@ -187,8 +190,10 @@ def faulty_profile(table: Table, error: Exception) -> TableProfile:
 
 def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
     """Add a table to a batch; if this fails, return a profile that says why."""
+    is_view = isinstance(table.location, Relation) and table.location.is_view
     try:
-        batch.add(table)
+        with naming_slow_view(str(table.id), logger.warning) if is_view else nullcontext():
+            batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return faulty_profile(table, error)
     return None

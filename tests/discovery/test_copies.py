@@ -18,10 +18,11 @@ from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.discovery.inputs import list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.locations import File, Relation, ViewCopy
+from datahub_hyperjoin.spark import slow_views
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.view_copies import read_copy
-from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_here, profile_table
 from datahub_hyperjoin.tables import Table
 
 
@@ -134,8 +135,9 @@ class Heard(RunProgress):
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies_module, "_SOON", 0.1)
-    monkeypatch.setattr(copies_module, "VIEW_SECONDS", 1.0)
+    monkeypatch.setattr(slow_views, "_SOON", 0.1)
+    for module in (slow_views, copies_module):
+        monkeypatch.setattr(module, "VIEW_SECONDS", 1.0)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -192,3 +194,18 @@ def test_each_view_of_a_database_is_copied_or_has_a_fault(kind: str, tmp_path: P
             profile = profile_table(tables[2], ProfileConfig(), databases)
         assert profile.fault == fault
         assert f"Reading the view {tables[2].id}" in progress.lines
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_of_a_recipe_names_a_slow_view_while_it_reads_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving("sqlite", tmp_path) as server:
+        server.run(
+            "CREATE VIEW slow AS WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) "
+            "SELECT count(*) AS nap FROM t"
+        )
+        slow = server.view("slow", view_timeout=1)
+        [profile] = profile_here([slow], ProfileConfig())
+    assert "longer than its time limit of 1 s" in profile.fault
+    assert caplog.messages == [f"Reading the view {slow.id}"]
