@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 
@@ -24,6 +24,16 @@ with temporary_folder() as folder, temporary_folder():
     time.sleep(30)
 print("went on")
 """
+
+
+@pytest.fixture(autouse=True)
+def default_signals() -> Iterator[None]:
+    """Let signals have their default effect, whatever started the tests, as `nohup` may have."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def run(program: Sequence[str], numbers: Sequence[int], folder: Path) -> tuple[int, str]:

@@ -5,16 +5,20 @@ import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.spark import memory
+from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import limited_memory, memory_limit
+from datahub_hyperjoin.spark.profiles import column_batch
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -56,11 +60,16 @@ def test_a_lower_limit_of_the_system_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.usefixtures("tight")
 def test_a_table_that_exceeds_the_limit_has_a_fault_and_the_next_one_has_none(
-    make_table: MakeTable,
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = '{"id": 1, "text": "' + "x" * (1 << 25) + '"}'
-    large = make_table("large.json", f"[{','.join([row] * 12)}]")
-    small = make_table("small.csv", "id\n1\n")
+    large, small = make_table("large.csv", "id\n1\n"), make_table("small.csv", "id\n1\n")
+
+    def read(table: Table, *given: Any, **others: Any) -> TableStream:  # noqa: ANN401 - passed on
+        if table == large:
+            np.ones(1 << 27)
+        return read_table(table, *given, **others)
+
+    monkeypatch.setattr(column_batch, "read_table", read)
     with limited_memory():
         found = [profile_table(each, ProfileConfig(), Databases()) for each in (large, small)]
     assert found[0].fault.startswith("cannot be read: its rows take more memory than a worker")
