@@ -6,6 +6,7 @@ exit status is 1 if any attack succeeded.
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -34,6 +35,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")
     parser.add_argument("only", nargs="*", default=[""], help="texts in the names of attacks")
     options = parser.parse_args()
+    # Programs inherit ignored signals, and `nohup` and shells in the background ignore these.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = [name for name in ATTACKS if any(text in name for text in options.only)]
     rows, all_survived = [], True
     for name in chosen:
