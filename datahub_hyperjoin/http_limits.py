@@ -7,9 +7,12 @@ file descriptor. Where none is left, the event loop logs thousands of lines a se
 import asyncio
 import logging
 import logging.config
+import signal
+import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any
 
@@ -35,6 +38,8 @@ _MOST_LINES = 60
 """Maximum number of lines in the log in a minute."""
 _LINES_OF_TRACEBACK = 10
 """Number of lines as which a traceback counts."""
+_NOT_STARTED = 3
+"""The exit status if the server did not start, as uvicorn has it."""
 _MOST_LETTERS = 2_000
 """Maximum length of a message in the log, in characters."""
 
@@ -55,7 +60,7 @@ def serve_within_limits(app: ASGIApp, *, host: str, port: int) -> None:
     few_lines = FewLines()
     for handler in logging.root.handlers:
         handler.addFilter(few_lines)
-    uvicorn.run(
+    config = uvicorn.Config(
         app_for_those_who_wait,
         host=host,
         port=port,
@@ -67,6 +72,11 @@ def serve_within_limits(app: ASGIApp, *, host: str, port: int) -> None:
         backlog=_BACKLOG,
         h11_max_incomplete_event_size=_MOST_HEADERS,
     )
+    server = _Server(config)
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(_NOT_STARTED)
 
 
 def most_connections() -> int:
@@ -78,6 +88,25 @@ def most_connections() -> int:
         if files != resource.RLIM_INFINITY:
             return max(1, min(MOST_CONNECTIONS, files - _SPARE_FILES - _BACKLOG))
     return MOST_CONNECTIONS
+
+
+class _Server(uvicorn.Server):
+    """A server that SIGHUP ends as SIGTERM does, not by an interrupt amid its event loop."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        with super().capture_signals():
+            number = getattr(signal, "SIGHUP", signal.SIGTERM)  # missing on Windows
+            before = signal.getsignal(number)
+            is_main = threading.current_thread() is threading.main_thread()
+            if not is_main or before is signal.SIG_IGN:
+                yield
+                return
+            signal.signal(number, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(number, before)
 
 
 class _LimitedProtocol(H11Protocol):
