@@ -29,7 +29,6 @@ from datahub_hyperjoin.emit.config import EmitConfig, fill_for_agents
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
-from datahub_hyperjoin.model.config.retired import refuse_retired_keys
 from datahub_hyperjoin.model.saved.description import obstacle_to_saving
 from datahub_hyperjoin.model.saved.files import FILES, holds_model
 from datahub_hyperjoin.recipe.long_texts import refuse_long_texts
@@ -189,10 +188,7 @@ class HyperJoinConfig(
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
         """Add the defaults of the chosen `model.setting` to the section `model`."""
-        if not isinstance(written, Mapping):
-            return written
-        refuse_retired_keys(written)
-        return fill(written)
+        return fill(written) if isinstance(written, Mapping) else written
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:

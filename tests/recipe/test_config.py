@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from datahub_hyperjoin.model.config import OURS, Loss, ModelConfig, Reuse, Scoring
 from datahub_hyperjoin.model.config.paper import paper
-from datahub_hyperjoin.model.config.retired import RETIRED
 from datahub_hyperjoin.model.saved.description import write_description
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
@@ -101,26 +100,6 @@ def test_a_setting_is_written_as_its_name() -> None:
     assert config.model_dump(mode="json")["model"]["setting"] == "paper"
     schema = HyperJoinConfig.model_json_schema()["$defs"]["ModelConfig"]["properties"]["setting"]
     assert (schema["enum"], schema["default"]) == (["ours", "paper"], "ours")
-
-
-@pytest.mark.parametrize("key", RETIRED)
-def test_a_retired_key_is_refused_with_what_replaces_it(key: str) -> None:
-    *sections, last = key.split(".")
-    written: dict[str, Any] = {last: None}
-    for section in reversed(sections):
-        written = {section: written}
-    message = f"model\n.*`model.{re.escape(key)}` {re.escape(RETIRED[key])}"
-    for setting in ("ours", "paper"):
-        with pytest.raises(ValidationError, match=message):
-            HyperJoinConfig.model_validate({**MINIMAL, "model": {**written, "setting": setting}})
-
-
-def test_no_retired_key_is_a_key() -> None:
-    schema = HyperJoinConfig.model_json_schema()
-    every = {key for key, _ in keys(schema, schema, "")}
-    assert {f"model.{key}" for key in RETIRED}.isdisjoint(every)
-    named = {name for reason in RETIRED.values() for name in re.findall(r"`([\w.]+)", reason)}
-    assert named <= every
 
 
 def test_the_model_has_few_keys() -> None:
