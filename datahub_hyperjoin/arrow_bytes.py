@@ -29,9 +29,6 @@ _CHUNK_BYTES = 1 << 22
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
     """Convert the lengths of concatenated sequences to the positions of their boundaries.
 
-    Args:
-        sizes: The length of each sequence.
-
     Returns:
         The start of each sequence, followed by the end of the last one.
 
@@ -51,13 +48,7 @@ def reduce_each(
     """Reduce each concatenated sequence to one value with a NumPy ufunc.
 
     Args:
-        ufunc: The function that combines two values.
-        values: The concatenated sequences.
         bounds: The start of each sequence, followed by the end of the last one.
-        dtype: Type of the result.
-
-    Returns:
-        One value per sequence; 0 for an empty sequence.
 
     Examples:
         >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
@@ -78,9 +69,6 @@ def index_within(bounds: Indices) -> Indices:
     Args:
         bounds: The start of each sequence, followed by the end of the last one.
 
-    Returns:
-        One index per item, from 0.
-
     Examples:
         >>> index_within(np.array([0, 2, 2, 5])).tolist()
         [0, 1, 0, 1, 2]
@@ -92,11 +80,7 @@ def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice
     """Yield slices that split a sequence into chunks of at most `limit` bytes.
 
     Args:
-        sizes: Bytes of each item.
         limit: Maximum number of bytes of a chunk, unless it is a single item.
-
-    Yields:
-        The chunks, in order.
 
     Examples:
         >>> [(chunk.start, chunk.stop) for chunk in chunks_of([2, 2, 9, 1], limit=4)]
@@ -114,9 +98,6 @@ def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice
 
 def hex_digits(values: pa.Array) -> pa.Array:
     r"""Write bytes as hexadecimal digits in small letters.
-
-    Args:
-        values: Bytes, of any of Arrow's binary types.
 
     Returns:
         One string for each value; null for nulls and for values of more than `MOST_KEY_BYTES`.
@@ -149,14 +130,7 @@ class StringBytes:
 
     @classmethod
     def of(cls, strings: pa.Array) -> "StringBytes":
-        """Create a view of an Arrow array of strings without copying its bytes.
-
-        Args:
-            strings: Strings without nulls, of Arrow's type `string`.
-
-        Returns:
-            The view.
-        """
+        """Create a view of an Arrow array of strings without copying its bytes."""
         _, offsets, data = strings.buffers()
         if not len(strings) or data is None:
             no_bytes = np.zeros(0, np.uint8)
@@ -170,7 +144,6 @@ class StringBytes:
 
         Args:
             position: Position of the byte, from 0; from the end if negative.
-            rows: The strings; all by default.
 
         Returns:
             One byte per string; 0 if the string is too short.
@@ -191,12 +164,6 @@ class StringBytes:
     def containing(self, marked: Mask) -> Mask:
         """Return a mask of the strings that contain at least one marked byte.
 
-        Args:
-            marked: A mask of `data`.
-
-        Returns:
-            A mask of the strings.
-
         Examples:
             >>> strings = StringBytes.of(pa.array(["a-b", "", "-", "c"]))
             >>> strings.containing(strings.data == ord("-"))
@@ -208,12 +175,6 @@ class StringBytes:
 
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
         """Count the marked bytes in each string.
-
-        Args:
-            marked: A mask of `data`.
-
-        Returns:
-            One count per string.
 
         Examples:
             >>> strings = StringBytes.of(pa.array(["a-b", "", "--", "c"]))
@@ -240,9 +201,6 @@ class StringBytes:
 
         Args:
             table: For each of the 256 bytes, the bits of its classes.
-
-        Returns:
-            For each string, the bits of all its bytes.
 
         Examples:
             >>> letter_or_more = bytes(1 if chr(byte).isalpha() else 2 for byte in range(256))

@@ -174,19 +174,11 @@ class CatalogFacts:
         """Return the catalog evidence of a pair.
 
         The evidence is empty if the catalog does not mention the pair.
-
-        Args:
-            pair: Two columns, the smaller identifier first.
         """
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return a copy of these facts with the given declared keys added.
-
-        Args:
-            keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is
-                kept.
-        """
+        """Return a copy of these facts with the given declared keys added."""
         both = self._keys.united(keys.renamed(self._in_catalog))
         declared = {
             pair: replace(self.of(pair), declared=self.of(pair).declared or name)

@@ -55,11 +55,7 @@ class _LongAnswerError(RequestException):
 
 
 def limit_answers(graph: DataHubGraph) -> None:
-    """Let a client read no answer that would use up the memory, such as a small one that expands.
-
-    Args:
-        graph: The client, before its first request.
-    """
+    """Let a client read no answer that uses up the memory, such as a small one that expands."""
     hooks = graph._session.hooks["response"]  # noqa: SLF001 (older releases have no other name)
     if read_within_limit not in hooks:
         hooks.append(read_within_limit)
@@ -70,10 +66,6 @@ def read_within_limit(response: Response, *_: object, stream: bool = False, **__
 
     Args:
         response: The response, whose content has not been read yet.
-        stream: Whether the caller reads it.
-
-    Raises:
-        RequestException: The content is longer.
     """
     if stream:
         return
@@ -101,14 +93,7 @@ def is_sendable(token: str) -> bool:
 
 
 def response_of(error: BaseException) -> Response | None:
-    """Return the server's response to a failed request.
-
-    Args:
-        error: The error; the client keeps some responses in the cause of its own error.
-
-    Returns:
-        None if the server did not respond at all.
-    """
+    """Return the server's response to a failed request."""
     for link in (error, error.__cause__):
         response = getattr(link, "response", None)
         if isinstance(response, Response):
@@ -180,7 +165,6 @@ def is_unknown_entity(entity: str, error: Exception) -> bool:
     The server may report this in a REST or a GraphQL response.
 
     Args:
-        entity: The entity type, for example `query`.
         error: An error of DataHub's client or of `requests`.
     """
     response = response_of(error)
@@ -220,13 +204,7 @@ def translate_errors(
     """In a `with` block, replace errors of DataHub's client by errors that `build` creates.
 
     Args:
-        graph: The client.
-        build: Builds the error to raise from the client's error and its explanation.
         entity: The entity type that is requested; empty if the request does not depend on one.
-
-    Raises:
-        UnknownEntityTypeError: The server has no such entity type.
-        HyperJoinError: The error that `build` returns.
     """
     try:
         yield
@@ -242,12 +220,6 @@ def translate_malformed(build: Callable[[str], HyperJoinError]) -> Iterator[None
 
     Inside it, `translate_errors` must surround the request itself: some errors of `requests` are of
     the same kinds.
-
-    Args:
-        build: Builds the error to raise from the reason.
-
-    Raises:
-        HyperJoinError: The error that `build` returns.
     """
     try:
         yield

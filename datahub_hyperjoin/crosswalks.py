@@ -114,20 +114,12 @@ class CrosswalkJoin:
 
 
 def is_in_two_steps(evidence: Evidence) -> bool:
-    """Return whether evidence was measured through a crosswalk.
-
-    Args:
-        evidence: The evidence.
-    """
+    """Return whether evidence was measured through a crosswalk."""
     return evidence.compared_as.startswith(_THROUGH)
 
 
 def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
     """Yield the two-step joins between columns that have no direct join.
-
-    Args:
-        crosswalks: The two-step joins.
-        joins: The other joins.
 
     Yields:
         Each as a `Join` between its left and right columns.
@@ -140,10 +132,6 @@ def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> It
 
 def note_crosswalk(bridge: Bridge, evidence: Evidence) -> Evidence:
     """Return a copy of the evidence, marked with the crosswalk through which values were compared.
-
-    Args:
-        bridge: The steps.
-        evidence: Evidence of both steps together.
 
     Returns:
         The evidence, which says through which table the values were compared.

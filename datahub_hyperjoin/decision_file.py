@@ -138,12 +138,6 @@ def read_decision_file(path: Path, warn: Warn = warn_nobody) -> tuple[WrittenDec
     Args:
         path: A `.csv` or `.json` file. A file that does not exist holds no decisions.
         warn: Receives the damaged lines, which hold no decisions.
-
-    Returns:
-        The decisions, in the order of the file.
-
-    Raises:
-        FaultyDecisionsError: The file cannot be read, or does not name its columns.
     """
     content = _load(path)
     faults = [fault for entry in content.damaged for fault in entry.faults]
@@ -176,17 +170,6 @@ def editing_decision_file(path: Path) -> Iterator[list[WrittenDecision]]:
 
     The file is replaced atomically. A new file can be read by its owner only; another one keeps its
     permissions and, at its end, its damaged lines.
-
-    Args:
-        path: A `.csv` or `.json` file.
-
-    Yields:
-        The decisions, in the order of the file.
-
-    Raises:
-        FaultyDecisionsError: The file cannot be read, or does not name its columns; or a new
-            decision could not be read back. Nothing is written.
-        UnwritablePathError: The file cannot be written.
     """
     # A link stays one.
     file = path.resolve()
@@ -210,17 +193,7 @@ def editing_decision_file(path: Path) -> Iterator[list[WrittenDecision]]:
 
 
 def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
-    """Replace all decisions of a file, as by `editing_decision_file`.
-
-    Args:
-        path: A `.csv` or `.json` file.
-        decisions: All decisions of the file.
-
-    Raises:
-        FaultyDecisionsError: The file cannot be read, or does not name its columns; or a decision
-            could not be read back. Nothing is written.
-        UnwritablePathError: The file cannot be written.
-    """
+    """Replace all decisions of a file, as by `editing_decision_file`."""
     with editing_decision_file(path) as written:
         written[:] = decisions
 
@@ -262,11 +235,7 @@ def _load(path: Path) -> _Content:
 
 
 def _refuse_unreadable(path: Path, decision: WrittenDecision, content: _Content) -> None:
-    """Refuse a decision that would be read back in another way, or not at all.
-
-    Raises:
-        FaultyDecisionsError: It would.
-    """
+    """Refuse a decision that would be read back in another way, or not at all."""
     faults: list[str] = []
     text = _render(path, [decision], replace(content, entries=()))
     again = _parse_text(path, text, faults.append)

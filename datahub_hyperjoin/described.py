@@ -28,7 +28,6 @@ def describe_columns(
     """Build column profiles for a table whose rows were not read.
 
     Args:
-        table: Their table.
         columns: The path and the declared type of each column, in their order; text if the type is
             unknown.
 

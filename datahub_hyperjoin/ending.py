@@ -29,9 +29,6 @@ def tidy_end() -> Iterator[None]:
     sees the same end as without the block. A signal that the program handles or ignores is left to
     it, as is everything in other threads than the main one. Blocks may be nested: the outermost
     counts.
-
-    Yields:
-        Nothing.
     """
     is_main = threading.current_thread() is threading.main_thread()
     ours = [each for each in _SIGNALS if is_main and signal.getsignal(each) is signal.SIG_DFL]

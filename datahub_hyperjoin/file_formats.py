@@ -56,11 +56,7 @@ class Dialect:
     most."""
 
     def __post_init__(self) -> None:
-        """Check the encoding, and that delimiter, quote and escape are valid and different.
-
-        Raises:
-            ValueError: One of them is unknown, invalid or used twice.
-        """
+        """Check the encoding, and that delimiter, quote and escape are valid and different."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):

@@ -14,9 +14,6 @@ _IPV6 = 6
 def host_names(host: str) -> Sequence[str]:
     """Return the host names that clients may use for an address.
 
-    Args:
-        host: Address or name that a server listens to.
-
     Returns:
         Names as browsers write them, without ports. The list is empty for an address such as
         0.0.0.0, which means all addresses of the machine.

@@ -45,13 +45,7 @@ _MOST_LETTERS = 2_000
 
 
 def serve_within_limits(app: ASGIApp, *, host: str, port: int) -> None:
-    """Serve a web application until the process is stopped.
-
-    Args:
-        app: The application.
-        host: Address to listen to.
-        port: Port to listen to.
-    """
+    """Serve a web application until the process is stopped."""
 
     async def app_for_those_who_wait(scope: Scope, receive: Receive, send: Send) -> None:
         with suppress(ClientDisconnect):  # an error of the client, not of the application
@@ -151,11 +145,7 @@ class _LimitedProtocol(H11Protocol):
 
 
 class FewLines(logging.Filter):
-    """A filter that lets a number of lines a minute pass, and says how many it has left out.
-
-    Args:
-        clock: Returns the time in seconds.
-    """
+    """A filter that lets a number of lines a minute pass, and says how many it has left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

@@ -33,8 +33,6 @@ def list_best_joins(
     """List the best joins as a text table.
 
     Args:
-        joins: The joins, best first.
-        crosswalks: The joins in two steps, best first.
         named: The joins that were not verified on data, best first.
 
     Returns:
@@ -56,12 +54,7 @@ def list_best_joins(
 def shown_first(
     joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = ()
 ) -> frozenset[JoinedColumns]:
-    """Return the columns of the joins that `list_best_joins` lists.
-
-    Args:
-        joins: The joins, best first.
-        crosswalks: The joins in two steps, best first.
-    """
+    """Return the columns of the joins that `list_best_joins` lists."""
     direct = (join.pairs for join in joins[:_MAX_JOINS])
     return frozenset([*direct, *(crosswalk.pairs for crosswalk in crosswalks[:_MAX_JOINS])])
 

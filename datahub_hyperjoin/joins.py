@@ -247,9 +247,6 @@ def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
     """Map each suggested pair to its joinability.
 
     A pair may be suggested in both directions; the greater joinability counts.
-
-    Args:
-        suggestions: The suggestions.
     """
     scores: dict[Pair, float] = {}
     for suggestion in suggestions:
@@ -272,7 +269,6 @@ class KnownNamesakes:
         """Describe the known references in words.
 
         Args:
-            column: The referring column.
             key: The key that it refers to.
 
         >>> from datahub_hyperjoin.tables import TableId
@@ -333,11 +329,7 @@ class Join:
 
     @property
     def measured(self) -> Evidence:
-        """The join's evidence, as measured on the data.
-
-        Raises:
-            TypeError: The join was not verified on the data.
-        """
+        """The join's evidence, as measured on the data."""
         if self.evidence is None:
             message = f"{self.left} = {self.right} was not verified on data"
             raise TypeError(message)
@@ -378,18 +370,12 @@ def sort_joins(joins: Iterable[Join]) -> list[Join]:
     then one-to-one joins, siblings and joins within a domain, whether they compare one pair of
     columns or several. Of one role, the more probable join comes first; of equally probable ones,
     names decide.
-
-    Args:
-        joins: The joins.
     """
     return sorted(joins, key=lambda join: (join.role.place, -join.joinability, join.pairs))
 
 
 def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
     """Return the referring and the referenced column of a join.
-
-    Args:
-        join: The join.
 
     Returns:
         The columns in the direction of the join's role. If the role has none, the column whose

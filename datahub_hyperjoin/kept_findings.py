@@ -118,12 +118,6 @@ class KeptFindings:
 
         Nothing is kept if a network is trained or a language model asked, because the findings then
         follow from more than this.
-
-        Args:
-            profiles: All tables, with their states.
-            store: Keeps the findings.
-            model: How to learn and rank.
-            facts: What the catalog states about columns and pairs, and people's decisions.
         """
         learns = model.ranking.scoring is not Scoring.SIGNALS or model.variants.llm is not None
         if learns or store.config.store is None:
@@ -156,10 +150,6 @@ class KeptFindings:
         """Keep the findings of this run for later runs.
 
         Findings of a run with warnings are not kept, so that the next run gives them again.
-
-        Args:
-            findings: The findings.
-            noted: The progress of the run that made them.
         """
         kept = {}
         if self.key and not (noted.warned or findings.unverified):

@@ -270,9 +270,6 @@ TableSource = Database | SparkCatalog | RemoteFolder
 def database_of(location: TableLocation) -> Database | None:
     """Return the database from which a table is read; None if it is read elsewhere.
 
-    Args:
-        location: The table's location.
-
     Returns:
         None for a table that is in no database, or in one that only Spark reads.
     """
@@ -289,9 +286,6 @@ def database_of(location: TableLocation) -> Database | None:
 
 def is_remote(uri: str) -> bool:
     """Return whether a path or URI belongs to a remote file system.
-
-    Args:
-        uri: A path or a URI.
 
     Returns:
         True for a URI with a scheme other than `file:`. Perhaps only Spark can read it.

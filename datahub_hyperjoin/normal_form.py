@@ -48,12 +48,6 @@ _DAY_LENGTH = 10
 def normal_form(value: str) -> str:
     """Return the normal form of a value.
 
-    Args:
-        value: The value as written.
-
-    Returns:
-        The normal form. An empty string represents null.
-
     Examples:
         >>> normal_form("  New   York ")
         'new york'
@@ -71,14 +65,7 @@ def normal_form(value: str) -> str:
 
 
 def normal_forms(values: pa.Array) -> pa.Array:
-    """Return the normal forms of a column's values.
-
-    Args:
-        values: Strings without nulls.
-
-    Returns:
-        For each value its `normal_form`.
-    """
+    """Return the normal forms of a column's values."""
     normal = pc.ascii_lower(values)
     text = StringBytes.of(values)
     is_foreign = text.containing(text.data > _LAST_ASCII)
@@ -97,13 +84,6 @@ def normal_forms(values: pa.Array) -> pa.Array:
 
 def hash_values(normal: pa.Array, value_hash: ValueHash = ValueHash.SIPHASH) -> Hashes:
     """Hash each value to 64 bits.
-
-    Args:
-        normal: Normal forms, without nulls.
-        value_hash: The hash.
-
-    Returns:
-        One hash per value.
 
     Examples:
         >>> import pyarrow as pa
@@ -136,9 +116,6 @@ class Synonyms:
 
     def translate(self, hashes: Hashes) -> Hashes:
         """Replace the hash of each synonym with the hash of its meaning.
-
-        Args:
-            hashes: Hashes of any values.
 
         Returns:
             For each hash its meaning, or the hash itself if it has no known meaning.

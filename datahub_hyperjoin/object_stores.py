@@ -44,14 +44,6 @@ class ObjectStore:
         """Create a store, with the endpoint from Amazon's environment variables by default.
 
         The processes that read the files may have another environment.
-
-        Args:
-            endpoint: The endpoint, if it is given elsewhere.
-            region: The region, if it is given elsewhere.
-            environment: The environment variables.
-
-        Returns:
-            The store.
         """
         named = (environment.get(name, "") for name in _ENDPOINTS)
         return cls(endpoint=endpoint or next(filter(None, named), ""), region=region)
@@ -59,9 +51,6 @@ class ObjectStore:
 
 def is_in_store(uri: str) -> bool:
     """Return whether a URI has the scheme of an object store that Arrow can read.
-
-    Args:
-        uri: A path or a URI.
 
     Examples:
         >>> is_in_store("s3://lake/sales"), is_in_store("s3a://lake/sales"), is_in_store("lake")
@@ -71,15 +60,7 @@ def is_in_store(uri: str) -> bool:
 
 
 def check_store_uri(uri: str) -> None:
-    """Refuse a URI that Arrow cannot read, or that contains a secret.
-
-    Args:
-        uri: URI of a folder.
-
-    Raises:
-        ValueError: Its scheme is another one, or a password or key is before the host. The message
-            does not contain the URI.
-    """
+    """Refuse a URI that Arrow cannot read, or that contains a secret."""
     scheme, _, rest = uri.partition("://")
     if scheme not in STORE_SCHEMES:
         message = (

@@ -35,11 +35,7 @@ class PackedTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "PackedTexts":
-        """Pack some texts, unless they are packed already.
-
-        Args:
-            texts: The texts.
-        """
+        """Pack some texts, unless they are packed already."""
         if isinstance(texts, PackedTexts):
             return texts
         encoded = [text.encode() for text in texts]

@@ -12,13 +12,7 @@ occurred."""
 
 
 def warn_nobody(title: LiteralString, message: LiteralString, context: str) -> None:
-    """Discard a warning, for callers that report the problem in another way.
-
-    Args:
-        title: The kind of problem.
-        message: Its effect, and the fix.
-        context: Where it occurred.
-    """
+    """Discard a warning, for callers that report the problem in another way."""
 
 
 Count = Callable[[str, float], None]
@@ -26,12 +20,7 @@ Count = Callable[[str, float], None]
 
 
 def count_nothing(name: str, by: float) -> None:
-    """Discard a count, for callers that keep no counters.
-
-    Args:
-        name: The counter.
-        by: The increment.
-    """
+    """Discard a count, for callers that keep no counters."""
 
 
 class Progress(Protocol):
@@ -50,11 +39,5 @@ class Progress(Protocol):
         ...
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that does not stop the run.
-
-        Args:
-            title: The kind of problem.
-            message: Its effect, and the fix.
-            context: The table or entity concerned, and the reason.
-        """
+        """Report a problem that does not stop the run."""
         ...

@@ -18,7 +18,6 @@ def escape_for_quotes(name: str, system: str) -> str:
     r"""Escape a name that a library will put between quotes.
 
     Args:
-        name: The name.
         system: The database system, as sqlglot and SQLAlchemy call it.
 
     >>> print(escape_for_quotes("share\\", "clickhouse"), escape_for_quotes("share\\", "mysql"))

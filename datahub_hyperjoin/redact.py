@@ -11,7 +11,6 @@ def redact(text: str, token: str | None = None) -> str:
     r"""Shorten an error's text to one line, and mask passwords and tokens.
 
     Args:
-        text: The text.
         token: A token to mask.
 
     >>> redact("no driver for jdbc:postgresql://shop/?password=hush&user=me")

@@ -115,38 +115,19 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     _table: str = ""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Return a context manager that measures how long a stage takes.
-
-        Args:
-            name: The stage, as users read it.
-        """
+        """Return a context manager that measures how long a stage takes."""
         return self.new_stage(name)
 
     def count(self, name: str, by: float) -> None:
-        """Add an amount to a counter of this report.
-
-        Args:
-            name: The counter, a field of this class.
-            by: The increment.
-        """
+        """Add an amount to a counter of this report."""
         setattr(self, name, getattr(self, name) + by)
 
     def say(self, line: str) -> None:
-        """Show one line of progress.
-
-        Args:
-            line: The line.
-        """
+        """Show one line of progress."""
         logger.info(line)
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that does not stop the run.
-
-        Args:
-            title: The kind of problem.
-            message: Its effect, and the fix.
-            context: The table or entity concerned, and the reason.
-        """
+        """Report a problem that does not stop the run."""
         self.warning(title=title, message=message, context=visible(context))
 
     def show_catalog_facts(
@@ -160,10 +141,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """Report the catalog's datasets and declared joins, and people's decisions and deletions.
 
         Args:
-            datasets: The tables that have a dataset in the catalog.
-            facts: The catalog facts about them.
             deleted: The pairs whose suggestions people deleted since the last run.
-            read: The tables that the recipe reads.
         """
         for left, right in deleted:
             self.deleted_suggestions.append(f"{left} = {right}")
@@ -178,11 +156,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self.joins_rejected = len(facts.rejected) + composites[Verdict.REJECTED]
 
     def show_matches(self, matched: Mapping[TableId, TableId]) -> None:
-        """List the files whose names differ from the names of their datasets.
-
-        Args:
-            matched: The datasets of files by the tables' own names.
-        """
+        """List the files whose names differ from the names of their datasets."""
         for file, dataset in sorted(matched.items()):
             self.files_matched.append(f"{file} is {dataset}")
 
@@ -206,8 +180,6 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """Put a table of the best joins, verified or not, at the end of the report.
 
         Args:
-            joins: The joins, best first.
-            crosswalks: The joins in two steps, best first.
             named: The joins that were not verified on data, best first.
         """
         self._table = list_best_joins(joins, crosswalks, named)
@@ -217,7 +189,6 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
 
         Args:
             *args: The arguments of DataHub's own method, which differ between its versions.
-            **kwargs: The same.
         """
         counters = super().as_string(*args, **kwargs)  # type: ignore[arg-type]
         if not self._table:

@@ -35,17 +35,12 @@ def scan(
     """List the tables in a recipe's folder and connections.
 
     Args:
-        config: The recipe.
         warn: Receives connections that cannot be listed, if other tables can.
         session: Provides a Spark session, if a connection needs one.
         count: Receives the number of files that are not read.
 
     Returns:
         The tables, those of the folder first. Of tables with the same name, the first is listed.
-
-    Raises:
-        CatalogError: The folder does not exist or has no table, or nothing else can be listed.
-        SparkError: A connection needs Spark, which cannot run.
     """
     tables = _scan_folder(config, warn, count)
     return _combine(tables, _list_connections(config, session, warn, count), warn)
@@ -62,8 +57,6 @@ def list_by_key(
     """List the tables of the folder and of each connection separately.
 
     Args:
-        config: The recipe.
-        warn: Receives files that are not read.
         session: Provides a Spark session, if a connection needs one.
         count: Receives the number of files that are not read.
         without: Recipe keys of the folder and of connections that are not listed.
@@ -82,9 +75,6 @@ def list_by_key(
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     """Check that a recipe is valid, its tables can be listed and Java is available.
-
-    Args:
-        config_dict: The recipe's `source.config`.
 
     Returns:
         The result of each check, with the reason of a failure.

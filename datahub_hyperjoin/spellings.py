@@ -35,11 +35,6 @@ def match_spellings(
     {'id': 'id'}
     >>> match_spellings(["Id"], ["id", "ID"], str.casefold).unclear
     {'Id': ('id', 'ID')}
-
-    Args:
-        names: The names to match.
-        known: The known names.
-        fold: Converts a name to the form that all its spellings share.
     """
     own, others = frozenset(names), frozenset(known)
     matched = {name: name for name in names if name in others}
@@ -68,7 +63,6 @@ def find_spelling(name: str, known: Collection[str]) -> str:
     ('id', 'Id', 'id')
 
     Args:
-        name: The name.
         known: The known names, among which a name is found at once, as in a set.
     """
     if name in known:

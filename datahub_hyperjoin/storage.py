@@ -58,9 +58,6 @@ def obstacle_to_page(page: Path) -> str:
 
     Args:
         page: Path of the page, whether there is a file or not.
-
-    Raises:
-        OSError: The system cannot tell.
     """
     if not page.is_file():
         return ""
@@ -70,16 +67,7 @@ def obstacle_to_page(page: Path) -> str:
 
 
 def refuse_foreign_page(name: str, page: Path) -> None:
-    """Refuse the path of a page of joins that would replace another file.
-
-    Args:
-        name: Name of the option or argument that has the path.
-        page: Path of the page.
-
-    Raises:
-        UnwritablePathError: The file holds something else than a page of joins.
-        OSError: The file cannot be read.
-    """
+    """Refuse the path of a page of joins that would replace another file."""
     if obstacle := obstacle_to_page(page):
         raise UnwritablePathError.because(name, str(page), reason=obstacle)
 
@@ -93,15 +81,8 @@ def replacing(path: Path, *, private: bool = True) -> Iterator[Path]:
     and a device or pipe is written to as it is.
 
     Args:
-        path: The file. Missing folders are created.
         private: Whether only its owner can read the new file. Otherwise it has the permissions of
             the old file, or of any new file.
-
-    Yields:
-        The path to write to.
-
-    Raises:
-        OSError: The file cannot be written; the error names it.
     """
     given, path = path, path.resolve()
     old = path.stat().st_mode if path.exists() else None
@@ -139,15 +120,6 @@ def alone_in(folder: Path) -> Iterator[None]:
     """For a `with` block, keep all others who call this from changing files in a folder.
 
     The folder itself is locked, so that no file of a lock is left in a person's folder.
-
-    Args:
-        folder: The folder, which exists.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        OSError: The folder cannot be opened.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -166,12 +138,6 @@ def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
     Args:
         folders: The folders by recipe key; None for a key that is not set. Missing folders are
             created.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        FolderInUseError: Another run uses one of the folders.
     """
     keys = {folder.resolve(): key for key, folder in folders.items() if folder}
     with ExitStack() as stack:
@@ -219,17 +185,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def replacing_with_checksum(path: Path) -> Iterator[Path]:
-    """Let a `with` block write a new file, then add a checksum and replace the old file.
-
-    Args:
-        path: The file.
-
-    Yields:
-        The path to write to.
-
-    Raises:
-        NoChecksumError: The file has no checksum, so it may be someone else's. It stays as it is.
-    """
+    """Let a `with` block write a new file, then add a checksum and replace the old file."""
     _refuse_foreign(path)
     with replacing(path) as unfinished:
         yield unfinished
@@ -243,14 +199,6 @@ def replace_with_checksum(path: Path, content: memoryview) -> None:
 
     This does not wait for the disk and makes no folder, each of which takes longer than to write
     the file. A power failure may damage it, which the checksum shows.
-
-    Args:
-        path: The file, in a folder that exists.
-        content: The content before the checksum.
-
-    Raises:
-        NoChecksumError: The file has no checksum, so it may be someone else's. It stays as it is.
-        OSError: The file cannot be written.
     """
     _refuse_foreign(path)
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
@@ -276,18 +224,7 @@ def _has_checksum(path: Path) -> bool:
 
 
 def read_checked(path: Path) -> memoryview:
-    """Verify the checksum at the end of a file, and return the content before it.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The content, which is mapped into memory.
-
-    Raises:
-        DamagedFileError: The content does not match the checksum.
-        NoChecksumError: The file has no checksum.
-    """
+    """Verify the checksum at the end of a file, and return the content before it."""
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise DamagedFileError.at(str(path))

@@ -86,17 +86,7 @@ def index_lake(
     facts: CatalogFacts,
     progress: Progress,
 ) -> LakeIndex:
-    """Find the key columns of a lake, and build its join graph and hypergraph.
-
-    Args:
-        profiles: The tables.
-        config: The conditions of key columns and edges.
-        facts: What the catalog states about columns and pairs, and people's decisions.
-        progress: Receives counts.
-
-    Returns:
-        The input of training and ranking.
-    """
+    """Find the key columns of a lake, and build its join graph and hypergraph."""
     lake = Lake.from_tables(profiles).in_order()
     index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:
@@ -116,16 +106,9 @@ def embed(
     """Compute an embedding of each column, with a saved or a new model.
 
     Args:
-        index: The lake.
         config: How to train, and where the model is saved.
         progress: Receives every epoch, and whether a model was trained.
         elsewhere: Trains the network in another process, if one may be used.
-
-    Returns:
-        One embedding per column.
-
-    Raises:
-        ModelError: No network can be trained on these tables.
     """
 
     def watch(epoch: Epoch) -> None:
@@ -177,19 +160,12 @@ def suggest(
     """For each key column, suggest the columns that join with it.
 
     Args:
-        tables: The tables.
         session: Starts the Spark session; not called if there is nothing to read.
-        profile: How much of each table to read.
-        model: How to learn and rank.
-        progress: Receives stages, counts and warnings.
         facts: What the catalog states about columns and pairs, and people's decisions. Accepted
             pairs are suggested whatever their score, rejected pairs never.
 
     Returns:
         Suggestions and joins, with the profiles that they are based on.
-
-    Raises:
-        ModelError: No network can be trained on these tables.
     """
     with progress.stage("Profiling tables"):
         read = read_profiles(tables, session, profile, progress)
@@ -268,16 +244,7 @@ def compare_values(
     """Suggest joins between tables whose rows were read, and verify the joins on the data.
 
     Args:
-        profiles: The profiles of the tables.
         session: Starts the Spark session; not called if there is nothing to read.
-        profile: Where evidence is stored.
-        model: How to learn and rank.
-        progress: Receives stages, counts and warnings.
-        facts: What the catalog states about columns and pairs, and people's decisions.
-
-    Raises:
-        NotEnoughMemoryError: The comparison needs more memory than the run may use.
-        ModelError: No network can be trained on these tables.
     """
     tables = [each.table for each in profiles]
     check_budget(profiles, model, facts, progress)

@@ -249,20 +249,12 @@ class ColumnProfile:
 
     @property
     def completeness(self) -> float:
-        """Share of rows that have a value, in [0, 1].
-
-        Returns:
-            0 for a column without rows.
-        """
+        """Share of rows that have a value, in [0, 1]."""
         return 1 - self.nulls / self.rows if self.rows else 0.0
 
     @property
     def uniqueness(self) -> float:
-        """Share of values that are distinct, in [0, 1].
-
-        Returns:
-            0 for a column without values.
-        """
+        """Share of values that are distinct, in [0, 1]."""
         filled = self.rows - self.nulls
         return min(self.distinct / filled, 1.0) if filled else 0.0
 

@@ -25,9 +25,6 @@ def temporary_folder() -> Iterator[Path]:
 
     It is also removed if SIGTERM or SIGHUP ends the program. The first call in a process also
     removes the folders that killed runs of this user have left.
-
-    Yields:
-        The folder.
     """
     _sweep_once()
     with (

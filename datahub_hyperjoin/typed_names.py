@@ -11,7 +11,6 @@ def ends_in(full: str, typed: str) -> bool:
     """Return whether a typed name is a full name, or the last parts of it.
 
     Args:
-        full: The full name.
         typed: The name that a person typed.
 
     >>> ends_in("shop.public.orders", "public.orders"), ends_in("lake/flights.csv", "flights.csv")

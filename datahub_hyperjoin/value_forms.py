@@ -137,10 +137,6 @@ _MIDNIGHT = " 00:00:00"
 def canonical_form(normal: str, notation: Notation) -> str:
     """Convert a value to its value form, for example `31.1.2024` to `2024-01-31`.
 
-    Args:
-        normal: The normal form of a value.
-        notation: The notation of its column.
-
     Returns:
         The value in the notation's form. A value that the notation cannot read stays as it is.
 
@@ -175,7 +171,6 @@ def notation_of(
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.
-        among: The notations to consider.
 
     Returns:
         The notation that reads nearly all values and writes some of them differently. None if
@@ -205,7 +200,6 @@ def common_form(left: Notation | None, right: Notation | None) -> ValueForm | No
 
     Args:
         left: The notation of a column, if it has one.
-        right: The notation of another column.
 
     Returns:
         The form of both notations, or of the one that there is. None if there is none, or if the
@@ -223,15 +217,7 @@ def common_form(left: Notation | None, right: Notation | None) -> ValueForm | No
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that are valid in a notation.
-
-    Args:
-        values: Normal forms.
-        notation: The notation.
-
-    Returns:
-        A share in [0, 1]; 0 for no values.
-    """
+    """Return the share of values that are valid in a notation."""
     pattern = _COMPILED[notation]
     return sum(pattern.match(value) is not None for value in values) / max(len(values), 1)
 

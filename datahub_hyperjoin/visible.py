@@ -60,7 +60,6 @@ def visible_json(value: object, *, indent: int | None = 2) -> str:
     r"""Write a value as JSON in which such characters are escapes, so that it reads back equal.
 
     Args:
-        value: The value.
         indent: Number of spaces of each level; None for one compact line.
 
     >>> print(visible_json(["Größe\u202e"], indent=None))
@@ -109,11 +108,7 @@ def unseen_in_javascript() -> str:
 
 
 def logger_of(module: str) -> logging.Logger:
-    """Return the logger of a module, whose records show names as `visible` does.
-
-    Args:
-        module: Name of the module.
-    """
+    """Return the logger of a module, whose records show names as `visible` does."""
     logger = logging.getLogger(module)
     logger.addFilter(_show)  # which adds it once
     return logger

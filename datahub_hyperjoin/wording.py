@@ -6,13 +6,6 @@ from collections.abc import Sequence
 def name_some(names: Sequence[str], most: int = 5) -> str:
     """Return a text that lists the first few names and counts the others.
 
-    Args:
-        names: All names, as they are to be written.
-        most: Maximum number of names to list.
-
-    Returns:
-        The names, separated by commas.
-
     Examples:
         >>> name_some(["orders", "planes"])
         'orders, planes'
@@ -24,10 +17,6 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 
 def count_others(count: int, most: int) -> list[str]:
     """Return the end of a list that is cut to `most` names, such as `["and 3 more"]`.
-
-    Args:
-        count: Number of all names.
-        most: Maximum number of names in the list.
 
     Returns:
         One phrase that ends the list; none if the list is complete.
@@ -44,9 +33,6 @@ def count_others(count: int, most: int) -> list[str]:
 def join_with_and(names: Sequence[str]) -> str:
     """Return a text that lists all names, the last one after "and".
 
-    Args:
-        names: At least one name.
-
     Examples:
         >>> join_with_and(["orders"]), join_with_and(["orders", "planes", "routes"])
         ('orders', 'orders, planes and routes')
@@ -59,7 +45,6 @@ def number_of(count: int, noun: str) -> str:
     """Return a number with a noun, in the plural unless the number is 1.
 
     Args:
-        count: The number.
         noun: A noun whose plural ends in -s, in the singular.
 
     Examples:
@@ -72,9 +57,6 @@ def number_of(count: int, noun: str) -> str:
 def percent(share: float) -> str:
     """Return a share in percent, which is 0% and 100% only if it is nothing or everything.
 
-    Args:
-        share: The share, in [0, 1].
-
     Examples:
         >>> percent(0.834), percent(0.001), percent(0.999), percent(1.0)
         ('83%', '<1%', '>99%', '100%')
@@ -86,9 +68,6 @@ def percent(share: float) -> str:
 
 def about(estimate: int) -> str:
     """Return an estimated number, rounded to three digits and marked as an estimate.
-
-    Args:
-        estimate: The number.
 
     Examples:
         >>> about(59_817)

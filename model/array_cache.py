@@ -29,12 +29,8 @@ def cached_arrays(
 
     Args:
         name: Name of the arrays, with a number that changes whenever `build` does.
-        build: Computes the arrays.
         packages: The packages from which they follow; with another version of one, the arrays are
             computed again.
-
-    Returns:
-        The arrays, as `build` returns them.
     """
     versions = [f"{package} {version(package)}" for package in packages]
     key = sha256(repr([sys.version_info[:2], *versions]).encode()).hexdigest()[:16]

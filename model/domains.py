@@ -63,9 +63,6 @@ def find_domains(
             of values: a code and a name of one thing are two domains.
         profiles: Profiles of the columns, from which the representative follows. Without them it is
             the member that joins most others.
-
-    Returns:
-        Domains of at least three members, the largest first.
     """
     edges = {(join.left, join.right): join.joinability for join in joins if _same_values(join)}
     domains = [_describe(inner, profiles or {}) for inner in _merge_groups(edges)]
@@ -80,14 +77,6 @@ def drop_redundant_joins(
     What is left of a domain is a star around its representative. A member that does not join the
     representative keeps a join with a member that is already connected: one of `shown` or, if there
     is none, the best. Joins that the catalog or a person confirms are always kept.
-
-    Args:
-        joins: All joins.
-        domains: The domains of these joins.
-        shown: The joins that the catalog shows already.
-
-    Returns:
-        The other joins in their order.
     """
     domain_of = {member: domain for domain in domains for member in domain.members}
     inner: dict[ColumnId, list[Join]] = defaultdict(list)

@@ -44,22 +44,9 @@ def encode(
     If the ranking does not use the network, nothing is trained, and names alone are encoded.
 
     Args:
-        index: The lake.
         config: How to train, where models are saved, and when a saved model is used.
-        watch: Receives every epoch of training.
         elsewhere: Trains in another process, if one may be used; there, no journal is kept, and
             `watch` receives the epochs at the end.
-
-    Returns:
-        The embeddings.
-
-    Raises:
-        NothingToLearnError: Training is needed, and there are fewer than two key columns or two
-            tables with key columns.
-        NonFiniteLossError: The loss is infinite or undefined.
-        CollapsedError: All embeddings are similar.
-        CheckpointMismatchError: The model that the recipe names does not fit.
-        DamagedModelError: The model that the recipe names is damaged.
     """
     if config.ranking.scoring is Scoring.SIGNALS:
         return _encode_names(index)

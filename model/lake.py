@@ -77,11 +77,7 @@ class Lake:
         )
 
     def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
-        """Return a copy of the lake with further tables, whose rows were not read.
-
-        Args:
-            tables: The tables; opaque columns are left out.
-        """
+        """Return a copy of the lake with further tables, whose rows were not read."""
         columns = [
             (table_index, column)
             for table_index, table in enumerate(tables, start=len(self.titles))

@@ -61,9 +61,7 @@ def encode_by_network(
     See `encode` for the arguments and errors.
 
     Args:
-        index: The lake.
         config: How to train, where models are saved, and when a saved model is used.
-        watch: Receives every epoch of training.
         elsewhere: Trains in another process, if one may be used.
 
     Returns:

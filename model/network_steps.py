@@ -33,16 +33,7 @@ def sees_gpu() -> bool:
 
 
 def prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> ViewSource:
-    """Compute what training and encoding read of a lake: features of cells, and positions.
-
-    Args:
-        index: The lake.
-        featurizer: Converts cells to features.
-        config: The settings.
-
-    Returns:
-        The source of the network's inputs.
-    """
+    """Compute what training and encoding read of a lake: features of cells, and positions."""
     return ViewSource(
         index=index,
         featurizer=featurizer,
@@ -54,15 +45,7 @@ def prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) 
 
 @torch.inference_mode()
 def embed_columns(model: Model, data: ViewSource) -> Float32[np.ndarray, "column width"]:
-    """Compute an embedding for every column of a lake.
-
-    Args:
-        model: A trained model.
-        data: The lake.
-
-    Returns:
-        Unit vectors, one per column.
-    """
+    """Compute an embedding for every column of a lake."""
     batch = Batch(
         features=data.whole(),
         graph=build_hypergraph(data.index.groups, len(data.lake)),
@@ -79,15 +62,6 @@ def train(model: Model, data: ViewSource, watch: Callable[[Epoch], None]) -> Non
 
     The journal belongs to one training: the same data and settings, architecture and kind of
     device.
-
-    Args:
-        model: The model; its network is on the processor afterwards.
-        data: The lake and the settings.
-        watch: Receives every epoch of training.
-
-    Raises:
-        NonFiniteLossError: The loss is infinite or undefined.
-        CollapsedError: All embeddings are similar.
     """
     device, config = _device(), data.config
     architecture = fingerprint_architecture(model.describe_architecture(config))

@@ -54,11 +54,7 @@ It raises the errors of training.
 
 
 def pare(index: LakeIndex) -> LakeIndex:
-    """Return a copy of a lake index with only what training and encoding read.
-
-    Args:
-        index: The lake.
-    """
+    """Return a copy of a lake index with only what training and encoding read."""
     profiles = (
         replace(profile, sketch=b"", form_sketch=b"", patterns=())
         for profile in index.lake.profiles

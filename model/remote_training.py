@@ -28,8 +28,6 @@ def write_task(model: Model, index: LakeIndex, config: ModelConfig) -> NetworkTa
     """Write the task of training a network.
 
     Args:
-        model: The untrained model.
-        index: The lake.
         config: The settings. The task does not hold the key of a language model.
 
     Returns:
@@ -55,19 +53,6 @@ def perform_task(task: NetworkTask, *, on_gpu: bool = True) -> NetworkResult:
     """Train a network and encode columns in a process that has only the task.
 
     Nothing is kept meanwhile: an interrupted training begins anew.
-
-    Args:
-        task: The untrained model, and what training reads of the lake.
-        on_gpu: Whether only a GPU will do.
-
-    Returns:
-        The trained network and the embeddings.
-
-    Raises:
-        NoGpuError: PyTorch sees no GPU here.
-        NonFiniteLossError: The loss is infinite or undefined.
-        CollapsedError: All embeddings are similar.
-        CheckpointMismatchError: The file of word vectors is missing here, or differs.
     """
     if on_gpu and not sees_gpu():
         raise NoGpuError.on_executor()
@@ -85,11 +70,6 @@ def perform_task(task: NetworkTask, *, on_gpu: bool = True) -> NetworkResult:
 
 
 def take_weights(model: Model, result: NetworkResult) -> None:
-    """Replace the weights of an untrained model with those of its training elsewhere.
-
-    Args:
-        model: The model of the task.
-        result: What the task returned.
-    """
+    """Replace the weights of an untrained model with those of its training elsewhere."""
     model.network.load_state_dict(safetensors.torch.load(result.weights))
     model.network.eval()

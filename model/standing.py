@@ -36,11 +36,6 @@ def rank_by_standing(
     called `id` or named after the table, then those with a word such as `id` or `code`, then other
     texts and days, then other whole numbers, which are often measures, then labels such as `title`;
     of these, the shortest values.
-
-    Args:
-        profiles: The columns.
-        titles: The titles of the tables.
-        table_of: The table of each column.
     """
     tables = [{*stems(title)} for title in titles]
     owners = zip(table_of.tolist(), profiles, strict=True)

@@ -34,11 +34,7 @@ def merge_batches(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[
     """Merge small batches into larger ones, because every batch has a fixed cost.
 
     Args:
-        batches: Batches with the same columns.
         cells: Number of values up to which batches are combined, if they take at most 64 MiB.
-
-    Yields:
-        Batches with all rows, in order.
     """
     pending: list[pa.RecordBatch] = []
     pending_rows = pending_bytes = 0
@@ -58,9 +54,6 @@ def with_usable_values(stream: TableStream) -> TableStream:
     """Shorten very long texts, and replace invalid characters and out-of-range dates.
 
     The table's notes tell users how many values were changed.
-
-    Args:
-        stream: The table.
 
     Returns:
         The same rows. Texts have at most a million characters, and all are valid; points in time

@@ -54,10 +54,6 @@ _SIGNS = {
 def cause_of(reason: str, code: str = "") -> Cause:
     """Return the cause of a database's error.
 
-    Args:
-        reason: The message of the database or of its driver.
-        code: Its code; empty if unknown.
-
     Examples:
         >>> cause_of("division by zero").name, cause_of("Teilung durch Null", "22012").name
         ('DIVISION', 'DIVISION')

@@ -62,10 +62,6 @@ class TableStream:
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
     """Return the columns whose names are neither blank nor repeated.
 
-    Args:
-        columns: All columns of a table.
-        notes: Receives a note about the skipped columns.
-
     Returns:
         The columns with a name that no other column has.
 
@@ -91,12 +87,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Add notes about columns whose values are not read, such as lists.
-
-    Args:
-        columns: Columns of a table.
-        notes: Receives the notes.
-    """
+    """Add notes about columns whose values are not read, such as lists."""
     unread = [column for column in columns if column.opaque]
     for is_withheld, reason in (
         (False, "columns not compared, because they hold lists, maps or bytes"),
@@ -110,15 +101,7 @@ def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
 def requested_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[Column, ...]:
-    """Return the requested columns, or all columns if `paths` is None.
-
-    Args:
-        columns: Columns of a table.
-        paths: The columns to read; all if None.
-
-    Returns:
-        The requested columns, in the order of the table.
-    """
+    """Return the requested columns, or all columns if `paths` is None."""
     return tuple(column for column in columns if paths is None or column.path in paths)
 
 
@@ -126,10 +109,6 @@ def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
     """Return the columns to read, and notes that tell users which columns cannot be used.
-
-    Args:
-        columns: All columns.
-        paths: The columns to read; all if None.
 
     Returns:
         The requested columns that are addressable, in the order of the table, and notes about the
@@ -143,11 +122,7 @@ def choose_columns(
 
 @contextmanager
 def naming_columns(columns: Sequence[Column]) -> Iterator[None]:
-    """Within a `with` block, add the columns of a table to an error about its rows.
-
-    Args:
-        columns: The columns of the table.
-    """
+    """Within a `with` block, add the columns of a table to an error about its rows."""
     try:
         yield
     except TableWithHeaderError as error:

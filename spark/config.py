@@ -115,11 +115,7 @@ class Md5ProfileConfig(ProfileConfig):
 
     @classmethod
     def of(cls, config: ProfileConfig) -> Self:
-        """Copy a recipe's settings for a run that hashes values with MD5.
-
-        Args:
-            config: The settings of the recipe.
-        """
+        """Copy a recipe's settings for a run that hashes values with MD5."""
         return cls(**{each.name: getattr(config, each.name) for each in fields(config)})
 
     @property

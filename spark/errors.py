@@ -96,11 +96,7 @@ class TableWithHeaderError(TableError):
     """The paths of the table's columns; empty if they are unknown."""
 
     def with_header(self, paths: Iterable[str]) -> Self:
-        """Store the paths of the table's columns in the error, and return the error.
-
-        Args:
-            paths: Their paths.
-        """
+        """Store the paths of the table's columns in the error, and return the error."""
         self.header = tuple(paths)
         return self
 
@@ -174,8 +170,6 @@ class UnreachableDatabaseError(CatalogError, OSError):
         """Report why a database cannot be read.
 
         Args:
-            connection: Its key in the recipe.
-            reason: The message of the database.
             code: The code of its error; empty if unknown.
         """
         is_refused = cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN
@@ -243,7 +237,6 @@ class UnreadableRelationError(UnreadableTableError):
         """Report why a database or catalog does not return the rows of a table.
 
         Args:
-            reason: The message of the database or catalog.
             code: The code of its error; empty if unknown.
         """
         return cls(f"cannot be read: {reason.rstrip('.')}. {cause_of(reason, code).value}")
@@ -306,7 +299,6 @@ class LostWorkerError(UnreadableTableError):
         """Report that a table is skipped, because it crashed a worker in an earlier run.
 
         Args:
-            day: The day of that run.
             again: The day from which runs read the table again.
         """
         return cls(

@@ -32,10 +32,6 @@ _AMOUNTS = ("spark.executor.resource.gpu.amount", _OF_TASK)
 def gives_gpus(master: str, settings: Mapping[str, str]) -> bool:
     """Return whether settings give GPUs to the executors of a cluster.
 
-    Args:
-        master: Spark's master URL.
-        settings: Settings of Spark.
-
     Examples:
         >>> amounts = {key: "1" for key in _AMOUNTS}
         >>> gives_gpus("spark://host:7077", amounts), gives_gpus("local[4]", amounts)
@@ -54,11 +50,7 @@ def _amount(text: str) -> float:
 
 
 def has_gpu_executors(session: OptionalSession) -> TypeGuard[LazySession]:
-    """Return whether the executors of a session have GPUs. This does not start Spark.
-
-    Args:
-        session: Starts the Spark session.
-    """
+    """Return whether the executors of a session have GPUs. This does not start Spark."""
     if not isinstance(session, LazySession):
         return False
     settings = {key: session.setting(key, "0") for key in _AMOUNTS}
@@ -75,19 +67,6 @@ def run_on_executor(
     """Run a function on an executor, in a process that sees only the GPU of its task.
 
     The argument and the result are copied several times, in the memory of Python and of Java.
-
-    Args:
-        session: The session of the cluster.
-        work: The function, in a module that the executor has, too.
-        argument: Its argument, which is pickled.
-        on_gpu: Whether the process sees a GPU.
-
-    Returns:
-        The result of the function, which is pickled, too.
-
-    Raises:
-        HyperJoinError: The function raised this error.
-        ExecutorTaskError: The function did not run to its end, for any other reason.
     """
     from pyspark.ml.torch.distributor import TorchDistributor  # noqa: PLC0415 (imports much)
 

@@ -18,9 +18,6 @@ def limited_memory() -> Iterator[None]:
     Whatever needs more raises a `MemoryError`, and that is the fault of one table. Without the
     limit, the system would end this process, or another. Only Linux enforces the limit; where
     there is none, nothing happens.
-
-    Yields:
-        Nothing.
     """
     try:
         import resource  # noqa: PLC0415 (missing on Windows)

@@ -27,9 +27,6 @@ _TEXT_TYPES = (
 def array_of(values: list[object]) -> pa.Array:
     """Convert the values of a column to an Arrow array.
 
-    Args:
-        values: Values of some rows.
-
     Returns:
         An array of a type that Arrow converts to text; of strings if there is no such type.
 
@@ -55,9 +52,6 @@ def _is_long(value: object) -> bool:
 
 def text_of(value: object) -> str:
     r"""Convert a Python value to the same text that Arrow or the database would write.
-
-    Args:
-        value: Any value of a database driver.
 
     Returns:
         The text that Arrow, or the database itself, writes for an equal value: bytes as hexadecimal
@@ -98,12 +92,7 @@ def batch_of(names: Sequence[str], columns: Sequence[list[object]], *, rows: int
     """Build an Arrow batch from columns of Python objects.
 
     Args:
-        names: The columns' names.
-        columns: The columns' values.
         rows: Number of rows, which a batch without columns needs.
-
-    Returns:
-        The batch.
     """
     # A batch without columns would lose its number of rows.
     if not names:

@@ -23,10 +23,6 @@ def pack(items: Sequence[_Item], table_of: Callable[[_Item], Table]) -> list[lis
     multiprocessing timing anomalies", 1969). Files are packed into groups of about 16 MiB. A
     database gets at most as many groups as it may have connections, because each task opens one.
 
-    Args:
-        items: What to read, such as requests for columns.
-        table_of: Returns the table of an item.
-
     Returns:
         The items, group by group, the heaviest group first. No group is empty.
     """

@@ -48,15 +48,6 @@ def run_in_processes(
     Args:
         tasks: The items of each task, such as the tables that it reads.
         work: Returns the rows for the items of a task.
-        schema: The columns of the rows.
-        sizes: Bytes of each table.
-
-    Returns:
-        The rows of all tasks.
-
-    Raises:
-        BrokenProcessPool: A task crashed its process, so that some results are missing.
-        ProcessStartError: The system lets no process start.
     """
 
     def run(items: Sequence[_Item]) -> list[pa.RecordBatch]:
@@ -80,9 +71,6 @@ def start_first_process() -> None:
     """Start a background process that imports the code for reading tables.
 
     Meanwhile, this process can import other libraries.
-
-    Raises:
-        ProcessStartError: The system lets no process start.
     """
     with _starting(), _pool(1) as pool:
         pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")

@@ -82,17 +82,12 @@ def read_table(
     """Open a table as a limited stream of rows, with all columns or those in `paths`.
 
     Args:
-        table: The table.
         databases: Open databases, to which those of the table are added.
         max_rows: Maximum number of rows to draw. A note says if the table has more.
         max_bytes: Approximate number of bytes to read. A note says if the table has more.
-        paths: The columns to read; all if None.
 
     Returns:
         Its columns, its rows as they are read, and the notes.
-
-    Raises:
-        TableError: The table cannot be used. Some errors occur only while its rows are read.
     """
     stream = with_usable_values(_open(table, databases, paths, max_rows=max_rows))
     return replace(stream, batches=draw(stream, max_rows=max_rows, max_bytes=max_bytes))
@@ -146,18 +141,7 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
 
 
 def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> TableStream:
-    """Open a file with the reader for its format, to read all columns or those in `paths`.
-
-    Args:
-        file: The file, or a sheet in it.
-        paths: The columns to read; all if None.
-
-    Returns:
-        The stream.
-
-    Raises:
-        TableError: The file cannot be used.
-    """
+    """Open a file with the reader for its format, to read all columns or those in `paths`."""
     path = path_of(file)
     try:
         # No reader is asked: each would report an empty file in another way.
@@ -177,15 +161,8 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
 def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
     """Open a part of a table, to read all columns or those in `paths`.
 
-    Args:
-        part: The part.
-        paths: The columns to read; all if None.
-
     Returns:
         The rows of the part, with the values that `read_table` would return.
-
-    Raises:
-        TableError: The part cannot be used.
     """
     match part:
         case FileRange(file=file, part=bytes_):
@@ -206,24 +183,13 @@ def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
 
 
 def known_dialect(file: File) -> Dialect:
-    """Return a file's dialect, as far as the recipe and the file format determine it.
-
-    Args:
-        file: The file.
-
-    Returns:
-        The dialect; what it leaves open is detected.
-    """
+    """Return a file's dialect, as far as the recipe and the file format determine it."""
     delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
     return replace(file.dialect, delimiter=delimiter)
 
 
 def path_of(file: File | WorkbookSheet) -> DataPath:
-    """Return a file's local path, or a `StoredFile` for a file in an object store.
-
-    Args:
-        file: The table's file.
-    """
+    """Return a file's local path, or a `StoredFile` for a file in an object store."""
     return StoredFile(file.uri, file.store) if file.store else local_path(file.uri)
 
 
@@ -231,12 +197,6 @@ def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
     """Return copies of tables in which all local paths are absolute.
 
     Workers may run in another folder.
-
-    Args:
-        tables: Tables with paths that are relative to the driver's folder.
-
-    Returns:
-        The same tables, each local path absolute.
     """
     return [replace(table, location=_absolute(table.location)) for table in tables]
 

@@ -56,15 +56,10 @@ def draw(
     """Draw random rows of a table; add notes if not all rows are read or drawn.
 
     Args:
-        stream: The table.
-        max_rows: Maximum number of rows to draw.
         max_bytes: Approximate number of bytes to read. At least one row is read.
 
     Yields:
         The rows drawn of each batch, in the order of the table.
-
-    Raises:
-        EmptyTableError: The table has no rows.
     """
     count = SampleCount()
     yield from draw_part(stream, count, max_rows=max_rows, max_bytes=max_bytes)
@@ -86,8 +81,6 @@ def draw_part(
 
     Args:
         stream: The table, or a part of it, which may have no rows.
-        count: Receives the numbers of rows; initially zero.
-        max_rows: Maximum number of rows to draw.
         max_bytes: Approximate number of bytes to read. At least one row is read.
 
     Yields:

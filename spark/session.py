@@ -56,7 +56,6 @@ class LazySession:
         """Return a setting of the session; this does not start Spark.
 
         Args:
-            key: Spark's key of the setting.
             default: What to return if it has no value.
         """
         active = active_session()
@@ -101,9 +100,6 @@ def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
 
     Yields:
         The active session, which keeps running afterwards, or a new one, which is stopped.
-
-    Raises:
-        MissingJavaError: A new session needs Java, which is missing or too old.
     """
     active = active_session()
     if active is not None:
@@ -123,9 +119,6 @@ def lazy_session(config: SessionConfig) -> Iterator[LazySession]:
 
     Args:
         config: The session to create if none is active.
-
-    Yields:
-        A function that returns the same session each time.
     """
     with ExitStack() as borrowed:
         opens = cache(partial(borrowed.enter_context, borrow_session(config)))
@@ -143,9 +136,6 @@ def is_local_master(master: str) -> bool:
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
     """Return the settings of a new Spark session.
-
-    Args:
-        config: Its master, and the settings that override the defaults.
 
     Returns:
         Settings that make Spark quiet and let the driver receive large results. On one machine,
@@ -167,11 +157,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
 
 
 def find_java() -> str:
-    """Find the Java executable that Spark will start.
-
-    Raises:
-        MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.
-    """
+    """Find the Java executable that Spark will start."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:

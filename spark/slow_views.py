@@ -17,12 +17,7 @@ def naming_slow_view(
     """Name a view that takes long to read, while it is read in a `with` block.
 
     Args:
-        view: Its name.
-        say: Receives a line that names it.
         end: Ends the reading at the time limit of a view, for databases that have none.
-
-    Yields:
-        Nothing.
     """
     timers = [Timer(_SOON, say, [f"Reading the view {view}"])]
     timers += [Timer(VIEW_SECONDS, end)] if end else []

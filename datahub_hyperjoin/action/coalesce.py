@@ -18,7 +18,6 @@ class CoalescedRuns:
     since that run may have read the catalog before.
 
     Args:
-        run: Returns whether it succeeded; must not raise.
         wait: Seconds between the first change and the run.
         retry: Seconds after which a failed run is repeated, at most four times.
     """

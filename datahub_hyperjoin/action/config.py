@@ -28,11 +28,7 @@ class ActionConfig(ConfigModel):
 
     @classmethod
     def read(cls, written: object) -> Self:
-        """Parse and validate the section `action.config`.
-
-        Raises:
-            RefusedActionError: Keys are unknown or missing, or values invalid; it names them all.
-        """
+        """Parse and validate the section `action.config`."""
         try:
             return cls.model_validate({} if written is None else written)
         except ValidationError as error:

@@ -88,14 +88,7 @@ class ChangeDetector:
     """Namespace of this project's structured properties."""
 
     def detect(self, event: object) -> CatalogChange | Removal | None:
-        """Return the change that an event reports, if that change affects joins.
-
-        Args:
-            event: The event, as DataHub's framework of actions passes it.
-
-        Returns:
-            None for an event that changes no joins.
-        """
+        """Return the change that an event reports, if that change affects joins."""
         match event:
             case MetadataChangeLogClass():
                 return self._detect_in_aspect(event)

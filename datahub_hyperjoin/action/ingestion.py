@@ -41,16 +41,7 @@ class QuickIngestion:
 
     @classmethod
     def of(cls, path: Path) -> Self:
-        """Read a recipe, and check that the action can run it.
-
-        Args:
-            path: The recipe's file.
-
-        Raises:
-            RefusedActionError: The recipe cannot be read, is of another source, writes to no
-                server, or would read all tables or train in every run.
-            RefusedRecipeError: The recipe's `source.config` is invalid.
-        """
+        """Read a recipe, and check that the action can run it."""
         recipe = _load(path)
         raw = recipe.pop(_RAW)
         source, sink = recipe.get("source") or {}, recipe.get("sink") or {}
@@ -69,11 +60,7 @@ class QuickIngestion:
         return cls(config=config, recipe=recipe, raw=raw)
 
     def run(self) -> bool:
-        """Run the recipe, log the result, and return whether the run succeeded.
-
-        Returns:
-            Whether the run succeeded.
-        """
+        """Run the recipe, log the result, and return whether the run succeeded."""
         try:
             failed = self._ingest()
         except Exception as error:  # noqa: BLE001 - whatever ends a run, the action goes on

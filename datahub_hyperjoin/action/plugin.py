@@ -23,11 +23,6 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
 
     What only an event tells is recorded in the catalog before the event is acknowledged. All else
     is in the catalog already, so a lost or repeated event does no harm.
-
-    Args:
-        config: The section `action.config`.
-        ingestion: The recipe to run after a change.
-        graph: DataHub's server.
     """
 
     def __init__(
@@ -42,16 +37,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
 
     @classmethod
     def create(cls, config_dict: dict[str, object], ctx: PipelineContext) -> Self:
-        """Create the action from its configuration.
-
-        Args:
-            config_dict: The section `action.config`.
-            ctx: The action's pipeline, with its server.
-
-        Raises:
-            RefusedActionError: The configuration must be corrected.
-            RefusedRecipeError: The recipe must be corrected.
-        """
+        """Create the action from its configuration."""
         config = ActionConfig.read(config_dict)
         if ctx.graph is None:
             raise RefusedActionError.without_server()
@@ -61,13 +47,6 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         """Record removed suggestions as rejected, and schedule a run if joins may change.
 
         A malformed event is a warning.
-
-        Args:
-            event: An event of any kind.
-
-        Raises:
-            UnrecordedRemovalError: The server does not store the decision; the framework may
-                deliver the event again.
         """
         try:
             with translate_malformed(MalformedEventError.because):

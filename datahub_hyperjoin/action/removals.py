@@ -25,17 +25,9 @@ def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> boo
 
     Every later run reads them there, and takes the entries of the other columns back.
 
-    Args:
-        graph: DataHub's server.
-        removal: The column, its removed suggestions and the person.
-        namespace: Namespace of this project's structured properties.
-
     Returns:
         Whether anything was written: not if the pairs are recorded already, or if somebody deleted
         the whole property, with which DataHub removes its values from all columns.
-
-    Raises:
-        UnrecordedRemovalError: The server cannot be reached, fails or denies access.
     """
 
     def fail(reason: str) -> UnrecordedRemovalError:

@@ -34,10 +34,7 @@ def list_joins_of(
     """Build the answer that lists a dataset's joins, safe joins first.
 
     Args:
-        name: The dataset or column, for the text.
         joins: Its joins, best first, with the dataset on the left.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
-        skip: Number of joins that an earlier answer showed.
     """
     ordered = sorted(
         list_with_reasons(joins, min_score=min_score), key=lambda words: "unsafe" in words
@@ -56,12 +53,7 @@ def _count(safe: int) -> str:
 
 
 def list_with_reasons(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
-    """Summarise each join, with any reasons why it is not safe.
-
-    Args:
-        joins: The joins.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
-    """
+    """Summarise each join, with any reasons why it is not safe."""
     return [_listed(join, reasons_unsafe(join, min_score=min_score)) for join in joins]
 
 
@@ -75,10 +67,7 @@ def suggest_safe_joins(
     """Build the answer that describes a dataset's safe joins, with their SQL.
 
     Args:
-        name: What was asked about, for the text.
         safe: Safe joins, best first, with the dataset on the left.
-        statements: Tested SQL of joins.
-        skip: Number of joins that an earlier answer showed.
     """
     rivals = Counter(map(_ends, safe))
     answer: Answer = {"answer": _count(len(safe)), "of": name}
@@ -105,10 +94,6 @@ def _detailed(join: CatalogJoin, statements: Statements, rivals: int) -> Answer:
 def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
     """Return the SQL of a path of joins, and say whether that SQL was tested.
 
-    Args:
-        joins: The joins of the path, in order.
-        statements: Tested SQL of joins.
-
     Returns:
         One tested statement for each join. If the catalog does not hold all of them, one statement
         for the path that was not run, or none.
@@ -121,25 +106,13 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
 
 
 def answer_none_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
-    """Build the answer that none of the joins is safe, with the reasons.
-
-    Args:
-        name: What was asked about, for the text.
-        joins: The unsafe joins, best first.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
-    """
+    """Build the answer that none of the joins is safe, with the reasons."""
     answer: Answer = {"answer": NO_SAFE_JOIN, "of": name, "next": ASK}
     return add_entries(answer, "unsafe", list_with_reasons(joins, min_score=min_score))
 
 
 def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:
-    """Build the answer about one join: its safety and its description.
-
-    Args:
-        join: The join.
-        statements: Tested SQL of joins.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
-    """
+    """Build the answer about one join: its safety and its description."""
     reasons = reasons_unsafe(join, min_score=min_score)
     if reasons:
         verdict = {"answer": "not safe", "unsafe": "; ".join(reasons), "next": ASK}

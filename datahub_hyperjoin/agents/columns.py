@@ -10,14 +10,10 @@ def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]
     """Select the joins of the column that an agent names.
 
     Args:
-        joins: Joins with the column's dataset on the left.
         name: Path of the column, with or without DataHub's annotations.
 
     Returns:
         The joins in their order; none if no join of the column is known.
-
-    Raises:
-        AmbiguousColumnError: The name matches several columns.
     """
     if not joins:
         return []

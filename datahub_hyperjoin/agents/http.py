@@ -34,13 +34,7 @@ def create_app(
     rebinding).
 
     Args:
-        server: The server.
-        host: Address to listen to.
-        names: Further host names that clients may use.
         token: Token that clients must send; empty for none.
-
-    Raises:
-        UnguardedServerError: Other machines could use the server without a token.
     """
     allowed = [*host_names(host), *names]
     _check(host, allowed, token)

@@ -27,9 +27,6 @@ def add_entries(
     """Add entries to an answer until it is full, but leave out the first `skip` entries.
 
     Args:
-        answer: The answer.
-        key: The key of the list.
-        entries: All entries, the most important first.
         skip: Number of entries to leave out, because an earlier answer showed them; None if the
             agent cannot ask for the others.
 
@@ -59,12 +56,6 @@ def to_text(answer: Answer) -> str:
     If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
     because the first part of a statement may run and be wrong. Names in all other texts are made
     visible, so that none looks like instructions.
-
-    Args:
-        answer: The answer.
-
-    Returns:
-        Compact JSON.
     """
     shown = _change(answer, lambda key, text: text if key == "sql" else visible(text))
     return _dump(next(filter(_is_short, _shorter(shown))))

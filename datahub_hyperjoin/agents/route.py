@@ -47,13 +47,9 @@ def find_safe_path(
     path that is probably wrong, so the path as a whole needs the joinability of a safe join.
 
     Args:
-        joins: All joins that the user may mean.
         ends: The first and the last table, or columns of them.
         min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
         most: Maximum number of joins; None for no limit.
-
-    Returns:
-        None if there is no such path.
     """
     trusted = [join for join in joins if not reasons_unsafe_in_path(join, min_score=min_score)]
     try:
@@ -66,10 +62,6 @@ def find_safe_path(
 
 def choose_rival(path: JoinPath, chosen: Collection[CatalogJoin]) -> JoinPath:
     """Return the one of a path and its rivals that uses all joins that the user chose.
-
-    Args:
-        path: The best path.
-        chosen: The joins that the path shall use.
 
     Returns:
         The best of those that use them, with the others as its rivals; the path itself if none
@@ -93,9 +85,7 @@ def choose_among(
     user chose a join between two tables, the other joins between them are.
 
     Args:
-        joins: All joins of the catalog.
         ends: The first and the last table, or columns of them.
-        chosen: The joins that a path shall use.
     """
     urns = {join.urn for join in chosen}
     tables = {frozenset(join.tables) for join in chosen}
@@ -115,12 +105,6 @@ def answer_path(
     The user chooses if several safe joins connect the same datasets, or if several safe paths have
     as few joins. The description also lists unsafe references among `joins` that the user may mean
     instead.
-
-    Args:
-        path: A safe path.
-        joins: All joins that the user may mean.
-        statements: Tested SQL of the path's joins.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
     """
     if path.rivals:
         rivals = [
@@ -179,7 +163,6 @@ def explain_no_path(
     """Explain why no safe path of joins connects two datasets, and what would help.
 
     Args:
-        joins: All joins that the user may mean.
         ends: The first and the last table, or columns of them.
         min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
         most: Maximum number of joins; None for no limit.

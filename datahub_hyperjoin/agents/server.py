@@ -36,7 +36,6 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
     """Create the MCP server for agents.
 
     Args:
-        tools: What it answers with.
         read_only: Whether to leave out the tools that decide about joins.
     """
     server = MCPServer[None](

@@ -65,10 +65,6 @@ class JoinTools:
     """Tools with which agents look up joins, and decide about them.
 
     Joins are read from DataHub for every answer, so that a person's decision counts at once.
-
-    Args:
-        graph: DataHub's server.
-        min_score: Lowest joinability of a safe join that nobody confirmed.
     """
 
     def __init__(self, graph: DataHubGraph, *, min_score: float = MIN_SCORE) -> None:

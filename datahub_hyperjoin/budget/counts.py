@@ -44,13 +44,7 @@ class LakeCounts:
 def count_lake(
     profiles: Sequence[TableProfile], model: ModelConfig, facts: CatalogFacts
 ) -> LakeCounts:
-    """Count the columns, key columns, hashes and expected pairs of a lake.
-
-    Args:
-        profiles: The tables.
-        model: The conditions of key columns, and what is compared.
-        facts: What the catalog states about columns and pairs.
-    """
+    """Count the columns, key columns, hashes and expected pairs of a lake."""
     lake = Lake.from_tables(profiles)
     reads_values = model.features.values
     pairs = expect_pairs(lake) if reads_values else ExpectedPairs(0, 0)

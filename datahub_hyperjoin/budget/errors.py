@@ -28,10 +28,6 @@ class NotEnoughMemoryError(HyperJoinError, MemoryError):
         """Report the estimate and the limit, and how to lower the estimate or raise the limit.
 
         Args:
-            counts: The numbers of the lake.
-            needed: Estimated memory in MiB.
-            allowed: The limit in MiB.
-            limit: What sets the limit.
             remedies: What lowers the memory, the best first, and the way to go on anyway.
         """
         return cls(

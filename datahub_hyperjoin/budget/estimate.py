@@ -61,9 +61,6 @@ def estimate_costs(counts: LakeCounts) -> EstimatedCosts:
 
     Memory and time never fall when a count grows.
 
-    Args:
-        counts: The numbers of the lake.
-
     Examples:
         >>> costs = estimate_costs(LakeCounts(columns=10_000, keys=7_000, kept=13_000_000))
         >>> costs.memory >> 20

@@ -33,7 +33,6 @@ def usable_memory(groups: Path = _GROUPS, membership: Path = _MEMBERSHIP) -> int
 
     Args:
         groups: The folder of control groups; other systems than Linux have none.
-        membership: The file that names the control groups of this process.
     """
     left = [int(psutil.virtual_memory().available)]
     left += [free for group in _own_groups(groups, membership) for free in _free_in(group)]

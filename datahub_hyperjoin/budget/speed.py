@@ -28,9 +28,6 @@ def relative_slowness(work: Callable[[], object] = typical_work) -> float:
 
     By default, it takes less than a tenth of a second.
 
-    Args:
-        work: The work.
-
     Returns:
         Less than 1 on a machine that is faster than that of the estimate's weights.
     """

@@ -22,15 +22,7 @@ def find_absent(
     is deleted for good, a connector or a person also removes its dataset.
 
     Args:
-        graph: DataHub's server.
         missing: Tables of the last run that this run does not read.
-        warn: Receives one warning of these tables.
-
-    Returns:
-        The tables that the warning names.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     by_urn = {dataset_urn(table): table for table in missing}
     statuses = fetch(graph, "dataset", sorted(by_urn), [StatusClass.ASPECT_NAME])

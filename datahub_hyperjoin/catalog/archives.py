@@ -41,7 +41,6 @@ def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
     Nothing is extracted: the files in an archive may be of any size.
 
     Args:
-        files: The archives.
         warn: Receives one line for each of the first archives, and one for all others.
     """
     lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]

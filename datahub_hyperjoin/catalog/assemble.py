@@ -31,12 +31,7 @@ def assemble_facts(
     That is datasets, relationships, decisions, queries and statistics.
 
     Args:
-        datasets: The datasets, with their columns and declared keys.
-        relationships: Relationships of all authors, ours included.
         decisions: People's decision about each join that has one, by its columns.
-        deleted: URNs of the composite joins that people hard-deleted.
-        queries: Number of SQL queries that join a pair.
-        statistics: Statistics from the catalog's profiles of columns.
 
     Returns:
         Facts about all columns, and about each pair that the catalog mentions.
@@ -85,9 +80,6 @@ def _composites(
 
 def related_columns(relationships: "Iterable[Relationship]") -> dict[JoinedColumns, str]:
     """Map joined columns to the URN of a relationship that people or other tools created.
-
-    Args:
-        relationships: Relationships of all authors; ours and hidden ones are ignored.
 
     Returns:
         URN of the relationship of each pair and of each composite key; the smallest if there are

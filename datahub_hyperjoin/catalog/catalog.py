@@ -52,9 +52,6 @@ class Catalog:
     def field_path(self, column: ColumnId) -> ColumnId:
         """Replace a column's plain path with the field path that DataHub uses.
 
-        Args:
-            column: A column with its plain path, in the spelling of the table or of the catalog.
-
         Returns:
             The column unchanged if the catalog does not know it.
         """

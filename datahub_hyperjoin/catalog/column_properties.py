@@ -11,18 +11,7 @@ from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 def read_column_properties(
     graph: DataHubGraph, urns: Iterable[str]
 ) -> dict[str, StructuredPropertiesClass]:
-    """Read the structured properties of the given columns.
-
-    Args:
-        graph: DataHub's server.
-        urns: URNs of the columns.
-
-    Returns:
-        Properties by URN, of the columns that have any.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
-    """
+    """Read the structured properties of the given columns."""
     entities = fetch(graph, "schemaField", urns, [StructuredPropertiesClass.ASPECT_NAME])
     found = {
         urn: aspect_of(aspects, StructuredPropertiesClass) for urn, aspects in entities.items()

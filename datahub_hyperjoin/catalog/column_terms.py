@@ -26,15 +26,8 @@ class ColumnTerms:
 def read_column_terms(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, ColumnTerms]:
     """Read the glossary terms of the given columns.
 
-    Args:
-        graph: DataHub's server.
-        urns: URNs of the columns.
-
     Returns:
         Terms by URN, of the columns that have the aspect, be it empty.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     found = {}
     for urn, aspects in fetch(graph, "schemaField", urns, [GlossaryTermsClass.ASPECT_NAME]).items():

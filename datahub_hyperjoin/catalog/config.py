@@ -301,11 +301,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
 
 def _refuse_other_names(names: str, parts: list[str]) -> None:
-    """Refuse a name pattern without `{table}` or with unknown placeholders.
-
-    Raises:
-        ValueError: The pattern cannot give each table a name of its own.
-    """
+    """Refuse a name pattern without `{table}` or with unknown placeholders."""
     if set(re.findall(r"{.*?}", names)) - {*parts}:
         allowed = " and ".join([part for part in [", ".join(parts[:-1]), parts[-1]] if part])
         message = f"`names` is {names!r}. Use only {allowed} in it"

@@ -52,11 +52,7 @@ _SCHEMA_FOLLOWS = {"presto", "snowflake", "starrocks", "trino"}
 
 
 def connector_names(url: "URL") -> ConnectorNames:
-    """Return the rules by which DataHub's connector names the tables of a database.
-
-    Args:
-        url: SQLAlchemy's URL of the database.
-    """
+    """Return the rules by which DataHub's connector names the tables of a database."""
     dialect = complete_redshift(url).get_backend_name()
     return _CONNECTORS.get(dialect, ConnectorNames(dialect))
 
@@ -71,9 +67,6 @@ def database_name(url: "URL") -> str:
     'my-project'
     >>> database_name(make_url("databricks://token@host?http_path=/sql/1&catalog=main"))
     'main'
-
-    Args:
-        url: SQLAlchemy's URL of the database.
     """
     dialect, name = url.get_backend_name(), url.database or ""
     if dialect == "bigquery":

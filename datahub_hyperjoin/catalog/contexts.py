@@ -9,18 +9,7 @@ from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
 
 def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
-    """Read each column's instructions for AI agents.
-
-    Args:
-        graph: DataHub's server.
-        urns: URNs of the columns.
-
-    Returns:
-        Texts by URN, of the columns that have one.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
-    """
+    """Read each column's instructions for AI agents."""
     entities = fetch(graph, "schemaField", urns, [AI_CONTEXT])
     found = {
         urn: aspects[AI_CONTEXT][0] for urn, aspects in entities.items() if AI_CONTEXT in aspects

@@ -29,29 +29,17 @@ _Listed = tuple[str, Relation | File, str]
 
 
 def is_sqlite(path: Path) -> bool:
-    """Return whether a file starts with the SQLite header.
-
-    Args:
-        path: Path of the file.
-    """
+    """Return whether a file starts with the SQLite header."""
     return _head(path) == _SQLITE_MAGIC
 
 
 def is_duckdb(path: Path) -> bool:
-    """Return whether a file starts with the DuckDB header.
-
-    Args:
-        path: Path of the file.
-    """
+    """Return whether a file starts with the DuckDB header."""
     return _head(path)[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC)
 
 
 def is_database_file(file: ListedFile) -> bool:
-    """Return whether a file has the extension and header of a SQLite or DuckDB database.
-
-    Args:
-        file: The file.
-    """
+    """Return whether a file has the extension and header of a SQLite or DuckDB database."""
     if PurePosixPath(file.path).suffix.lower() not in _EXTENSIONS:
         return False
     path = Path(file.uri)
@@ -65,15 +53,6 @@ def tables_of_database_files(
 
     The name of a table is the path of the file and the name of the table, as in `shop.db/orders`.
     Databases are opened for reading only.
-
-    Args:
-        files: Database files below a folder.
-        selection: The tables to keep, and the pattern of their names.
-        warn: Receives databases that cannot be read.
-        count: Receives the number of these files.
-
-    Returns:
-        Tables, in the order of the files.
     """
     denied = AllowDenyPattern(deny=selection.tables.deny)
     tables: list[Table] = []

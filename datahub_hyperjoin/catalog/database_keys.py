@@ -24,11 +24,7 @@ def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
     """Read the primary keys, unique constraints and foreign keys of tables in databases.
 
     Args:
-        tables: The tables of the run; those outside databases declare nothing.
         warn: Receives databases that do not tell their keys.
-
-    Returns:
-        The declared keys whose columns are in these tables.
     """
     keys = DeclaredKeys()
     hidden: list[str] = []

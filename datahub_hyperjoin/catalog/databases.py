@@ -10,20 +10,7 @@ from datahub_hyperjoin.tables import Table
 
 
 def scan_database(connection: str, database: Database, selection: TableSelection) -> list[Table]:
-    """List the tables and views of a database.
-
-    Args:
-        connection: The database's recipe key, for messages.
-        database: The database.
-        selection: The tables to keep, and the pattern of their names.
-
-    Returns:
-        Tables, ordered by schema and name.
-
-    Raises:
-        UnreachableDatabaseError: The database does not answer.
-        NoTablesError: It has no table that the selection keeps.
-    """
+    """List the tables and views of a database."""
     engine = open_engine(connection, database)
     try:
         relations = list_relations(

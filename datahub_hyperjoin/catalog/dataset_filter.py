@@ -46,11 +46,7 @@ class DatasetFilter:
         )
 
     def matches(self, aspects: Aspects) -> bool:
-        """Return whether a dataset passes the filter.
-
-        Args:
-            aspects: The dataset's aspects.
-        """
+        """Return whether a dataset passes the filter."""
         domains = aspect_of(aspects, DomainsClass)
         browse_path = aspect_of(aspects, BrowsePathsV2Class)
         tags = aspect_of(aspects, GlobalTagsClass)

@@ -79,11 +79,7 @@ class PlatformInstance:
         return within and self.covers(table)
 
     def covers(self, table: TableId) -> bool:
-        """Return whether a table is on this platform and in this environment.
-
-        Args:
-            table: The table.
-        """
+        """Return whether a table is on this platform and in this environment."""
         return self.platform in {"", table.platform} and table.env == self.env
 
 
@@ -154,12 +150,7 @@ def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
 
 
 def _pairs(key: ForeignKeyConstraintClass) -> tuple[tuple[ColumnId, ColumnId], ...]:
-    """Return the pairs of referring and referenced columns in a foreign key.
-
-    Raises:
-        InvalidUrnError: A field is not a column of a dataset.
-        ValueError: The two sides differ in length.
-    """
+    """Return the pairs of referring and referenced columns in a foreign key."""
     sources, targets = key.sourceFields, key.foreignFields
     if len(sources) != len(targets):
         reason = f"{len(sources)} columns refer to {len(targets)}"
@@ -184,9 +175,6 @@ def is_removed(aspects: Aspects) -> bool:
     """Return whether a dataset is soft-deleted.
 
     The search index may still list soft-deleted datasets.
-
-    Args:
-        aspects: The aspects of the dataset.
     """
     status = aspect_of(aspects, StatusClass)
     return status is not None and status.removed
@@ -196,8 +184,6 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
     """Build a `Dataset` from the aspects of an entity.
 
     Args:
-        urn: URN of the dataset.
-        aspects: Its aspects.
         warn: Receives what cannot be read, and the reason.
 
     Returns:
@@ -258,17 +244,11 @@ def read_datasets(
     aspect, if its name begins with the instance, as DataHub's connectors name tables.
 
     Args:
-        graph: The client.
-        instances: The platform instances; one search covers all of them.
-        dataset_filter: Keeps datasets by domain, container and tag.
         warn: Receives the URN of each dataset whose schema or foreign key cannot be read, and the
             reason.
 
     Returns:
         Datasets with a schema, sorted by table, without removed ones.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     # The search does not filter by instance: datasets without the aspect belong to one by name.
     filters: RawSearchFilter = [

@@ -47,9 +47,6 @@ def read_decisions(
     """Collect people's decisions about joins from the catalog, a file and deleted relationships.
 
     Args:
-        graph: DataHub's server.
-        namespace: Namespace of this package's structured properties.
-        relationships: All relationships of the catalog.
         deleted: Pairs of our relationships that people hard-deleted, by URN. Those of several
             columns are left out, because their other columns are unknown.
         filed: The decisions of the recipe's file, which count as much as those in the catalog.
@@ -84,9 +81,6 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
     Hiding one of our relationships rejects its join. A relationship that another author wrote and
     that is hidden counts as withdrawn: an acceptance tag on it is ignored.
 
-    Args:
-        relationship: A relationship of any author.
-
     Yields:
         The decisions of its tags and of its status; none if it joins nothing.
     """
@@ -110,7 +104,6 @@ def copy_to_new_names(
 
     Args:
         decisions: The decision about each join that has one, by its columns.
-        new_names: The new name of each renamed table.
 
     Returns:
         All decisions, and those under the new names; a decision that was made under the new name
@@ -152,13 +145,8 @@ def decisions_of_column(
     """Yield the decisions that a column's structured properties express.
 
     Args:
-        urn: URN of the column.
-        properties: All its structured properties.
         verdicts: The verdict that each property expresses, by the property's URN.
         warn: Receives values that are not the URN of another column.
-
-    Yields:
-        A decision for each column that a property lists.
     """
     for assignment in properties.properties:
         verdict = verdicts.get(assignment.propertyUrn)

@@ -46,20 +46,7 @@ _IN_TWO_STEPS = "in two steps)"
 def scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
-    """Read all structured properties of each column that has one of the given properties.
-
-    Args:
-        graph: DataHub's server.
-        properties: URNs of the properties.
-        warn: Receives columns that cannot be read.
-
-    Yields:
-        The URN of each column, with all its properties.
-
-    Raises:
-        UnknownEntityTypeError: The server has no structured properties.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
-    """
+    """Read all structured properties of each column that has one of the given properties."""
     skip = report_skipped(warn)
     definitions = fetch(graph, "structuredProperty", properties, _DEFINITION, warn=skip)
     # The server refuses a filter by a property whose definition is removed.
@@ -96,16 +83,8 @@ def read_deleted_joins(
 
     Runs of every pipeline count.
 
-    Args:
-        graph: DataHub's server.
-        namespace: Namespace of this package's structured properties.
-        warn: Receives columns that cannot be read.
-
     Returns:
         The pairs, each with the column first that lists the other.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     listed = _read_partners(graph, namespace, DELETED_JOINS, warn)
     return [(column, other) for column, others in listed.items() for other in sorted(others)]
@@ -130,17 +109,11 @@ def infer_deleted(
     never had one: a join in two steps, or a join that others of the same value domain imply.
 
     Args:
-        graph: DataHub's server.
-        namespace: Namespace of this package's structured properties.
-        relationships: All relationships of the catalog.
         warn: Receives columns that cannot be read, and a warning if too many are missing.
 
     Returns:
         The pairs, by the URN of the relationship that they had; empty if the catalog has none of
         our relationships, because they may never have been written.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     existing = {pair for relationship in relationships.values() for pair in relationship.pairs}
     if not any(relationship.ours for relationship in relationships.values()):

@@ -31,14 +31,10 @@ def find_elsewhere(
     A request reads up to a thousand datasets of the platforms of these tables.
 
     Args:
-        graph: The client.
         missing: Tables that DataHub does not have where the recipe says.
 
     Returns:
         The places of each table that DataHub has, in order.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     wanted = defaultdict(list)
     for table in missing:
@@ -86,15 +82,7 @@ def _places(urn: str, aspects: Aspects) -> Iterator[tuple[PlatformInstance, str]
 
 
 def describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
-    """Say where DataHub has tables, and which keys of the recipe to set.
-
-    Args:
-        missing: The tables.
-        places: Where DataHub has them.
-
-    Returns:
-        Sentences; empty if DataHub has none of the tables.
-    """
+    """Say where DataHub has tables, and which keys of the recipe to set."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for table in missing:
         if table.id in places:

@@ -9,18 +9,7 @@ from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 
 
 def read_embeds(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, EmbedClass]:
-    """Read the address of the page in each dataset's Preview tab.
-
-    Args:
-        graph: DataHub's server.
-        urns: URNs of the datasets.
-
-    Returns:
-        Aspects by URN, of the datasets that have one.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
-    """
+    """Read the address of the page in each dataset's Preview tab."""
     entities = fetch(graph, "dataset", urns, [EmbedClass.ASPECT_NAME])
     embeds = {urn: aspect_of(aspects, EmbedClass) for urn, aspects in entities.items()}
     return {urn: embed for urn, embed in embeds.items() if embed is not None}

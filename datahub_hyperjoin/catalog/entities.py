@@ -40,20 +40,12 @@ def log_skipped(urn: str, reason: str) -> None:
     """Log a warning about a skipped entity.
 
     This is the default for callers that have no report.
-
-    Args:
-        urn: URN of the skipped entity.
-        reason: The reason.
     """
     logger.warning("%s is skipped: %s", urn, reason)
 
 
 def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
     """Return one aspect of an entity, without its system metadata.
-
-    Args:
-        aspects: The entity's aspects.
-        kind: The aspect's class.
 
     Returns:
         None if the entity has no such aspect.
@@ -74,8 +66,6 @@ def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _
     such as a list for a text.
 
     Args:
-        urn: URN of the entity.
-        parse: Parses its aspects.
         warn: Receives the entity if it cannot be parsed.
 
     >>> parse_entity("urn:li:tag:a", lambda: float([]), lambda urn, _: print(urn))
@@ -104,17 +94,8 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
     """Translate request and parsing errors in a `with` block into errors of this package.
 
     Args:
-        graph: The client.
         subject: The subject of the error message, capitalised, for example `Profiles of datasets`.
         entity: The entity type that is read; empty if the request does not depend on one.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        UnknownEntityTypeError: The server has no such entity type.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails, or its answer
-            has another form.
     """
     with (
         translate_malformed(lambda reason: UnreadableCatalogError.because(subject, reason)),
@@ -222,20 +203,9 @@ def scroll(
     single entities can be skipped, so the batches isolate it.
 
     Args:
-        graph: The client.
-        entity: The entity type, for example `dataset`.
         aspects: Names of the aspects; an entity that has none of them is not returned.
         filters: DataHub's filter, of which one clause must match. Both ways support the conditions
             EQUAL, IN, CONTAIN and EXISTS.
-        removed: Whether soft-deleted entities are included.
-        warn: Receives each entity that cannot be read.
-
-    Yields:
-        URNs and aspects, each entity once.
-
-    Raises:
-        UnknownEntityTypeError: The server has no such entity type.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     seen: set[str] = set()
     try:
@@ -265,19 +235,8 @@ def fetch(
 
     A request reads up to five hundred entities.
 
-    Args:
-        graph: The client.
-        entity: Type of the entities.
-        urns: URNs of the entities; soft-deleted entities are included.
-        aspects: Names of the aspects.
-        warn: Receives each entity that cannot be read.
-
     Returns:
         Aspects by URN, of the entities that exist and have any of the aspects.
-
-    Raises:
-        UnknownEntityTypeError: The server has no such entity type.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     entities: dict[str, Aspects] = {}
     for batch in batches(urns, _BATCH):

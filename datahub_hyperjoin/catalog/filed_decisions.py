@@ -24,9 +24,6 @@ def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecisi
     Args:
         path: The file, or None if the recipe names none.
         warn: Receives a file that does not exist, and damaged lines.
-
-    Raises:
-        FaultyDecisionsError: The file cannot be read, or does not name its columns.
     """
     if path is None:
         return ()
@@ -46,7 +43,6 @@ def find_decided_columns(
     """Find the columns that each decision in the file refers to.
 
     Args:
-        written: The decisions.
         tables: The tables of the run by each identifier that they have: their own and that of
             their dataset in DataHub.
         warn: Receives the tables that the run does not know.
@@ -175,9 +171,7 @@ def warn_of_unknown_columns(
     """Warn about decisions in the file that name an unknown column.
 
     Args:
-        filed: The decisions of the file.
         profiles: The tables; those that could not be read may have any columns.
-        warn: Receives each column.
     """
     paths = {
         profile.table.id: {column.id.path.casefold() for column in profile.columns}

@@ -57,13 +57,7 @@ def tables_of(
     have the same name.
 
     Args:
-        files: All files below the folder, including the logs of Delta tables.
-        selection: The tables to keep, and the pattern of their names.
-        folder: The folder's name in that pattern.
         store: The object store from which Arrow reads the files, if they are in one.
-
-    Returns:
-        Tables, ordered by path.
     """
     formatted = _tables_with_metadata(files)
     schemas = {file.path: [file] for file in files if file.path.endswith(WIDTHS)}
@@ -99,14 +93,7 @@ def _schema_of(table: PurePosixPath) -> str:
 
 
 def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
-    """List the files that do not belong to any table.
-
-    Args:
-        files: All files below the folder, including the logs of Delta tables.
-
-    Returns:
-        Their paths below the folder.
-    """
+    """List the files that do not belong to any table."""
     formatted = _tables_with_metadata(files).keys()
     return [
         file.path
@@ -218,12 +205,6 @@ def state_of(files: Sequence[ListedFile]) -> str:
     """Hash the paths, sizes and modification times of files.
 
     Two runs compare their hashes to detect whether a table has changed.
-
-    Args:
-        files: The files of one table.
-
-    Returns:
-        The hash.
     """
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()

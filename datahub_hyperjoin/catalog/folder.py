@@ -16,14 +16,7 @@ from datahub_hyperjoin.tables import Table
 
 
 def check_folder(folder: Path) -> None:
-    """Check that a path is an existing folder.
-
-    Args:
-        folder: The recipe's `catalog.folder`.
-
-    Raises:
-        MissingFolderError: There is no such folder, or it is a file.
-    """
+    """Check that a path is an existing folder."""
     if folder.is_file():
         raise MissingFolderError.but_file(str(folder))
     if not folder.is_dir():
@@ -41,18 +34,9 @@ def scan_folder(
     """List the tables in a local folder and its subfolders.
 
     Args:
-        folder: The folder.
-        selection: The tables to keep, and the pattern of their names.
         warn: Receives each link that is not followed, and the kinds of files that are not read.
         count: Receives the number of files that are not read.
         follow_links: Whether files elsewhere are listed if a link in the folder leads to them.
-
-    Returns:
-        Tables, ordered by name.
-
-    Raises:
-        MissingFolderError: The folder does not exist, or is a file.
-        NoTablesError: No file below it is a table that the selection keeps.
     """
     check_folder(folder)
     files = recognise_text([*_files(folder, warn, follow_links=follow_links)], selection)

@@ -50,11 +50,7 @@ class FolderNames:
     """Whether the recipe states the names (`catalog.names`)."""
 
     def parts_of(self, table: TableId) -> tuple[str, ...]:
-        """Return the name of a table as a path, without the platform instance.
-
-        Args:
-            table: The table.
-        """
+        """Return the name of a table as a path, without the platform instance."""
         prefix = f"{self.instance.instance}." if self.instance.instance else ""
         return tuple(table.name.removeprefix(prefix).split("/"))
 
@@ -92,14 +88,9 @@ def find_datasets(
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 
     Args:
-        tables: The tables that can be read.
-        datasets: The datasets of their platforms.
         names: How files are named; None if the recipe has no local folder.
         earlier: Tables about which the last run wrote anything; of datasets that match a file
             equally well, theirs is preferred.
-
-    Returns:
-        The tables under the names of their datasets.
     """
     files = {
         table.id: file
@@ -161,18 +152,8 @@ def select_known(
     """Keep the tables that have a dataset in DataHub; unless `filtered`, warn about other tables.
 
     Args:
-        known: The tables under the names of their datasets.
-        datasets: The datasets.
         filtered: Whether the recipe leaves out datasets on purpose. Then nothing is reported: the
             datasets that it excludes cannot be distinguished from unknown ones.
-        elsewhere: Finds tables in other platform instances and environments.
-        warn: Receives the tables without a dataset.
-
-    Returns:
-        The tables that have a dataset.
-
-    Raises:
-        UnknownDatasetsError: No table has one.
     """
     selected = [table for table in known.tables if table.id in datasets]
     unknown = [table for table in known.tables if table.id not in datasets]

@@ -53,10 +53,6 @@ class Labelled(Protocol):
 def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
     """Yield the path of each labelled column, with the URN of the tag or glossary term.
 
-    Args:
-        aspects: The aspects of the dataset. Connectors write into its schema, and people into the
-            editable one.
-
     Yields:
         The plain path of a column, or an empty path for the dataset itself, and a URN.
     """
@@ -78,15 +74,8 @@ def name_labels(graph: DataHubGraph, datasets: Iterable[Labelled]) -> dict[str, 
 
     The URN of a term that was made on DataHub's pages does not contain the term's name.
 
-    Args:
-        graph: The client.
-        datasets: The datasets.
-
     Returns:
         Names by URN; labels without a name of their own are left out.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     urns = {urn for dataset in datasets for _, urn in dataset.labels}
     names = {}
@@ -106,12 +95,6 @@ def mark_personal(
     patterns: Sequence[str],
 ) -> list[Table]:
     """Mark columns as personal data if the name or ID of a tag or term matches a pattern.
-
-    Args:
-        tables: The tables.
-        datasets: The datasets of tables that the catalog knows.
-        names: Names of tags and terms by URN.
-        patterns: Regular expressions for their names, in any case.
 
     Returns:
         The tables, in the same order. All columns of a dataset are personal if it has such a label

@@ -29,13 +29,6 @@ def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[Joine
 
     The result does not depend on the order of the decisions: a rejection overrides acceptances, and
     of several people with the same verdict, the greatest URN is named.
-
-    Args:
-        decisions: Decisions from all sources.
-        warn: Receives each contradiction.
-
-    Returns:
-        One decision for each join.
     """
     # Sets, since a person may state one decision in several places.
     by_join: defaultdict[JoinedColumns, set[Decision]] = defaultdict(set)

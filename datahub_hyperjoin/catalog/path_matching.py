@@ -78,10 +78,6 @@ def match_paths(
     dataset's whole name; `2023/sales.csv` is not `2024/sales.csv`. The columns must be similar. If
     only one name is common, the columns must be the same.
 
-    Args:
-        files: The files, by any key.
-        datasets: The datasets, by any key.
-
     Returns:
         The matches, which depend neither on the order of files nor on that of datasets.
     """
@@ -113,7 +109,6 @@ def count_common(path: Sequence[str], name: Sequence[str]) -> int:
     """Count the trailing components that two paths share.
 
     Args:
-        path: The path of a file.
         name: The name of a dataset, which may lack the extension of the file.
 
     >>> count_common(("lake", "shop", "a.csv"), ("data", "shop", "a.csv"))

@@ -85,11 +85,7 @@ def read_published_entities(
     too.
 
     Args:
-        graph: DataHub's server.
         urns: URNs of the queries and documents that this run may write.
-        written: URNs of those that the last run wrote.
-        unseen: URNs of those of the last run that no run has read back.
-        hiders: IDs of the runs of any pipeline that hid entities.
         warn: Receives a warning if nearly all written entities are missing.
 
     Returns:

@@ -69,19 +69,8 @@ def read_catalog(
 ) -> Catalog:
     """Read the tables' metadata and people's decisions about joins from DataHub.
 
-    Args:
-        graph: DataHub's server.
-        tables: The tables that can be read.
-        scope: The part of the catalog that the run covers.
-        history: Record of earlier runs.
-        warn: Receives what is left out.
-
     Returns:
         The tables that the run reads, and what the catalog knows about them.
-
-    Raises:
-        UnknownDatasetsError: The catalog knows none of the tables.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     # If the catalog knows no table, the run ends here, before the slower requests.
     found, datasets = read_known(graph, tables, scope=scope, earlier=history.tables, warn=warn)
@@ -137,18 +126,7 @@ def read_known(
     """Read the datasets of a run, and find those of its tables.
 
     Args:
-        graph: DataHub's server.
-        tables: The tables that can be read.
-        scope: The part of the catalog that the run covers.
         earlier: Tables about which the last run wrote anything.
-        warn: Receives what is left out.
-
-    Returns:
-        The tables that the run reads, and all datasets.
-
-    Raises:
-        UnknownDatasetsError: The catalog knows none of the tables.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     read = read_datasets(
         graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)

@@ -44,11 +44,7 @@ share `_MAX_SHARE_DELETED` of them is missing."""
 
 
 def report_skipped(warn: Warn) -> NoteSkipped:
-    """Return a callback that reports each unreadable entity as a warning.
-
-    Args:
-        warn: Receives the warnings.
-    """
+    """Return a callback that reports each unreadable entity as a warning."""
     return lambda urn, reason: warn(
         "Entities skipped",
         "These entities of the catalog cannot be read. Correct or delete them in DataHub",
@@ -116,16 +112,6 @@ def read_relationships(
 
     The search index shows new entities with a delay, so relationships that an earlier run wrote and
     the search does not return are requested by URN.
-
-    Args:
-        graph: DataHub's server.
-        written: URNs of the relationships that the last run wrote.
-        hiders: IDs of the runs of any pipeline that hid entities.
-        warn: Receives relationships that cannot be read.
-        others: URNs of the relationships that other pipelines wrote.
-
-    Returns:
-        Relationships by URN.
     """
     skip = report_skipped(warn)
     entities = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=skip))
@@ -152,10 +138,7 @@ def read_relationship(
     """Build a `Relationship` from an entity's aspects and from the records of earlier runs.
 
     Args:
-        urn: URN of the entity.
-        aspects: Its aspects.
         recorded: Whether the last run of this pipeline recorded that it wrote the entity.
-        hiders: IDs of the runs of any pipeline that hid entities.
         warn: Receives a warning if the URNs that it joins cannot be read.
 
     Returns:
@@ -188,9 +171,6 @@ def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
 
     The run is compared because the pipeline's name does not tell: the server keeps the name of the
     pipeline that wrote first.
-
-    Args:
-        aspects: Aspects of the entity, with its status.
     """
     status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
@@ -201,11 +181,6 @@ def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collec
     """Return whether a run of this source, not a person, hid an entity.
 
     The entity itself names the run that withdrew it, because checkpoints may be lost.
-
-    Args:
-        run: ID of the run that last wrote the entity's status.
-        properties: The entity's custom properties.
-        hiders: IDs of the runs of any pipeline that hid entities, as far as checkpoints know them.
     """
     return run is not None and (run == properties.get(WITHDRAWN_BY) or run in hiders)
 
@@ -240,8 +215,6 @@ def find_deleted(
 
     Args:
         written: URNs of the entities that an earlier run wrote and did not withdraw.
-        existing: URNs of the entities that exist.
-        unseen: URNs of the entities that no run has read back since they were written.
         writes_arrived: Whether other writes of that run are in the catalog.
         warn: Receives a warning if too many are missing.
 
@@ -275,13 +248,6 @@ def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
 
     An entity that is missing from an answer counts as deleted by a person, for good. So an answer
     that is well-formed but incomplete must not be believed.
-
-    Args:
-        graph: DataHub's server.
-        urns: URNs of the entities.
-
-    Raises:
-        UnreadableCatalogError: The server has one of them after all, or cannot be read.
     """
     for urn in sorted(urns):
         with reading(graph, "Suggestions of the last run"):

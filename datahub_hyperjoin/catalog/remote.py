@@ -27,19 +27,7 @@ def scan_remote_folder(
     """List the tables in a remote folder and its subfolders.
 
     Args:
-        session: Lists the folder.
-        connection: The folder's recipe key, for messages.
-        folder: The folder.
-        selection: The tables to keep, and the pattern of their names.
         warn: Receives the kinds of files that are not read.
-        count: Receives the number of these files.
-
-    Returns:
-        Tables, ordered by path.
-
-    Raises:
-        UnreachableSourceError: The folder does not exist, or Spark cannot reach it.
-        NoRemoteTablesError: No file below it is a table that the selection keeps.
     """
     try:
         files = list_files(session, folder.uri)

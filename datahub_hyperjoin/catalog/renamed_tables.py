@@ -75,19 +75,11 @@ def follow_renamed(
     recipe or of DataHub has one only if its dataset is gone.
 
     Args:
-        graph: DataHub's server.
         decisions: The decision about each join that has one, by its columns.
-        datasets: The datasets that the catalog shows.
         covered: The tables that the run covers; all others may have been renamed.
         scope: The part of the catalog that the run covers. New names that the recipe states are
             not looked for.
         warn: Receives each table whose new name is ambiguous, with the names to choose among.
-
-    Returns:
-        All decisions, and those under the new names.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     decided: dict[TableId, set[str]] = {}
     for column in (column for columns in decisions for pair in columns for column in pair):

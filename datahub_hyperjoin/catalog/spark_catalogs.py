@@ -19,19 +19,9 @@ def scan_spark_catalog(
 ) -> list[Table]:
     """List the tables and views of a Spark catalog.
 
-    Args:
-        session: Lists the catalog.
-        connection: The catalog's recipe key, for messages.
-        catalog: The catalog.
-        selection: The tables to keep, and the pattern of their names.
-
     Returns:
         Tables, ordered by schema and name. Those that consist of plain files have these in their
         locations, too.
-
-    Raises:
-        UnreachableSourceError: The catalog does not exist, or the system behind it does not answer.
-        NoTablesError: It has no table that the selection keeps.
     """
     relations = list_catalog(
         session,

@@ -63,10 +63,7 @@ def list_joined_pairs(
     If a name in the statement matches several tables, those in `subjects` take precedence.
 
     Args:
-        statement: A SQL query, or a statement that stores the result of one.
         platform: The platform on which it runs, which determines the dialect.
-        tables: The tables of the catalog.
-        subjects: Tables that the statement is known to use.
 
     Returns:
         Pairs of columns of known tables; None if the statement cannot be parsed.

@@ -29,11 +29,6 @@ class TableLookup:
     def find(self, platform: str, parts: Name, subjects: frozenset[TableId]) -> TableId | None:
         """Return the table that a SQL name refers to; tables in `subjects` take precedence.
 
-        Args:
-            platform: The platform on which the statement runs.
-            parts: The name, with as many outer parts as the statement gives.
-            subjects: Tables that the statement is known to use.
-
         Returns:
             None if no table or more than one matches the name.
         """
@@ -47,14 +42,7 @@ class TableLookup:
         return None
 
     def columns(self, table: TableId) -> tuple[str, ...]:
-        """Return the paths of a table's columns.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Empty for an unknown table.
-        """
+        """Return the paths of a table's columns."""
         return self._columns.get(table, ())
 
 
@@ -77,13 +65,6 @@ def rename_tables(
     number of parts; unique names of one part fulfil this on every platform. A table without an
     alias gets its old name as the alias, so columns that are qualified by it still refer to the
     table. Columns that are qualified by a schema as well lose it, because an alias has no schema.
-
-    Args:
-        statement: The statement, which is changed in place.
-        find: Resolves a name to a table.
-
-    Returns:
-        The tables that were resolved, by their new names.
     """
     tables, original_names = {}, set()
     # All tables are collected first, because renaming changes the tree that is searched.

@@ -58,7 +58,6 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 
     Args:
         rows: Row count of the table; None if the profile lacks it.
-        field: The column's profile in GraphQL's form.
 
     Returns:
         None if the profile lacks a value that is needed, or if the table was empty.
@@ -106,16 +105,6 @@ def read_statistics(
 
     A full profile covers all rows: profiles of a partition, a sample or a SQL query are ignored. A
     request covers up to a hundred tables.
-
-    Args:
-        graph: The client.
-        tables: The tables.
-
-    Returns:
-        Statistics of the columns whose profile is complete enough.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     statistics: dict[ColumnId, ColumnStatistics] = {}
     for urns in batches(map(dataset_urn, tables), _BATCH):

@@ -31,19 +31,7 @@ def scan_stored_folder(
     """List the tables in a folder of an object store and in its subfolders.
 
     Args:
-        connection: The folder's recipe key or URI, for messages.
-        uri: The folder's URI.
-        store: The store.
-        selection: The tables to keep, and the pattern of their names.
         warn: Receives the kinds of files that are not read.
-        count: Receives the number of these files.
-
-    Returns:
-        Tables, ordered by name.
-
-    Raises:
-        UnreachableStoreError: The folder does not exist, or the store cannot be reached or refuses.
-        NoRemoteTablesError: No file below the folder is a table that the selection keeps.
     """
     try:
         files = recognise_text([*_files(uri, store)], selection, store)

@@ -73,11 +73,7 @@ class TableSelection:
         """Create a `Table` whose name in DataHub is composed from `parts`.
 
         Args:
-            title: The name a person would use.
-            location: The table's location.
-            size: Bytes on disk; 0 if unknown.
             state: A value that differs whenever the rows may have changed; empty if unknown.
-            **parts: Parts of the name, for the placeholders of the pattern.
 
         Returns:
             The table. Its name has the platform instance as a prefix.
@@ -97,14 +93,7 @@ class TableSelection:
 
 
 def platform_of(source: TableSource) -> str:
-    """Guess the DataHub platform of a source's tables.
-
-    Args:
-        source: The source.
-
-    Returns:
-        The platform's name.
-    """
+    """Guess the DataHub platform of a source's tables."""
     match source:
         case SparkCatalog():
             # Spark's own catalog; for another one the recipe has to set `platform`.
@@ -119,14 +108,7 @@ def platform_of(source: TableSource) -> str:
 
 
 def names_of(source: TableSource) -> str:
-    """Return the pattern by which DataHub's own connectors name a source's tables.
-
-    Args:
-        source: The source.
-
-    Returns:
-        A pattern with placeholders in braces.
-    """
+    """Return the pattern by which DataHub's own connectors name a source's tables."""
     match source:
         case SparkCatalog():
             return "{schema}.{table}"
@@ -139,11 +121,7 @@ def names_of(source: TableSource) -> str:
 
 
 def has_lower_case_names(source: TableSource) -> bool:
-    """Return whether DataHub's own connectors name a source's tables in lower case.
-
-    Args:
-        source: The source.
-    """
+    """Return whether DataHub's own connectors name a source's tables in lower case."""
     match source:
         case Database():
             return _connector_names(source).is_lower_case

@@ -24,12 +24,8 @@ def recognise_text(
     """Read the beginning of each text file, and mark the files that hold rows.
 
     Args:
-        files: All visible files below a folder.
         selection: The tables to keep; other files are not read.
         store: The object store that has the files, if they are in one.
-
-    Returns:
-        All files, in their order.
     """
     return [
         replace(file, is_delimited=True) if _has_rows(file, selection, store) else file

@@ -37,14 +37,7 @@ _FRACTION = re.compile(r"float|double|real|\(\s*\d+\s*,\s*[1-9]", re.IGNORECASE)
 
 
 def declared_type(field: SchemaFieldClass) -> DataType:
-    """Return the type that DataHub declares for a column.
-
-    Args:
-        field: The column.
-
-    Returns:
-        Numbers are integers unless the native type has decimals.
-    """
+    """Return the type that DataHub declares for a column."""
     declared = _TYPES.get(type(field.type.type), DataType.TEXT)
     if declared is DataType.INTEGER and _FRACTION.search(field.nativeDataType or ""):
         return DataType.DECIMAL

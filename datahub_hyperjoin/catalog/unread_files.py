@@ -31,10 +31,7 @@ def warn_of_unread_files(
     Descriptions, checksums and files that the selection leaves out are not listed.
 
     Args:
-        files: All visible files below a folder.
-        selection: The tables to keep.
         warn: Receives one line for each archive and for each kind of file.
-        count: Receives the number of these files.
     """
     kinds: dict[str, list[str]] = defaultdict(list)
     archives: set[str] = set()

@@ -53,10 +53,7 @@ def count_joins(
     Parsing a statement takes some milliseconds, a large one seconds.
 
     Args:
-        graph: DataHub's server.
-        datasets: The tables whose joins are counted.
         most: Maximum number of SQL queries to read, newest first; 0 sends no request.
-        warn: Receives SQL queries that cannot be read.
 
     Returns:
         Number of SQL queries for each pair that any of them joins.
@@ -79,8 +76,6 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Sql
     """Build a `SqlQuery` from the aspects of an entity.
 
     Args:
-        urn: URN of the entity.
-        aspects: Its aspects.
         tables: The tables whose joins are counted, by the URNs of their datasets.
 
     Returns:
@@ -114,8 +109,6 @@ def count_statements(
     """Count how many of the given SQL queries join each pair.
 
     Args:
-        queries: The SQL queries to parse.
-        tables: The tables of the catalog.
         warn: Receives the number of statements that cannot be parsed.
 
     Returns:

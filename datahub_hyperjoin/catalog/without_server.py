@@ -17,8 +17,6 @@ def build_catalog_without_server(
     """Build a `Catalog` from the tables of a run and the recipe's file of decisions.
 
     Args:
-        tables: The tables of the run.
-        decisions: The decisions of the file.
         warn: Receives contradictions, and the tables that the run does not know.
     """
     filed = find_decided_columns(decisions, {table.id: table.id for table in tables}, warn)

@@ -20,11 +20,7 @@ _LOCKS = "~$*"
 
 
 def is_workbook(file: ListedFile) -> bool:
-    """Return whether a file has the extension of a workbook.
-
-    Args:
-        file: The file.
-    """
+    """Return whether a file has the extension of a workbook."""
     return PurePosixPath(file.path).suffix.lower() in WORKBOOKS
 
 
@@ -43,12 +39,7 @@ def tables_of_workbooks(
     `sales.xlsx/Orders`.
 
     Args:
-        files: All visible files below a folder.
-        selection: The tables to keep, and the pattern of their names.
-        folder: The folder's name in that pattern.
         store: The object store from which Arrow reads the files, if they are in one.
-        warn: Receives workbooks that cannot be read.
-        count: Receives the number of these files.
 
     Returns:
         Tables, in the order of the files and of their sheets.

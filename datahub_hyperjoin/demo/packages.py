@@ -10,16 +10,6 @@ def data_folder(package: str, *parts: str) -> Path:
     """Locate a folder inside an installed package.
 
     The package is not imported: some of these packages print, unpack archives or take seconds.
-
-    Args:
-        package: The package's import name.
-        *parts: Path below the package's folder.
-
-    Returns:
-        Path of the folder.
-
-    Raises:
-        MissingExtraError: The package is not installed.
     """
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:

@@ -13,15 +13,7 @@ DemoTable = tuple[str, str]
 
 
 def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
-    """Yield the name and the text of each CSV file, decompressed if necessary.
-
-    Args:
-        folder: Folder with the files.
-        *names: File names.
-
-    Yields:
-        One table per file.
-    """
+    """Yield the name and the text of each CSV file, decompressed if necessary."""
     for name in names:
         content = folder.joinpath(name).read_bytes()
         text = gzip.decompress(content) if name.endswith(".gz") else content
@@ -32,23 +24,12 @@ def from_records(name: str, records: Iterable[Mapping[str, Any]]) -> DemoTable:
     """Convert records to a table in CSV format.
 
     Args:
-        name: Name of the table.
         records: One mapping from column to value per row.
-
-    Returns:
-        The table; values that a record lacks are empty.
     """
     return name, pd.DataFrame.from_records(list(records)).to_csv(index=False)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON has any type)
-    """Parse a JSON file, which may be gzipped.
-
-    Args:
-        path: Path of the file.
-
-    Returns:
-        The parsed content.
-    """
+    """Parse a JSON file, which may be gzipped."""
     content = path.read_bytes()
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)

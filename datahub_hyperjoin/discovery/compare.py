@@ -22,11 +22,6 @@ def compare_sources(
 ) -> tuple[LakeComparison, CatalogFacts]:
     """Find joins in data sources; return them with intermediate results and declared keys.
 
-    Args:
-        sources: Folders, databases and dicts of data frames.
-        progress: Receives stages, counts and warnings.
-        model: How to rank.
-
     Returns:
         The findings with what they follow from, and the keys that databases declare.
     """

@@ -48,16 +48,8 @@ def copy_frames(
     Args:
         frames: Frames of pandas, Polars, Arrow or Spark by their names; or any object that exports
             its rows through Arrow's C stream.
-        folder: A private folder for the files.
-        prefix: What comes before the names of the tables.
         warn: Receives each frame that cannot be copied, with the reason.
         keeps: Tells whether to copy the frame of a name.
-
-    Returns:
-        One table per frame, with the frame's name.
-
-    Raises:
-        UnusableSourceError: A value is no data frame.
     """
     kept = {
         name: frame
@@ -94,17 +86,12 @@ def copy_duckdb(
 
     Args:
         file: The file, which is opened for reading only.
-        folder: A private folder for the copies.
-        prefix: What comes before the names of the tables.
         progress: Receives each table or view that cannot be read, with the reason, and the name of
             each view that is not read at once.
         keeps: Tells whether to copy the table of a name.
 
     Returns:
         Tables, named as in DuckDB; those of the schema `main` without the schema.
-
-    Raises:
-        UnusableSourceError: DuckDB cannot open the file.
     """
     import duckdb  # noqa: PLC0415 (few lakes have such files)
 
@@ -149,8 +136,6 @@ def copy_views(tables: Sequence[Table], folder: Path, say: Callable[[str], None]
     """Read each view of a database once, for all stages of the run.
 
     Args:
-        tables: All tables of the run.
-        folder: A private folder for the copies.
         say: Receives the name of each view that is not read at once.
 
     Returns:

@@ -16,11 +16,7 @@ from datahub_hyperjoin.tables import TableId
 
 
 def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
-    """Return the pairs of columns by which a decision identifies a join.
-
-    Args:
-        join: The join. A decision about one through a crosswalk names its two ends.
-    """
+    """Return the pairs of columns by which a decision identifies a join."""
     return ((join.left, join.right),) if isinstance(join, CrosswalkJoin) else join.pairs
 
 
@@ -32,18 +28,7 @@ def build_written_decision(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Build a decision about a join as the file of decisions stores it.
-
-    Args:
-        columns: The columns of the join.
-        tables: All tables of the run. Those that share their name are named by their URNs.
-        verdict: The decision.
-        by: Who decided.
-        reason: Why.
-
-    Raises:
-        UnknownTableError: The join is of another run.
-    """
+    """Build a decision about a join as the file of decisions stores it."""
     counts = Counter(table.name for table in tables)
     for table in {column.table for pair in columns for column in pair}.difference(tables):
         near = get_close_matches(table.name, counts, n=3)
@@ -69,10 +54,6 @@ def find_decided_tables(
     """Find the tables that each decision names, without warnings about unknown tables.
 
     A table outside the run becomes None.
-
-    Args:
-        written: The decisions.
-        tables: The tables of the run.
     """
     # The run has warned already.
     return find_decided_columns(written, {table: table for table in tables}, RunProgress().warn)
@@ -82,7 +63,6 @@ def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[F
     """Add a decision, and drop all earlier decisions about the same join.
 
     Args:
-        filed: The decisions.
         new: The new decision, which takes the place of the first one.
     """
     earlier = [number for number, each in enumerate(filed) if _is_same_join(each, new)]
@@ -94,12 +74,7 @@ def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[F
 def without_decision(
     filed: Iterable[FiledDecision], undone: FiledDecision
 ) -> tuple[FiledDecision, ...]:
-    """Remove all decisions about one join.
-
-    Args:
-        filed: The decisions.
-        undone: A decision about the join.
-    """
+    """Remove all decisions about one join."""
     return tuple(each for each in filed if not _is_same_join(each, undone))
 
 

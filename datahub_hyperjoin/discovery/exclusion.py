@@ -22,9 +22,6 @@ class Exclusion:
     def keeps(self, name: str) -> bool:
         """Return whether a table is searched.
 
-        Args:
-            name: The full name of the table.
-
         Examples:
             >>> exclusion = Exclusion(["audit_*", "public.log"])
             >>> [exclusion.keeps(name) for name in ("public.audit_2024", "public.log", "log")]

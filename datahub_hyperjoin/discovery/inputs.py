@@ -61,17 +61,10 @@ def list_sources(
     """List the tables of all sources; data frames and DuckDB's tables are first copied to `copies`.
 
     Args:
-        sources: Folders, databases and dicts of data frames.
-        copies: A private folder for copies of data frames and of DuckDB's tables.
         progress: Receives files and frames that are not read.
-        exclude: Patterns of the names of tables to leave out.
 
     Returns:
         The tables. If there are several sources, the names begin with that of the source.
-
-    Raises:
-        UnusableSourceError: A source is of no known kind, or has no table.
-        UnreachableDatabaseError: A database does not answer.
     """
     exclusion = Exclusion(exclude)
     listings = [_open(source, copies, progress, exclusion.keeps) for source in sources]

@@ -58,40 +58,22 @@ class RunProgress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Pass the name of a stage to `say` when the stage starts.
-
-        Args:
-            name: The stage.
-
-        Yields:
-            Nothing.
-        """
+        """Pass the name of a stage to `say` when the stage starts."""
         self.say(name)
         yield
 
     def count(self, name: str, by: float) -> None:
-        """Add an amount to a counter.
-
-        Args:
-            name: The counter.
-            by: The increment.
-        """
+        """Add an amount to a counter."""
         self.counts[name] += int(by)
 
     def say(self, line: str) -> None:
-        """Ignore a line of progress; subclasses may show it.
-
-        Args:
-            line: The line.
-        """
+        """Ignore a line of progress; subclasses may show it."""
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
         """Record a problem that does not stop the run.
 
         Args:
-            title: The kind of problem.
             message: Its effect and the fix, for users of recipes; not kept.
-            context: The table or file concerned, and the reason.
         """
         del message
         self.warnings.append(RunWarning(title, visible(context)))
@@ -143,11 +125,7 @@ class BarProgress(RunProgress):
 
     @contextmanager
     def shown(self) -> Iterator["ProgressBar"]:
-        """Show the progress bar within a `with` block.
-
-        Yields:
-            The bar.
-        """
+        """Show the progress bar within a `with` block."""
         from rich.console import Console  # noqa: PLC0415 (other outputs need no bar)
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 

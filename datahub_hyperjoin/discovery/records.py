@@ -125,12 +125,7 @@ class JoinRecord(_Ends, _Measures, _Sql):
 
 
 def record_of(join: Join, statement: Statement | None) -> JoinRecord:
-    """Convert a join to plain values.
-
-    Args:
-        join: A join that was verified on the data.
-        statement: Its SQL, if SQL was written.
-    """
+    """Convert a join to plain values."""
     turned = join.referenced == join.left
     evidence = join.measured.reversed if turned else join.measured
     left, right = zip(*join.directed_pairs, strict=True)
@@ -167,11 +162,7 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
 
 
 def record_of_key(join: Join) -> DeclaredRecord:
-    """Convert the join of a foreign key that no values confirm to plain values, without measures.
-
-    Args:
-        join: The join.
-    """
+    """Convert the join of a foreign key that no values confirm to values without measures."""
     left, right = zip(*join.directed_pairs, strict=True)
     return DeclaredRecord(
         left=" and ".join(map(str, left)),
@@ -197,20 +188,12 @@ def _name(columns: Sequence[ColumnId]) -> str:
 
 
 def records_as_json(records: Sequence[DeclaredRecord]) -> str:
-    """Write joins as a JSON array.
-
-    Args:
-        records: The joins.
-    """
+    """Write joins as a JSON array."""
     return visible_json(records) + "\n"
 
 
 def records_as_csv(records: Sequence[DeclaredRecord]) -> str:
-    """Write joins as CSV, with a header.
-
-    Args:
-        records: The joins.
-    """
+    """Write joins as CSV, with a header."""
     names = [*JoinRecord.__annotations__]
     cells = ([{**record}.get(name) for name in names] for record in records)
     return "".join([_in_csv(names), *map(_in_csv, cells)])
@@ -227,9 +210,6 @@ def records_as_sql(records: Sequence[DeclaredRecord]) -> str:
     """Write the SQL statements of joins, each after a comment that describes the join.
 
     Joins without SQL are comments, with the reason.
-
-    Args:
-        records: The joins.
     """
     runs_on_files = any(record["dialect"] == FILE_DIALECT and record["sql"] for record in records)
     unrun = count_unrun(records)
@@ -238,11 +218,7 @@ def records_as_sql(records: Sequence[DeclaredRecord]) -> str:
 
 
 def count_unrun(records: Sequence[DeclaredRecord]) -> str:
-    """Say how many statements were run and how many were not; empty if all were run.
-
-    Args:
-        records: The joins.
-    """
+    """Say how many statements were run and how many were not; empty if all were run."""
     was_run = [record["sql_was_run"] for record in records if record["sql"]]
     if all(was_run):
         return ""

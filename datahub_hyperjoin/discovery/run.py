@@ -113,13 +113,7 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     """Find joins as `find_joins` does, and report progress to the given object.
 
     Args:
-        sources: Folders, databases and dicts of data frames.
-        progress: Receives stages, counts and warnings.
         sql: The joins whose SQL is run; None if no SQL is written.
-        profile: How much of each table to read.
-        model: How to rank.
-        decisions: Accepted and rejected joins.
-        exclude: Patterns of the names of tables to leave out.
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()

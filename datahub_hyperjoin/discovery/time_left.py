@@ -29,7 +29,6 @@ def time_left(share: float, stepped: float, elapsed: float) -> float:
     Args:
         share: The share of a usual run that the finished stages make, from 0 to 1.
         stepped: Seconds from the start to the end of the last finished stage.
-        elapsed: Seconds from the start until now.
 
     Returns:
         The seconds, or 0 if the run has hardly begun or takes longer than expected.
@@ -47,9 +46,6 @@ def time_left(share: float, stepped: float, elapsed: float) -> float:
 
 def describe_time_left(seconds: float) -> str:
     """Describe the estimated time left in words, rounded to whole seconds or minutes.
-
-    Args:
-        seconds: The estimate; 0 if there is none.
 
     Examples:
         >>> describe_time_left(42.1), describe_time_left(200), describe_time_left(0)

@@ -21,7 +21,6 @@ def emit_contexts(
     """Set the agent instructions of columns with safe joins, unless somebody else wrote them.
 
     Args:
-        joins: The joins of each table.
         foreign: URNs of columns whose instructions somebody else wrote; these stay.
         written: Receives the texts by the URN of the column.
 

@@ -19,16 +19,9 @@ def create_missing_definitions(
     """Create the structured properties and tags that do not exist yet.
 
     Args:
-        proposals: One for each aspect of each definition.
         graph: DataHub's server. Definitions that it has are kept, since a person may have changed
             them. The others are committed at once, because the server rejects metadata that refers
             to an unknown definition. None if the run has no server.
-
-    Yields:
-        Without a server, all definitions.
-
-    Raises:
-        RefusedError: The server rejects a definition.
     """
     if graph is None:
         for proposal in proposals:

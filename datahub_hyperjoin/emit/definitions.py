@@ -181,12 +181,6 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
     """Yield the metadata that creates the structured properties for joins.
 
     A property that exists is kept as it is, since a person may have changed it.
-
-    Args:
-        namespace: Prefix of the properties' names.
-
-    Yields:
-        The definition and the display settings of each property.
     """
     for definition in _PROPERTIES:
         for aspect in (_define(namespace, definition), definition.settings):

@@ -23,10 +23,6 @@ def emit_deletions(
     Args:
         rejected: The pairs that people deleted, hid or rejected; the first column lists the other.
         listed: The columns that list pairs now; the property of those without a pair goes.
-        namespace: Prefix of the property's name.
-
-    Yields:
-        One patch for each column.
     """
     key = property_urn(namespace, DELETED_JOINS)
     values: dict[str, list[str]] = defaultdict(list)

@@ -91,10 +91,6 @@ def keep_changes(
 def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list[MetadataWorkUnit]:
     """Return the workunits that would change something in DataHub now.
 
-    Args:
-        units: Some metadata of a run.
-        graph: DataHub's server.
-
     Returns:
         Those workunits, including lineage that cannot be patched, in order.
     """

@@ -30,13 +30,6 @@ def emit_guide(
     The document is related to the dataset. It is hidden from global search, which would otherwise
     list one document for each dataset.
 
-    Args:
-        table: The table.
-        label: Its name for people.
-        text: The contents, in Markdown.
-        model_version: The model that suggested the joins.
-        now: Time of writing, in milliseconds since 1970.
-
     Yields:
         Two aspects. Stateful ingestion does not remove them; `withdraw` does.
     """
@@ -61,10 +54,6 @@ def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
 
     Only this document appears in global search. DataHub's MCP server offers its tools for documents
     only if search finds one.
-
-    Args:
-        model_version: The model that suggested the joins.
-        now: Time of writing, in milliseconds since 1970.
     """
     info = _info("How to join datasets", OVERVIEW, model_version, now)
     return _unit(MetadataChangeProposalWrapper(entityUrn=JOIN_OVERVIEW, aspect=info))

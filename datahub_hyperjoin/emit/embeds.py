@@ -17,7 +17,6 @@ def embed_url(service: str, dataset: str) -> str:
     """Return the address of the page that shows a dataset's joins.
 
     Args:
-        service: Address of `hyperjoin serve`.
         dataset: URN of the dataset.
 
     >>> embed_url("http://localhost:8766/", "urn:li:dataset:(a,b,PROD)")
@@ -30,8 +29,6 @@ def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
     """Set the page that a dataset's Preview tab shows, unless another source has set one.
 
     Args:
-        dataset: URN of the dataset.
-        url: The address.
         exists: Whether the dataset has the aspect, with an address of ours or without any.
             Otherwise the server keeps what another source writes in the meantime.
     """
@@ -42,11 +39,7 @@ def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
 
 
 def remove_embed(dataset: str) -> MetadataWorkUnit:
-    """Stop showing the page of joins in a dataset's Preview tab.
-
-    Args:
-        dataset: URN of the dataset.
-    """
+    """Stop showing the page of joins in a dataset's Preview tab."""
     proposal = MetadataChangeProposalWrapper(entityUrn=dataset, aspect=EmbedClass())
     return proposal.as_workunit(is_primary_source=False)
 

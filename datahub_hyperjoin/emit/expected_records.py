@@ -35,10 +35,6 @@ def estimate_records(size: LakeSize, config: EmitConfig) -> int:
 
     >>> estimate_records(LakeSize(tables=76, columns=777, described=76), EmitConfig())
     1000
-
-    Args:
-        size: The tables and columns that the run compares.
-        config: The layers to write.
     """
     tables = size.tables
     columns = size.columns + _COLUMNS_OF_TABLE * (tables - size.described)

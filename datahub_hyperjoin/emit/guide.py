@@ -49,11 +49,6 @@ A document without such a line knows no safe join of the two. Do not guess one: 
 def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
     """Write, in Markdown, the text that tells an agent how to join a table.
 
-    Args:
-        table: The table.
-        joins: Its joins.
-        statements: SQL that was run, by the URN of the join.
-
     Returns:
         First the safe joins, then some that are not safe, then SQL, as far as there is room. What
         is left out is counted.
@@ -76,10 +71,6 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
 
 def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[ColumnId, str]:
     """Write the texts that tell an agent how to join each column of a table.
-
-    Args:
-        table: The table.
-        joins: Its joins.
 
     Returns:
         Texts by column, of the columns with safe joins. What is left out is counted.

@@ -117,10 +117,8 @@ def build_lineage(
     join costs one search of the graph.
 
     Args:
-        joins: The joins, in any order.
         upstreams: Lineage that others wrote, by the URN of the downstream dataset. Only cycles
             through these datasets are seen.
-        form: Whether edges between tables are written, too.
         queries: URNs of the `query` entities that this run writes. An edge names the query of its
             join only if this run writes that query.
 
@@ -185,14 +183,7 @@ def _column_change(edge: Edge) -> dict[str, Any]:
 
 
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
-    """Yield patches that add lineage edges and keep all other lineage.
-
-    Args:
-        edges: The edges of `build_lineage`.
-
-    Yields:
-        One patch for each downstream table.
-    """
+    """Yield patches that add lineage edges and keep all other lineage."""
     by_table: dict[TableId, list[Edge]] = defaultdict(list)
     for edge in edges:
         by_table[edge.downstream.table].append(edge)

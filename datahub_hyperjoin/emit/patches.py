@@ -191,12 +191,7 @@ def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) 
     """Add tags to an entity and remove outdated tags, in one patch.
 
     Args:
-        urn: The entity.
         contexts: Text that is stored with each tag to set, by the tag's URN.
-        stale: URNs of the tags to remove.
-
-    Returns:
-        A patch that keeps all other tags.
     """
     changes: list[Change] = [
         {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
@@ -210,15 +205,7 @@ def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) 
 def set_properties(
     urn: str, values: dict[str, Sequence[str] | Sequence[float]]
 ) -> MetadataWorkUnit:
-    """Set structured properties of an entity.
-
-    Args:
-        urn: The entity.
-        values: Values by the URN of the property.
-
-    Returns:
-        A patch that keeps all other properties.
-    """
+    """Set structured properties of an entity."""
     # DataHub's classes give the same, but check each value against a schema. This takes longer than
     # all else about a column.
     changes = [
@@ -231,15 +218,7 @@ def set_properties(
 def assign_property(
     urn: str, assignment: StructuredPropertyValueAssignmentClass
 ) -> MetadataWorkUnit:
-    """Set one structured property of an entity, and record who set it.
-
-    Args:
-        urn: The entity.
-        assignment: The property, all its values, and who set it.
-
-    Returns:
-        A patch that keeps all other properties.
-    """
+    """Set one structured property of an entity, and record who set it."""
     change = _add_property(pre_json_transform(assignment.to_obj()))
     changes = _keyed(_PROPERTY_KEYS, [change])
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, changes)
@@ -254,15 +233,7 @@ def _typed(value: str | float) -> dict[str, str | float]:
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
-    """Remove structured properties from an entity.
-
-    Args:
-        urn: The entity.
-        keys: URNs of the properties.
-
-    Returns:
-        A patch that keeps all other properties.
-    """
+    """Remove structured properties from an entity."""
     changes = [{"op": "remove", "path": property_path(key), "value": {}} for key in keys]
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
 
@@ -271,13 +242,7 @@ def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> Me
     """Add glossary terms to an entity, and create its aspect `glossaryTerms` if necessary.
 
     Args:
-        urn: The entity.
-        terms: URNs of the terms.
         exists: Whether the entity has the aspect. A new one needs a stamp.
-        actor: The author of a new aspect.
-
-    Returns:
-        A patch that keeps all other terms.
     """
     changes: list[Change] = []
     if not exists:
@@ -290,25 +255,13 @@ def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> Me
 
 
 def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
-    """Remove glossary terms from an entity.
-
-    Args:
-        urn: The entity.
-        terms: URNs of the terms.
-
-    Returns:
-        A patch that keeps all other terms.
-    """
+    """Remove glossary terms from an entity."""
     changes = [{"op": "remove", "path": term_path(term), "value": {}} for term in terms]
     return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
 
 
 def change_instructions(column: str, text: str) -> MetadataWorkUnit:
     """Set or remove a column's instructions for AI agents.
-
-    Args:
-        column: URN of the column.
-        text: The instructions; empty to remove them.
 
     Returns:
         A patch that keeps synonyms, examples and people's own instructions.
@@ -328,12 +281,5 @@ def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:
 
     The patch names no keys of arrays: the server has its own form for lineage, in which the columns
     of an edge are part of the path.
-
-    Args:
-        urn: The downstream dataset.
-        changes: Operations on `upstream_path` and `edge_path`.
-
-    Returns:
-        A patch that keeps all other edges.
     """
     return _patch(urn, UpstreamLineageClass.ASPECT_NAME, list(changes))

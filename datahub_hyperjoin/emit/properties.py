@@ -110,7 +110,6 @@ def partners(
     """Return the join partners of each column, best first and without duplicates.
 
     Args:
-        joins: The joins, best first.
         ranks: The rank of each suggested partner of a column.
 
     Returns:
@@ -155,10 +154,6 @@ def with_listed(
 
     Args:
         found: The partners of each column that the run found.
-        listed: Further partners, such as those that the catalog lists and that stay there.
-
-    Returns:
-        The partners of all columns, those in `found` first.
     """
     merged = {column: [*partners] for column, partners in found.items()}
     for column, kept in listed.items():
@@ -222,17 +217,7 @@ def _fit(text: str) -> str:
 def emit_column(
     column: ColumnId, joined: Sequence[Partner], names: Mapping[TableId, str], namespace: str
 ) -> MetadataWorkUnit:
-    """Write the join partners of one column as structured properties.
-
-    Args:
-        column: The column.
-        joined: Its partners, best first.
-        names: Labels of tables.
-        namespace: Prefix of the properties' names.
-
-    Returns:
-        One patch.
-    """
+    """Write the join partners of one column as structured properties."""
     best = max((partner.score for partner in joined if partner.is_verified), default=0.0)
     values: dict[str, Sequence[str] | Sequence[float]] = {
         JOINABLE_WITH: [column_urn(partner.column) for partner in joined],
@@ -296,12 +281,6 @@ def emit_dataset(
     """Write the best joins of one dataset as a structured property.
 
     Each join links to the other dataset.
-
-    Args:
-        table: The dataset.
-        joins: The joins that it takes part in.
-        names: Labels of tables.
-        namespace: Prefix of the property's name.
 
     Returns:
         One patch. References come first, then one-to-one joins, siblings and joins within a domain;

@@ -94,13 +94,6 @@ def emit_query(
 
     The query names all joined datasets and columns.
 
-    Args:
-        join: The join.
-        statement: Its SQL, which was run.
-        model_version: The model that suggested the join.
-        names: Labels of tables.
-        now: Time of creation, in milliseconds since 1970.
-
     Yields:
         Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
     """
@@ -123,11 +116,7 @@ def emit_query(
 
 
 def query_of(join: Join | CrosswalkJoin) -> str:
-    """Return the URN of a join's `query` entity.
-
-    Args:
-        join: The join.
-    """
+    """Return the URN of a join's `query` entity."""
     return query_urn(join_urn(join if isinstance(join, Join) else join.as_join))
 
 

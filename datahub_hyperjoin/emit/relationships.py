@@ -21,8 +21,6 @@ def emit_relationship(
     """Write a join as a relationship with two tags: the join's role and its confidence band.
 
     Args:
-        join: The join.
-        model_version: The model that suggested it.
         no_sql: Why the join has no SQL, if it was sought and not found.
 
     Yields:

@@ -67,7 +67,6 @@ def term_urn(namespace: str, anchor: ColumnId) -> str:
     """Derive the URN of a new glossary term from one of the columns that get the term.
 
     Args:
-        namespace: Prefix of the terms.
         anchor: The column after which the group is identified.
     """
     return GlossaryTermUrn(f"{namespace}.{datahub_guid({'domain of': column_urn(anchor)})}").urn()
@@ -90,12 +89,7 @@ def assign_terms(
     The largest overlaps come first.
 
     Args:
-        groups: The groups of this run.
         known: URNs of the columns of each term that exists, by the term's URN.
-        namespace: Prefix of new terms.
-
-    Returns:
-        The groups by the URN of their term.
     """
     members = [frozenset(map(column_urn, group.members)) for group in groups]
     terms_of: dict[str, list[str]] = {}
@@ -127,9 +121,7 @@ def find_terms(
     """Group columns that join with each other, and give each group a glossary term.
 
     Args:
-        joins: The joins.
         known: URNs of the columns of each term that exists, by the term's URN.
-        namespace: Prefix of new terms.
     """
     return Glossary(terms=assign_terms(find_column_groups(joins), known, namespace))
 
@@ -139,10 +131,6 @@ def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str])
 
     A term is named after the group's key column. Without a key, it is named after the group's most
     frequent column name.
-
-    Args:
-        groups: The groups by the URN of their term.
-        titles: Names of the tables.
 
     Returns:
         Names by URN; two groups of the same name are told apart by a table.
@@ -197,18 +185,7 @@ def _singular(word: str) -> str:
 def create_term(
     term: str, group: ColumnGroup, name: str, titles: Mapping[TableId, str], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Create a glossary term for joinable columns, and the term's parent, unless they exist.
-
-    Args:
-        term: URN of the term.
-        group: The columns that get the term.
-        name: Its name.
-        titles: Names of the tables.
-        namespace: Prefix of the terms.
-
-    Yields:
-        Two aspects, which only create.
-    """
+    """Create a glossary term for joinable columns, and the term's parent, unless they exist."""
     node = node_urn(namespace)
     key = group.key
     named = markdown(f" The key is {plain_path(key.path)} of {titles[key.table]}.") if key else ""

@@ -43,11 +43,6 @@ class Bootstrap:
     All methods share the samples, so that comparisons are paired.
 
     Memory is proportional to draws times query columns.
-
-    Args:
-        queries: Number of query columns.
-        seed: Seed of the random draws.
-        draws: Number of means that an interval is computed from.
     """
 
     def __init__(self, queries: int, *, seed: int = 0, draws: int = _DRAWS) -> None:
@@ -71,7 +66,6 @@ class Bootstrap:
         differences of their values.
 
         Args:
-            values: One value per query column.
             ceiling: The greatest possible value of each query column. The ratio is one of means
                 rather than a mean of ratios, so that each query column weighs as in the metric.
         """

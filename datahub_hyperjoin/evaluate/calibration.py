@@ -89,12 +89,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average a method's scores over all query columns, and over each bootstrap sample.
-
-        Args:
-            binned: A method's scores.
-            bootstrap: The bootstrap samples of its query columns.
-        """
+        """Average a method's scores over all query columns, and over each bootstrap sample."""
         return cls(binned.mean(axis=0), bootstrap.resampled(binned))
 
     def error(self) -> Interval:
@@ -107,9 +102,6 @@ class Reliability:
         """Return the calibration error of this method minus that of another method.
 
         Both errors are computed on the same bootstrap samples.
-
-        Args:
-            other: The method that this one is compared with.
 
         Returns:
             The difference; below 0 if this method is calibrated better.
@@ -161,9 +153,6 @@ def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndar
 
     Args:
         binned: Facts of the bins as in `BinnedScores`, for one or more samples.
-
-    Returns:
-        In [0, 1]; 0 without candidates.
     """
     counts, right, scores = np.moveaxis(binned, -1, 0)
     return np.abs(right - scores).sum(axis=-1) / np.maximum(counts.sum(axis=-1), _LEAST_COUNT)

@@ -30,9 +30,6 @@ def measured() -> Iterator[Cost]:
 
     Only Linux can reset the peak of a process. On other systems the peak is the one since the
     process started.
-
-    Yields:
-        The cost, complete after the block.
     """
     cost = Cost()
     _reset_peak()

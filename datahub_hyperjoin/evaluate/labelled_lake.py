@@ -88,14 +88,8 @@ class LabelledLake:
 def read_labelled_lake(folder: Path) -> LabelledLake:
     """Read the table headers, query columns and known joins of a labelled lake.
 
-    Args:
-        folder: The folder with `tables`, `queries.csv` and `ground_truth.csv`.
-
     Returns:
         The lake; all names in it exist, and each query column joins with at least one column.
-
-    Raises:
-        LabelledLakeError: A file is missing or malformed, or names an unknown column.
     """
     headers = _read_headers(folder / "tables")
     query_lines = _read_queries(folder / "queries.csv", headers)

@@ -23,7 +23,6 @@ def write_predictions(path: Path, rankings: Rankings) -> None:
 
     Args:
         path: The file; its folder is created if necessary.
-        rankings: The ranking for each query column.
     """
     with (
         replacing(path, private=False) as unfinished,

@@ -100,9 +100,6 @@ def as_csv(results: Sequence[LakeResult]) -> str:
     """Format results as CSV.
 
     Each row has one lake, method and metric, with values in [0, 1].
-
-    Returns:
-        CSV text with a header.
     """
     lines = [line for result in results for line in _lines(result)]
     text = io.StringIO()

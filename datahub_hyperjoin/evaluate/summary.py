@@ -93,12 +93,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """The metric values of one ranking method, for each seed and query column.
-
-    Args:
-        result: The lake's result.
-        method: One of its methods.
-    """
+    """The metric values of one ranking method, for each seed and query column."""
 
     def __init__(self, result: LakeResult, method: MethodRuns) -> None:
         self.runs, self._lakes = method.runs, result.lakes
@@ -148,13 +143,7 @@ class _QueryValues:
 
 
 class _Summariser:
-    """Computes the summary of one ranking method.
-
-    Args:
-        result: The lake's result.
-        method: One of its methods.
-        bootstrap: Draws of the query columns, shared by all methods.
-    """
+    """Computes the summary of one ranking method."""
 
     def __init__(self, result: LakeResult, method: MethodRuns, bootstrap: Bootstrap) -> None:
         self.name, self._bootstrap = method.method.name, bootstrap

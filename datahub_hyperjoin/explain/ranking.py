@@ -83,11 +83,6 @@ class RankExplanation:
 def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
     """List the signals of a pair, strongest first.
 
-    Args:
-        ranker: Scores pairs.
-        left: Index of a column.
-        right: Index of another one.
-
     Returns:
         The signals; none if the recipe scores pairs by the network or by names alone.
     """
@@ -121,14 +116,7 @@ def _measure(name: str, signals: PairSignals) -> float:
 def explain_rank(
     ranker: Ranker, comparison: LakeComparison, query: int, candidate: int
 ) -> RankExplanation:
-    """Explain the scores and the rank of a candidate for a query column.
-
-    Args:
-        ranker: Scores the candidates.
-        comparison: The results of the run.
-        query: Index of the query column.
-        candidate: Index of the other column.
-    """
+    """Explain the scores and the rank of a candidate for a query column."""
     ids, keys = ranker.index.lake.ids, ranker.index.keys
     row = np.flatnonzero(keys == query)
     own = ranker.candidates[row[0]] if len(row) else np.zeros(0, dtype=np.int64)

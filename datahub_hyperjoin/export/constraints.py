@@ -18,20 +18,12 @@ _NOT_NULL = "-- The columns of a primary key must be NOT NULL before these state
 
 
 def to_snowflake_constraints(schema: JoinSchema) -> str:
-    """Write Snowflake SQL that declares the referenced keys, then the foreign keys.
-
-    Args:
-        schema: The tables and joins.
-    """
+    """Write Snowflake SQL that declares the referenced keys, then the foreign keys."""
     return _NOTE + "".join([*_keys(schema, "snowflake"), *_foreign_keys(schema, "snowflake")])
 
 
 def to_databricks_constraints(schema: JoinSchema) -> str:
-    """Write Databricks SQL that declares the primary keys, then the foreign keys.
-
-    Args:
-        schema: The tables, and the joins to their primary keys.
-    """
+    """Write Databricks SQL that declares the primary keys, then the foreign keys."""
     lines = [*_keys(schema, "databricks"), *_foreign_keys(schema, "databricks")]
     return _NOTE + _NOT_NULL + "".join(lines)
 

@@ -25,9 +25,6 @@ def to_cube(schema: JoinSchema) -> str:
 
     A cube joins another cube by its name, so each further reference to a table gets a cube of its
     own. Such a cube has no joins, because a table that refers to itself would join without end.
-
-    Args:
-        schema: The tables and joins.
     """
     cubes = [_cube(table, schema.joins_from(table)) for table in schema.tables]
     roles = [

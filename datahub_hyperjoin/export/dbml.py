@@ -8,11 +8,7 @@ from datahub_hyperjoin.visible import visible
 
 
 def to_dbml(schema: JoinSchema) -> str:
-    """Write the tables and joins as DBML.
-
-    Args:
-        schema: The tables and joins.
-    """
+    """Write the tables and joins as DBML."""
     tables = ["\n".join(_table(table)) for table in schema.tables]
     return "\n".join([*tables, *map(_reference, schema.joins)])
 

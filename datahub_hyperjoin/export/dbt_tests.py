@@ -12,9 +12,6 @@ def to_dbt_tests(schema: JoinSchema) -> str:
     """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests.
 
     If some values of a join have no match, its test only warns.
-
-    Args:
-        schema: The tables and joins of single columns.
     """
     models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
     document = {"version": 2, "models": models}

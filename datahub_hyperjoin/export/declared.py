@@ -14,15 +14,7 @@ from datahub_hyperjoin.tables import ColumnId, DataType
 
 
 def read_declared(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> DeclaredColumns:
-    """Read the column types and primary keys of the joined tables.
-
-    Args:
-        graph: DataHub's server.
-        joins: The joins.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
-    """
+    """Read the column types and primary keys of the joined tables."""
     urns = sorted({dataset_urn(table) for join in joins for table in join.tables})
     entities = fetch(graph, "dataset", urns, [SchemaMetadataClass.ASPECT_NAME])
     read = [dataset_of(urn, aspects) for urn, aspects in entities.items()]

@@ -10,11 +10,7 @@ _LESS_THAN_ALL = 99.9
 
 
 def describe_evidence(join: SafeJoin) -> str:
-    """Describe a join's evidence in one line.
-
-    Args:
-        join: The join.
-    """
+    """Describe a join's evidence in one line."""
     words = [
         "one-to-one" if join.is_one_to_one else "many-to-one",
         *([_share(join.containment)] if join.containment is not None else []),
@@ -31,11 +27,7 @@ def _share(containment: float) -> str:
 
 
 def list_evidence(join: SafeJoin) -> dict[str, Any]:
-    """Return a join's evidence as a dictionary, for programs.
-
-    Args:
-        join: The join.
-    """
+    """Return a join's evidence as a dictionary, for programs."""
     return {
         "relationship": join.urn,
         "role": join.role.value if join.role else None,
@@ -51,9 +43,6 @@ def is_reliable(named: NamedJoin) -> bool:
     It may if every value was found, all rows were compared, and both sides are integers. Texts were
     compared without regard to case and spaces, and times only within some thousand years. Only
     integers are equal in SQL exactly where they were equal then.
-
-    Args:
-        named: The join.
     """
     types = [
         *(named.referring.columns[path] for path in named.join.referring_columns),

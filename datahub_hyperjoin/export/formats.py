@@ -144,8 +144,6 @@ def reason_left_out(
     """Return why a format cannot express a safe join; None if it can.
 
     Args:
-        join: The join.
-        export_format: The format.
         primary_keys: The primary key of each referenced table, which only the format
             `databricks-constraints` needs.
     """

@@ -21,9 +21,6 @@ def to_lookml(schema: JoinSchema) -> str:
     """Write the tables as LookML `view` blocks, and the joins as `explore` blocks.
 
     Each table that refers to others is an explore with a join for each reference.
-
-    Args:
-        schema: The tables and joins.
     """
     views = [_view(table) for table in schema.tables]
     explores = [

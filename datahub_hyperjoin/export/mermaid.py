@@ -17,11 +17,7 @@ escapes of characters that are not seen."""
 
 
 def to_mermaid(schema: JoinSchema) -> str:
-    """Write the tables and joins as a Mermaid entity relationship diagram.
-
-    Args:
-        schema: The tables and joins.
-    """
+    """Write the tables and joins as a Mermaid entity relationship diagram."""
     lines = [
         "erDiagram",
         *(line for table in schema.tables for line in _entity(schema, table)),

@@ -29,11 +29,7 @@ _TYPES: Mapping[DataType | None, str] = {
 
 
 def to_ossie(schema: JoinSchema) -> str:
-    """Write the joins as relationships of an Apache Ossie semantic model.
-
-    Args:
-        schema: The tables and joins.
-    """
+    """Write the joins as relationships of an Apache Ossie semantic model."""
     model = {
         "name": _MODEL,
         "description": "Tables and the joins that repeat none of their rows.",

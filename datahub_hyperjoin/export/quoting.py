@@ -61,14 +61,7 @@ _RESERVED = re.compile(
 
 
 def dialect_of(table: TableId) -> str:
-    """Return sqlglot's name for a table's SQL dialect; empty for standard SQL.
-
-    Args:
-        table: The table.
-
-    >>> dialect_of(TableId("mssql", "shop.dbo.orders"))
-    'tsql'
-    """
+    """Return sqlglot's name for a table's SQL dialect; empty for standard SQL."""
     return _DIALECTS.get(table.platform, "")
 
 
@@ -89,7 +82,6 @@ def quoted_name(name: str, dialect: str) -> str:
     """Quote a name, so that it may contain any characters or be a reserved word.
 
     Args:
-        name: The name as DataHub writes it.
         dialect: sqlglot's name of the dialect.
 
     >>> quoted_name("order", "databricks"), quoted_name("order", "postgres")
@@ -106,7 +98,6 @@ def can_quote(name: str, dialect: str) -> bool:
     """Return whether a dialect has a way to write a name, even between quotes.
 
     Args:
-        name: The name as DataHub writes it.
         dialect: sqlglot's name of the dialect.
 
     >>> can_quote("Order `No`", "mysql"), can_quote("Order `No`", "bigquery")
@@ -129,7 +120,6 @@ def quoted_path(names: Iterable[str], dialect: str) -> str:
     """Quote names, and put dots between them, as in the full name of a table.
 
     Args:
-        names: The names.
         dialect: sqlglot's name of the dialect.
 
     >>> quoted_path(("shop", "orders"), "mysql")
@@ -139,10 +129,5 @@ def quoted_path(names: Iterable[str], dialect: str) -> str:
 
 
 def quoted_list(names: Iterable[str], dialect: str) -> str:
-    """Quote names, and list them in parentheses, as in SQL constraints.
-
-    Args:
-        names: The names.
-        dialect: sqlglot's name of the dialect.
-    """
+    """Quote names, and list them in parentheses, as in SQL constraints."""
     return f"({', '.join(quoted_name(name, dialect) for name in names)})"

@@ -115,9 +115,6 @@ class SafeJoin:
 def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
     """Select the joins that repeat no rows of the referring table; count the others.
 
-    Args:
-        joins: Joins of the catalog, the best first.
-
     Returns:
         The safe joins, each once, and the number of the others by reason.
     """
@@ -133,11 +130,7 @@ def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Cou
 
 
 def examine(join: CatalogJoin) -> SafeJoin | LeftOut:
-    """Convert a join to a safe join, or return the reason why it is not exported.
-
-    Args:
-        join: A join of the catalog.
-    """
+    """Convert a join to a safe join, or return the reason why it is not exported."""
     directed = _directed(join)
     return _reason(directed) or _safe_join(directed)
 

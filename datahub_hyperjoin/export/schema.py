@@ -100,32 +100,16 @@ class JoinSchema:
     """The joins by their referenced table."""
 
     def joins_from(self, table: ExportedTable) -> Sequence[NamedJoin]:
-        """Return the joins in which a table is the referring side.
-
-        Args:
-            table: The table.
-        """
+        """Return the joins in which a table is the referring side."""
         return self.by_referring.get(table.id, ())
 
     def joins_to(self, table: ExportedTable) -> Sequence[NamedJoin]:
-        """Return the joins in which a table is the referenced side.
-
-        Args:
-            table: The table.
-        """
+        """Return the joins in which a table is the referenced side."""
         return self.by_referenced.get(table.id, ())
 
 
 def build_schema(joins: Iterable[SafeJoin], declared: DeclaredColumns) -> JoinSchema:
-    """Build the schema to export: choose names, and group the joins by table.
-
-    Args:
-        joins: The joins, in any order.
-        declared: What the catalog declares about columns.
-
-    Returns:
-        The same for the same joins, whatever their order.
-    """
+    """Build the schema to export: choose names, and group the joins by table."""
     in_order = sorted(joins, key=lambda join: (join.referring, join.referenced, join.columns))
     ids = sorted({table for join in in_order for table in (join.referring, join.referenced)})
     tables = _tables(ids, in_order, declared)
@@ -184,7 +168,6 @@ def rank_keys(
     The other keys are those to which joins refer, the most used first.
 
     Args:
-        joins: All joins of the export.
         declared: The declared primary keys, which precede those to which most joins lead.
     """
     ranked = {table: [tuple(sorted(key))] for table, key in declared.primary_keys.items()}

@@ -17,9 +17,6 @@ def to_semantic_view(schema: JoinSchema) -> str:
     Snowflake refuses relationships in a circle. So a table is listed again, as a logical table of
     another name, where it refers to itself, where a join would close a circle, and where several
     columns of one table refer to it.
-
-    Args:
-        schema: The tables and joins.
     """
     targets = _targets(schema)
     tables = [_logical_table(table.name, table) for table in schema.tables]

@@ -49,11 +49,7 @@ def joins() -> dict[str, sa.Join]:
 
 
 def to_sqlalchemy(schema: JoinSchema) -> str:
-    """Write a Python module with SQLAlchemy tables, foreign keys and joins.
-
-    Args:
-        schema: The tables and joins.
-    """
+    """Write a Python module with SQLAlchemy tables, foreign keys and joins."""
     tables = [line for table in schema.tables for line in _table(table)]
     keys = [line for join in schema.joins for line in _foreign_key(join)]
     aliases = [_alias(join) for join in schema.joins if join.needs_role]

@@ -20,11 +20,7 @@ _Dumper.add_representer(str, _represent)
 
 
 def write_yaml(document: dict[str, Any]) -> str:
-    """Write a document as YAML, in which control, direction and invisible characters are escapes.
-
-    Args:
-        document: The document.
-    """
+    """Write a document as YAML, where control, direction and invisible characters are escapes."""
     text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     # Such characters stand only between double quotes, where YAML reads these escapes.
     return visible_lines(text)

@@ -26,16 +26,8 @@ class DatasetSummary:
 def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
     """Read the title and the number of columns of each dataset.
 
-    Args:
-        graph: DataHub's server.
-        urns: URNs of datasets.
-
     Returns:
         Summaries by URN; datasets that the user may not see are missing.
-
-    Raises:
-        DeniedError: The server refuses the request.
-        UnansweredError: The server cannot be reached or fails.
     """
     rest, summaries = iter(urns), dict[str, DatasetSummary]()
     while page := list(islice(rest, _PAGE)):
@@ -56,16 +48,8 @@ def _summarize(entity: GraphQLObject) -> DatasetSummary:
 def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
     """Read the paths of a dataset's columns.
 
-    Args:
-        graph: DataHub's server.
-        urn: URN of the dataset.
-
     Returns:
         Plain paths, as in `address.city`; none if DataHub does not know the columns.
-
-    Raises:
-        DeniedError: The server refuses the request.
-        UnansweredError: The server cannot be reached or fails.
     """
     data = execute(graph, "describe_datasets", datasets=[urn])
     with parsing("describe_datasets"):
@@ -75,15 +59,7 @@ def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
 
 
 def signed_in_user(graph: DataHubGraph) -> str:
-    """Return the URN of the user to whom the client's token belongs.
-
-    Args:
-        graph: DataHub's server.
-
-    Raises:
-        DeniedError: The server does not know the token.
-        UnansweredError: The server cannot be reached or fails.
-    """
+    """Return the URN of the user to whom the client's token belongs."""
     data = execute(graph, "signed_in")
     with parsing("signed_in"):
         return str(data["me"]["corpUser"]["urn"])

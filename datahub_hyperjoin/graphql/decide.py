@@ -106,17 +106,6 @@ def last_decider(graph: DataHubGraph, urn: str) -> str:
     """Return the URN of the user who last changed the decision about a join.
 
     It is the user who last wrote the join's tags, which hold the decision.
-
-    Args:
-        graph: DataHub's server.
-        urn: URN of the join.
-
-    Returns:
-        Empty if the server does not say it.
-
-    Raises:
-        DeniedError: The server refuses the request.
-        UnansweredError: The server cannot be reached or fails.
     """
     with requesting(graph, "tags"):
         aspects = graph.get_entity_raw(urn, ["globalTags"])["aspects"]

@@ -83,11 +83,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Find the joins whose name, title or condition is one of the given spellings, or ends in one.
-
-    Raises:
-        UnknownNameError: No join matches.
-    """
+    """Find the joins whose name, title or condition is, or ends in, one of the spellings."""
     names_of = [(join, _names_of(join)) for join in joins]
     matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
     if not matches:
@@ -130,7 +126,6 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     spelling are returned.
 
     Args:
-        name: A name that was not found.
         candidates: The known names.
 
     >>> find_near("orders", ["shop.customers", "shop.orders"])
@@ -172,10 +167,6 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
 def find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
     """Find the datasets that a name may refer to; a URN is not looked up.
 
-    Args:
-        graph: DataHub's server.
-        name: URN, full name, title, or the last parts of the full name.
-
     Returns:
         The datasets with similar names; for the URN of a dataset, this one.
     """
@@ -204,22 +195,7 @@ def _is_dataset(urn: str) -> bool:
 
 
 def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
-    """Choose the dataset that a name refers to, and return its URN.
-
-    Args:
-        name: The name that a person gave, or a URN.
-        candidates: Datasets and their titles.
-
-    Returns:
-        URN of the dataset.
-
-    Raises:
-        UnknownNameError: No candidate matches, or more than one matches the same rule.
-
-    >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
-    >>> choose_dataset("public.orders", [(orders, "Orders")]) == orders
-    True
-    """
+    """Choose the dataset that a name refers to, and return its URN."""
     urns = match_datasets(name, candidates)
     if len(urns) > 1:
         raise UnknownNameError.several(_DATASET, name, urns=urns)
@@ -235,10 +211,6 @@ def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
     The rules are tried from the strictest to the loosest: the full name or the URN, the title,
     either name in any case, and the last parts of the full name. The first rule with a match
     decides.
-
-    Args:
-        name: The name that a person gave, or a URN.
-        candidates: Datasets and their titles.
     """
     folded = name.casefold()
     names = {urn: (table_id(urn).name, title) for urn, title in candidates}

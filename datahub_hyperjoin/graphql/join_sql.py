@@ -17,10 +17,6 @@ from datahub_hyperjoin.statements import Statement
 def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str, str]:
     """Read the SQL of joins from the catalog, as text.
 
-    Args:
-        graph: DataHub's server.
-        joins: The joins.
-
     Returns:
         Statements by the URN of the join; joins without one are missing.
     """
@@ -32,10 +28,6 @@ def statements_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> di
 
     A run wrote each statement after it had returned the rows that the evidence promises, unless a
     person has edited it since.
-
-    Args:
-        graph: DataHub's server.
-        joins: The joins.
 
     Returns:
         Statements by the URN of the join; joins without one are missing. The dialect is empty if

@@ -250,12 +250,7 @@ class CatalogJoin:
 
 
 def with_left_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
-    """Return a join with the given table on the left.
-
-    Args:
-        join: The join.
-        table: The table that goes to the left.
-    """
+    """Return a join with the given table on the left."""
     return join if join.left.table == table else join.reversed
 
 
@@ -264,9 +259,6 @@ def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
 
     Joins that people accepted, wrote or declared come first, and those that names alone suggest
     come last. Apart from that, the order is that of the joins of a run: see `joins.sort_joins`.
-
-    Args:
-        joins: The joins.
     """
     return sorted(
         joins,

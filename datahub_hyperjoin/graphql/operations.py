@@ -40,21 +40,7 @@ def _read(name: str) -> str:
 
 
 def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
-    """Run a GraphQL operation of this package, and return the response's data.
-
-    Args:
-        graph: DataHub's server.
-        name: Name of the operation's file.
-        variables: Variables of the operation.
-
-    Returns:
-        The data of the response.
-
-    Raises:
-        DeniedError: The server refuses the operation.
-        UnknownEntityTypeError: The server is too old for relationships.
-        UnansweredError: The server cannot be reached or fails.
-    """
+    """Run a GraphQL operation of this package, and return the response's data."""
     with requesting(graph, name):
         # Unformatted errors keep their path, which names the part of the operation that failed.
         data = graph.execute_graphql(operation(name), variables, format_exception=False)
@@ -63,20 +49,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 @contextmanager
 def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
-    """Translate errors of DataHub's client in a `with` block into errors of this package.
-
-    Args:
-        graph: DataHub's server.
-        name: Name of the request, for the error message.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        DeniedError: The server refuses the request.
-        UnknownEntityTypeError: The server is too old for relationships.
-        UnansweredError: The server cannot be reached or fails.
-    """
+    """Translate errors of DataHub's client in a `with` block into errors of this package."""
     with (
         parsing(name),
         translate_errors(
@@ -91,28 +64,12 @@ def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
 
 
 def parsing(name: str) -> AbstractContextManager[None]:
-    """Raise `UnansweredError` if a `with` block fails to parse a response.
-
-    Args:
-        name: Name of the request, for the error message.
-
-    Raises:
-        UnansweredError: The response lacks a part, or has another form.
-    """
+    """Raise `UnansweredError` if a `with` block fails to parse a response."""
     return translate_malformed(lambda reason: UnansweredError.to(name, reason=reason))
 
 
 def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
-    """Run a search operation page by page, and yield the entities that it finds.
-
-    Args:
-        graph: DataHub's server.
-        name: Name of the operation's file.
-        variables: Variables of the operation, except its page.
-
-    Yields:
-        The entities of the result.
-    """
+    """Run a search operation page by page, and yield the entities that it finds."""
     start = 0
     while True:
         data = execute(graph, name, **variables, start=start, count=_PAGE)

@@ -30,12 +30,6 @@ def read_joins(entities: Iterable[dict[str, Any]]) -> Iterator[CatalogJoin]:
 
     Args:
         entities: The fragment `join` of each; empty for entities that the user may not see.
-
-    Yields:
-        A join for each relationship that names its columns.
-
-    Raises:
-        UnansweredError: An entity lacks what GraphQL guarantees.
     """
     for entity in entities:
         join = read_join(entity)
@@ -51,9 +45,6 @@ def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
 
     Returns:
         None for an entity that is not a relationship, or that names no columns.
-
-    Raises:
-        UnansweredError: The entity lacks what GraphQL guarantees.
     """
     with parsing("join"):
         return _join(entity)

@@ -26,11 +26,7 @@ _COLUMN, _COLUMN_URN = "column", "urn:li:schemaField:"
 
 
 def table_of(end: PathEnd) -> TableId:
-    """Return the table at an end of a path.
-
-    Args:
-        end: The table, or a column of it.
-    """
+    """Return the table at an end of a path."""
     match end:
         case TableId():
             return end
@@ -47,7 +43,6 @@ def fits_end(join: CatalogJoin, end: PathEnd) -> bool:
     the other joins of that table are of no use elsewhere either.
 
     Args:
-        join: The join.
         end: The first or the last table of the path, or a column of it.
     """
     match end:
@@ -67,14 +62,9 @@ def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Catalog
     and what follows is the column.
 
     Args:
-        graph: DataHub's server.
         name_or_urn: Name or URN of a dataset, a name or URN with `.column` behind it, or the URN of
             a column.
         joins: All joins of the catalog. DataHub may not know the columns of a dataset.
-
-    Raises:
-        UnknownNameError: No dataset matches or several do, or the dataset has no such column.
-        AmbiguousColumnError: Several columns of the dataset match.
     """
     name = name_or_urn.strip()
     if name.startswith(_COLUMN_URN):
@@ -116,17 +106,9 @@ def choose_column(name: str, known: Collection[str], table: str) -> str | None:
 
     Args:
         name: Path of the column, with or without DataHub's annotations.
-        known: Plain paths of the table's columns.
-        table: Name of the table, for the error.
 
     Returns:
         Plain path of the column; None if no column matches.
-
-    Raises:
-        AmbiguousColumnError: The first rule with a match has several.
-
-    >>> choose_column("CITY", ["id", "address.city"], "customers")
-    'address.city'
     """
     path = plain_path(name.strip())
     folded = path.casefold()

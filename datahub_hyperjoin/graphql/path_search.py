@@ -107,8 +107,6 @@ def search_chain(
 
     Args:
         neighbours: The joins of each table, which is on their left.
-        start: The first table.
-        end: The last table.
         most: Maximum number of joins; None for no limit.
         many_to_many: Whether the rows of every table may repeat.
 
@@ -184,11 +182,6 @@ def search_rivals(
 
     Args:
         neighbours: The joins of each table, which is on their left.
-        chain: The cheapest chain.
-        most: Maximum number of rivals.
-
-    Returns:
-        The rivals, cheapest first.
     """
     links, start, end = _links_of(neighbours), chain[0].left.table, chain[-1].right.table
     best = _Chain()

@@ -109,7 +109,6 @@ def _no_path(
     """Build the error for two ends without a safe path.
 
     Args:
-        ends: The ends, as the user named them.
         chain: The best path, which is not safe; empty if there is none.
         direct: The best joins of the two tables with each other.
         most: Maximum number of joins; None for no limit.

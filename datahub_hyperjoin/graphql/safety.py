@@ -17,33 +17,17 @@ MIN_SCORE = BANDS["medium"]
 
 
 def single_join_path(join: CatalogJoin) -> JoinPath:
-    """Return a path that consists of the given join alone.
-
-    Args:
-        join: The join.
-    """
+    """Return a path that consists of the given join alone."""
     return JoinPath(steps=(Step(join=join),))
 
 
 def reasons_unsafe(join: CatalogJoin, *, min_score: float) -> list[str]:
-    """List the reasons why an AI agent must not use a join.
-
-    Args:
-        join: The join.
-        min_score: Lowest joinability of a join that nobody confirmed.
-
-    Returns:
-        Phrases in English; none for a safe join.
-    """
+    """List the reasons why an AI agent must not use a join."""
     return reasons_unsafe_in_path(join, min_score=min_score) or [*_repeats(join)]
 
 
 def reasons_unsafe_in_path(join: CatalogJoin, *, min_score: float) -> list[str]:
     """List the reasons to doubt a join, other than repeated rows in its result.
-
-    Args:
-        join: The join.
-        min_score: Lowest joinability of a join that nobody confirmed.
 
     Returns:
         Phrases in English; none for a join that may be part of a path.

@@ -36,9 +36,7 @@ def describe_rows(join: CatalogJoin, titles: tuple[str, str], *, columns: bool =
     """Describe in a sentence how many rows of the left table have how many partners.
 
     Args:
-        join: The join, with the table that is described on the left.
         titles: Short names of the left and the right table, as in `orders.csv`.
-        columns: Whether the sentence may name columns.
 
     Returns:
         For example `1,000 of 1,200 deals have one firm; 200 have no value.`

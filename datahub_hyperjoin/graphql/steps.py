@@ -15,11 +15,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the strength of a chain of joins: the product of the joins' strengths, in [0, 1].
-
-    Args:
-        joins: The joins.
-    """
+    """Return the strength of a chain of joins: the product of the joins' strengths, in [0, 1]."""
     return round(prod(join.strength for join in joins), STRENGTH_DIGITS)
 
 
@@ -46,18 +42,13 @@ def loses_grain(join: CatalogJoin, *, led_to_key: bool) -> bool:
     A chain has led to a key if one of its joins led from rows to the key that they refer to.
 
     Args:
-        join: The further join, with the last table of the chain on the left.
         led_to_key: Whether the chain already led from a row to a key.
     """
     return not join.is_reference or (leads_from_key(join) and (led_to_key or leads_to_key(join)))
 
 
 def leads_to_key(join: CatalogJoin) -> bool:
-    """Return whether a join leads from rows to the key that they refer to.
-
-    Args:
-        join: The join, read from left to right.
-    """
+    """Return whether a join leads from rows to the key that they refer to."""
     return leads_from_key(join.reversed)
 
 
@@ -65,9 +56,6 @@ def leads_from_key(join: CatalogJoin) -> bool:
     """Return whether a join leads from a key to the rows that refer to it.
 
     A join that matches several right rows counts, too.
-
-    Args:
-        join: The join, read from left to right.
     """
     is_referenced = join.role is Role.REFERENCE and join.referenced == join.left
     return is_referenced or not join.to_one

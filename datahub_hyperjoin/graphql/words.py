@@ -20,14 +20,7 @@ Phrases = dict[str, str]
 
 
 def describe_join(join: CatalogJoin) -> Phrases:
-    """Describe a join in phrases: its columns, role, rows and decision.
-
-    Args:
-        join: The join, with the table that is asked about on the left.
-
-    Returns:
-        Phrases; what is unknown is missing.
-    """
+    """Describe a join in phrases: its columns, role, rows and decision."""
     words = {
         "join": join.arrows,
         "role": _role(join),
@@ -43,11 +36,7 @@ def describe_join(join: CatalogJoin) -> Phrases:
 
 
 def summarize_join(join: CatalogJoin) -> Phrases:
-    """Describe a join in two phrases, for lists.
-
-    Args:
-        join: The join.
-    """
+    """Describe a join in two phrases, for lists."""
     return {
         "join": join.arrows,
         "means": f"{join.cardinality.words}; {decision_in_words(join)}",
@@ -76,11 +65,7 @@ def _cardinality(join: CatalogJoin) -> str:
 
 
 def grain_in_words(path: JoinPath) -> str:
-    """Name the table whose rows do not repeat in the result of a path.
-
-    Args:
-        path: The path.
-    """
+    """Name the table whose rows do not repeat in the result of a path."""
     if path.grain is None:
         return "none: rows of every table may repeat, so do not sum over the result"
     few = "" if path.is_safe else ", and a few more: a key on the way has duplicates"
@@ -132,11 +117,7 @@ def _values(join: CatalogJoin) -> str:
 
 
 def comparison_in_words(join: CatalogJoin) -> str:
-    """Describe how values are compared; empty if they are compared as written.
-
-    Args:
-        join: The join.
-    """
+    """Describe how values are compared; empty if they are compared as written."""
     if join.via:
         into, out = join.via
         return visible(f"in two steps: {join.left} = {into}, then {out} = {join.right}")
@@ -144,11 +125,7 @@ def comparison_in_words(join: CatalogJoin) -> str:
 
 
 def join_in_brief(join: CatalogJoin) -> str:
-    """Describe a join in one line: its columns, joinability, role and fan-out.
-
-    Args:
-        join: The join, with the table that is asked about on the left.
-    """
+    """Describe a join in one line: its columns, joinability, role and fan-out."""
     score = "" if join.joinability is None else f"{join.joinability:.2f}"
     doubt = "" if join.is_verified else NOT_VERIFIED
     fan_out = "" if join.matches is None else f"{join.matches:.3g} rows per row"
@@ -157,11 +134,7 @@ def join_in_brief(join: CatalogJoin) -> str:
 
 
 def decision_in_words(join: CatalogJoin) -> str:
-    """Describe people's decision about a join, or else the origin of the join.
-
-    Args:
-        join: The join.
-    """
+    """Describe people's decision about a join, or else the origin of the join."""
     if join.verdict:
         return f"{join.verdict.value} by people"
     if join.joinability is None:
@@ -175,7 +148,6 @@ def shorten(text: str, most: int = _LONGEST_REASON) -> str:
     """Shorten a text, and mark the cut with an ellipsis.
 
     Args:
-        text: The text.
         most: Maximum number of characters.
 
     >>> shorten("the same IATA code", most=9)

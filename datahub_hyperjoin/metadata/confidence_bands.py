@@ -26,9 +26,5 @@ def band(joinability: float) -> str:
 
 
 def band_of(join: Join) -> str:
-    """Return the confidence band of a join.
-
-    Args:
-        join: The join.
-    """
+    """Return the confidence band of a join."""
     return UNVERIFIED if join.evidence is None else band(join.joinability)

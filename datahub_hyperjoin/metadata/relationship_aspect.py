@@ -62,9 +62,6 @@ _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
 def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
     """Return a join's columns and evidence, with the relationship's source table on the left.
 
-    Args:
-        join: The join.
-
     Returns:
         Its pairs of columns, those of the source first, and its evidence, with the source on the
         left; None if it was not verified.
@@ -106,9 +103,6 @@ def join_urn(join: Join) -> str:
     """Return the URN of a join's relationship.
 
     It is the same in every run.
-
-    Args:
-        join: The join.
     """
     return columns_urn(join.pairs)
 
@@ -146,7 +140,6 @@ def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvi
 
     Args:
         columns: The pairs of columns, each with the same table's column first.
-        facts: The catalog facts.
     """
     if len(columns) == 1:
         return facts.of(pair_of(*columns[0]))
@@ -229,10 +222,6 @@ def _crosswalk_properties(join: Join) -> dict[str, str]:
 def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesClass":
     """Build the relationship aspect of a join, with its evidence.
 
-    Args:
-        join: The join.
-        model_version: Version of the model that suggested it.
-
     Returns:
         An aspect without a timestamp, so that runs with equal results write equal aspects.
     """
@@ -257,11 +246,7 @@ def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesC
 
 
 def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
-    """Return whether this package wrote a relationship and nobody has edited it since.
-
-    Args:
-        aspect: The relationship.
-    """
+    """Return whether this package wrote a relationship and nobody has edited it since."""
     stamp = aspect.lastModified
     if MODEL_VERSION not in aspect.customProperties or (stamp and stamp.actor != AUTHOR):
         return False
@@ -275,9 +260,6 @@ def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
     """Return the pairs of columns that a relationship joins.
 
     The column paths do not contain the types of DataHub's field paths.
-
-    Args:
-        aspect: A relationship of any author.
 
     Returns:
         Several pairs for a composite key, in the order of `in_order`.
@@ -327,9 +309,6 @@ def from_aspect(aspect: "ERModelRelationshipPropertiesClass") -> Join | None:
     """Convert a relationship to a join; return None if another author wrote or edited it.
 
     The join has no catalog evidence.
-
-    Args:
-        aspect: A relationship of any author.
 
     Returns:
         None for a relationship that is not ours, or whose custom properties cannot be parsed

@@ -63,11 +63,7 @@ class RoleContext:
 
     @classmethod
     def of(cls, join: Join) -> Self:
-        """Collect the facts about a join.
-
-        Args:
-            join: The join.
-        """
+        """Collect the facts about a join."""
         _, evidence = oriented(join)
         declared = bool(join.catalog.declared or join.catalog.related)
         if evidence is None:
@@ -104,9 +100,6 @@ class RoleContext:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Parse the facts about a join from the text stored with its role tag.
-
-        Args:
-            text: The text.
 
         Returns:
             None for a tag that a person or another version of this package set.

@@ -138,31 +138,18 @@ def relationship_urn(*, source: str, destination: str, name: str) -> str:
 
     The URN depends on the datasets and the name only, so the name must differ for each pair of
     columns.
-
-    Args:
-        source: The greater of the two dataset URNs.
-        destination: The smaller of the two dataset URNs.
-        name: Name of the relationship.
     """
     guid = _guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
     return ErModelRelationshipUrn(guid).urn()
 
 
 def query_urn(relationship: str) -> str:
-    """Return the URN of the `query` entity that belongs to a relationship.
-
-    Args:
-        relationship: URN of the relationship.
-    """
+    """Return the URN of the `query` entity that belongs to a relationship."""
     return QueryUrn(_guid({"join": relationship})).urn()
 
 
 def document_urn(table: TableId) -> str:
-    """Return the URN of the `document` that tells agents how to join a table.
-
-    Args:
-        table: The table.
-    """
+    """Return the URN of the `document` that tells agents how to join a table."""
     return DocumentUrn(_guid({"joins of": dataset_urn(table)})).urn()
 
 

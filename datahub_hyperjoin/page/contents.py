@@ -188,17 +188,11 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
 
     Args:
         profiles: Profiles of all tables; those with an error are not listed.
-        keys: The key columns.
-        suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence, best first. The page keeps their order.
-        declared: The joins of foreign keys that no values confirm.
         lone: The joins that only a crosswalk connects, which come last.
         statements: The SQL of joins, or the reasons why they have none.
         contributions: The signals of joins, by their first pairs of columns.
         values: Whether the page shows a few values of the joined columns.
-
-    Returns:
-        Tables, columns and joins.
     """
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     every = [*joins, *lone]
@@ -239,22 +233,13 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
 
 
 def describe_both(join: CatalogJoin, titles: Mapping[TableId, str]) -> tuple[str, str]:
-    """Describe the rows of both tables of a join, each in a sentence.
-
-    Args:
-        join: The join, with the left column of the page on the left.
-        titles: Short names of tables.
-    """
+    """Describe the rows of both tables of a join, each in a sentence."""
     left, right = (titles[table] for table in join.tables)
     return describe_rows(join, (left, right)), describe_rows(join.reversed, (right, left))
 
 
 def count_matched(joins: Sequence[CatalogJoin]) -> dict[int, tuple[int, int, int, int]]:
-    """Map the numbers of joins to the rows of both tables and those with a partner, if known.
-
-    Args:
-        joins: The joins, with the left column of the page on the left.
-    """
+    """Map the numbers of joins to the rows of both tables and those with a partner, if known."""
     found = {}
     for number, join in enumerate(joins):
         left, right = join.left_counts, join.right_counts
@@ -269,7 +254,6 @@ def write_anti_joins(
     """Write SQL for the rows of table a that have no partner, by the number of the join.
 
     Args:
-        joins: The joins.
         statements: The SQL of each join, if it has any.
     """
     return {

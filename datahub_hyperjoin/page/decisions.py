@@ -44,8 +44,6 @@ def list_decisions(
     Args:
         filed: All decisions, also those about tables that the page does not show.
         tables: The tables of the page, in its order.
-        file: Name of the file.
-        damaged: The lines of the file that hold no decision.
     """
     counts = Counter(table.name for table in tables)
     urns = {number: dataset_urn(t) for number, t in enumerate(tables) if counts[t.name] > 1}

@@ -24,8 +24,6 @@ def list_examples(
     values.
 
     Args:
-        joins: All joins, also those that the page leaves out.
-        profiles: The profiles of their columns.
         indices: The index of each column that the page shows.
 
     Returns:
@@ -48,10 +46,6 @@ def list_unmatched(
 
     They are values of the referring column's sample whose hashes the key's sketch would hold if the
     key had them. Those in most rows come first, such as a placeholder. Personal columns show none.
-
-    Args:
-        joins: All joins, also those that the page leaves out.
-        tables: The profiles of their tables.
 
     Returns:
         Up to five values, without references of which none is known.

@@ -51,9 +51,6 @@ def choose_exports(joins: Sequence[CatalogJoin]) -> ExportChoices:
     """Choose the joins that the page exports.
 
     A rejection is left to the page, whose readers may change it.
-
-    Args:
-        joins: The joins, with the left column of the page on the left.
     """
     undecided = [examine(_without_rejection(join)) for join in joins]
     # An acceptance only helps a join that the data did not verify.

@@ -52,13 +52,9 @@ class LocalPage:
         """Read a page of joins, and determine the file that holds its decisions.
 
         Args:
-            path: The page.
             file: The file of decisions; None for the one that the page names, in the current
                 folder.
             by: Who decides, for the file; empty if it should not say.
-
-        Raises:
-            NoPageError: The file cannot be read, or is no page of joins.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -77,9 +73,6 @@ class LocalPage:
 
         Args:
             token: The secret that the page repeats with each decision.
-
-        Raises:
-            FaultyDecisionsError: The file cannot be read.
         """
         filed = read_decision_file(self.file)
         self._shown[:] = [self._verdicts(filed)]
@@ -105,13 +98,7 @@ class LocalPage:
         """Write a decision to the file, in place of all others about the same join.
 
         Args:
-            decision: The decision, with the page's names of tables.
             seen: The decision that the page showed, empty for none; None for what it showed last.
-
-        Raises:
-            FaultyDecisionsError: The file cannot be read, or the decision could not be read back.
-            StaleDecisionError: Another decision was made since the page was loaded.
-            UnwritablePathError: The file cannot be written.
         """
         with editing_decision_file(self.file) as decisions:
             self._refuse_stale(decision, decisions, decision.verdict.value, seen)

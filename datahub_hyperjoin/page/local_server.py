@@ -45,15 +45,7 @@ _CLOSED = "open the address that `hyperjoin page --serve` has printed"
 
 
 class LocalServer(ThreadingHTTPServer):
-    """A web server that shows one page of joins, on this machine only.
-
-    Args:
-        page: The page.
-        port: The port; 0 for any free one.
-
-    Raises:
-        PortInUseError: Another program uses the port, or the system forbids it.
-    """
+    """A web server that shows one page of joins, on this machine only."""
 
     daemon_threads = True
     block_on_close = False

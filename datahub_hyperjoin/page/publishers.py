@@ -12,12 +12,6 @@ _FILE_PLATFORMS = {"abs", "file", "gcs", "hdfs", "s3"}
 def publisher_of(table: TableId) -> str:
     """Return the publisher of a table: its first folder or its schema, or else its platform.
 
-    Args:
-        table: The table.
-
-    Returns:
-        The name of the publisher.
-
     Example:
         >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
         'lahman'
@@ -34,10 +28,6 @@ def publisher_of(table: TableId) -> str:
 
 def number_publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
     """Map each publisher to its index on the page; the publisher with the most joins has index 0.
-
-    Args:
-        tables: The tables on the page.
-        ends: Both columns of each join.
 
     Example:
         >>> orders, teams = TableId("postgres", "shop.orders"), TableId("file", "lahman/Teams.csv")

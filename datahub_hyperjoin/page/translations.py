@@ -77,7 +77,6 @@ def translate(
 
     Args:
         joins: Statements that were run, by the join's number; those without SQL are left out.
-        steps: Statements of both steps of joins through a crosswalk.
         differing: Their SQL is not translated, because a plain `=` may have sufficed only since the
             system has read both columns as dates, for example.
     """

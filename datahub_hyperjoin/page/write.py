@@ -110,15 +110,9 @@ def render_page(
     """Render the HTML page of the joins, for a file or for a web service (`served`).
 
     Args:
-        contents: Tables, columns and joins.
-        title: Title of the page.
-        counts: Numbers in the page's head, by their names.
         errors: Each table with its error; empty for a table without one.
         served: What a web service adds; None for a file.
         decisions: What people decided, which a file collects for the next run; None for none.
-
-    Returns:
-        HTML.
     """
     return render_template(
         "page.html.j2",
@@ -133,15 +127,7 @@ def render_page(
 
 
 def render_template(name: str, **values: object) -> str:
-    """Render one of this package's templates.
-
-    Args:
-        name: File of the template.
-        values: Values of all its variables.
-
-    Returns:
-        HTML, in which all values are escaped.
-    """
+    """Render one of this package's templates."""
     return _environment().get_template(name).render(**values)
 
 

@@ -32,16 +32,6 @@ def read_foreign_parts(
     """Add to `existing` the Preview pages and agent instructions that others wrote.
 
     Also add the datasets that have an `embed` aspect.
-
-    Args:
-        existing: The metadata without these.
-        publication: The joins of this run.
-        last: What the last run wrote.
-        config: The layers to write.
-        graph: DataHub's server.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     embeds, contexts = {}, {}
     if config.embed or last.embeds:

@@ -24,16 +24,6 @@ def read_glossary(
 
     A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
     the terms of the column since. A term that is back is no longer removed.
-
-    Args:
-        publication: The joins.
-        last: What the last run of this pipeline wrote.
-        others: What other pipelines wrote.
-        graph: DataHub's server.
-        namespace: Prefix of the terms.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     known: dict[str, set[str]] = defaultdict(set)
     for state in (last, *others):

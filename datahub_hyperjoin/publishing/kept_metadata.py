@@ -34,7 +34,6 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 
     Args:
         findings: The results of this run, with the tables that it could not read.
-        catalog: The joins of earlier runs and the decisions of people.
 
     Returns:
         Joins that people accepted, and undecided joins of tables that this run did not read: what
@@ -65,14 +64,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return the part of the written state about tables that this run could not read.
-
-    Args:
-        last: The state that the last run wrote.
-        publication: Names the unread tables.
-        existing: Names the datasets that queries show.
-        config: The layers to write; of another layer, nothing stays.
-    """
+    """Return the part of the written state about tables that this run could not read."""
     if not publication.unread:
         return WrittenState()
     unread = {dataset_urn(table) for table in publication.unread}
@@ -113,12 +105,7 @@ def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publicatio
 
 
 def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
-    """Return the URNs of earlier `query` entities whose SQL this run could not test.
-
-    Args:
-        last: The state that the last run wrote.
-        publication: The joins, and the SQL that was run.
-    """
+    """Return the URNs of earlier `query` entities whose SQL this run could not test."""
     joins = [(join, join.pairs) for join in publication.joins]
     joins += [(crosswalk.as_join, crosswalk.pairs) for crosswalk in publication.crosswalks]
     untested = [
@@ -138,19 +125,6 @@ def read_listed(
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.
-
-    Args:
-        last: The state that the last run wrote.
-        publication: Names the unread tables.
-        catalog: People's decisions, and the field paths of columns.
-        graph: DataHub's server.
-        namespace: Prefix of the structured properties' names.
-
-    Returns:
-        Partners by column, unless a person rejected them.
-
-    Raises:
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     if not publication.unread:
         return {}

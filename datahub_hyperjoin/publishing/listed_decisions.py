@@ -19,13 +19,6 @@ def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit
 
     A column of a table that the catalog shows lists the other one, because the other table may be
     gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.
-
-    Args:
-        catalog: The rejected relationships, and those that columns list already.
-        namespace: Prefix of the property's name.
-
-    Yields:
-        One patch for each column.
     """
     rejected = [
         (left, right) if left.table in catalog.datasets else (right, left)

@@ -30,9 +30,7 @@ def find_older_pipelines(
     The age of a pipeline is counted from its first run.
 
     Args:
-        others: The other pipelines.
         own: What the last run of this pipeline wrote; None if this is its first run.
-        name: The `pipeline_name` of this run.
     """
     return tuple(
         one
@@ -59,9 +57,6 @@ class ForeignMetadata:
 
         The role tells how the columns are related, for example as a reference. Joins that no other
         pipeline writes keep their own scores and roles.
-
-        Args:
-            publication: The joins of this run.
         """
         if not self.relationships:
             return publication
@@ -96,10 +91,6 @@ class ForeignMetadata:
         """Return the columns and datasets whose joins changed since this pipeline's last run.
 
         A join that this pipeline no longer shows is a change, too.
-
-        Args:
-            publication: The joins of this run.
-            last: What the last run of this pipeline wrote.
         """
         joins = {join_urn(join): join for join in publication.linking}
         changed = {urn: ends for urn, ends in last.relationships.items() if urn not in joins}
@@ -119,11 +110,7 @@ class ForeignMetadata:
         pipelines already list this pipeline's joins, too.
 
         Args:
-            units: The metadata of this run's joins.
             changed: URNs of the columns and datasets whose joins changed, see `changed_entities`.
-
-        Yields:
-            The other workunits, in order.
         """
         name = StructuredPropertiesClass.ASPECT_NAME
         for unit in units:
@@ -141,12 +128,6 @@ def read_foreign_metadata(
     """Find the metadata that this run must not write, because other pipelines write it.
 
     If only one of two pipelines has verified a join, that pipeline writes it.
-
-    Args:
-        publication: The joins of this run.
-        catalog: The relationships of the catalog.
-        older: The older pipelines.
-        others: All other pipelines.
     """
     by_older = {urn for one in older for urn in one.state.relationships}
     of_others = {urn for one in others if one.recent for urn in one.state.relationships}

@@ -63,9 +63,7 @@ def read_other_pipelines(
     """Read the written states of all other pipelines.
 
     Args:
-        graph: DataHub's server.
         own: The `pipeline_name` of this run, which is left out.
-        warn: Receives states that cannot be read.
 
     Returns:
         The other pipelines that have a written state, sorted by name.
@@ -129,10 +127,6 @@ def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline 
 def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> WrittenState:
     """Remove from a written state everything that other active pipelines also wrote.
 
-    Args:
-        last: What the last run of this pipeline wrote.
-        others: The other pipelines.
-
     Returns:
         The part of the state that only this pipeline may withdraw.
     """
@@ -149,11 +143,6 @@ def shared_joins(
 
     Joins that are hidden in DataHub or rejected are left out. A column and a dataset have one list
     of joins, whichever pipeline writes it.
-
-    Args:
-        catalog: The relationships of the catalog and the decisions of people.
-        own: URNs of the relationships of this run's joins.
-        others: The other pipelines.
     """
     shown = {urn for other in others if other.active for urn in other.state.relationships}
     return [
@@ -167,10 +156,6 @@ def shared_joins(
 
 def protected(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
     """Return the URNs of the entities that this run must not hide (soft-delete).
-
-    Args:
-        catalog: The relationships of the catalog.
-        others: The other pipelines.
 
     Returns:
         URNs of relationships that people edited, of those that are hidden already, and of what
@@ -190,12 +175,8 @@ def keep_shown(
     DataHub's framework hides every entity that a pipeline wrote once and no longer writes.
 
     Args:
-        units: All metadata of a run.
         protected: URNs of entities that people edited or that other pipelines show. They need to be
             complete only when the framework hides, which is after all other metadata.
-
-    Yields:
-        The other workunits, in order.
     """
     for unit in units:
         if not (hides(unit) and unit.get_urn() in protected):

@@ -58,11 +58,6 @@ def build_publication(
 
     Columns are named by the catalog's field paths.
 
-    Args:
-        findings: The results of this run.
-        catalog: The catalog's field paths, and the joins of earlier runs.
-        others: The other pipelines.
-
     Returns:
         The joins of this run and those that are carried over, best first.
     """
@@ -121,10 +116,6 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 def load_history(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
     """Load what earlier runs wrote and what people rejected.
-
-    Args:
-        handler: Loads the state that the last run of this pipeline wrote.
-        others: The other pipelines.
 
     Returns:
         A history without joins of its own if there was no run.
@@ -190,16 +181,8 @@ def publish(
 ) -> Iterator[MetadataWorkUnit]:
     """Yield the metadata that publishes this run's joins and withdraws outdated joins.
 
-    Args:
-        publication: The joins to write.
-        catalog: The content of the catalog.
-        context: The destination of the writes.
-
     Yields:
         All metadata that the catalog should hold, including what it holds already.
-
-    Raises:
-        CatalogError: The server cannot be read, or rejects a definition.
     """
     last, written = context.handler.last() or WrittenState(), WrittenState()
     config, existing = context.config, ExistingState()

@@ -9,12 +9,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 
 def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
-    """Return a copy of a join, with renamed columns.
-
-    Args:
-        join: The join.
-        name: Returns the new name of a column.
-    """
+    """Return a copy of a join, with renamed columns."""
     return replace(
         join,
         left=name(join.left),
@@ -26,12 +21,7 @@ def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
 
 
 def rename_steps(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:
-    """Return a copy of a join through a crosswalk, with renamed columns.
-
-    Args:
-        join: The join.
-        name: Returns the new name of a column.
-    """
+    """Return a copy of a join through a crosswalk, with renamed columns."""
     left, left_via, right_via, right = map(
         name, (join.left, join.bridge.left_via, join.bridge.right_via, join.right)
     )

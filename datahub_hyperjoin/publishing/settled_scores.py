@@ -27,13 +27,8 @@ def keep_written_scores(
     score that was written, not with that of the last run.
 
     Args:
-        publication: The joins of this run.
-        catalog: The relationships of the catalog.
         remembered: The scores that earlier runs wrote for joins without a relationship, by the URN
             that it would have.
-
-    Returns:
-        The joins, best first.
     """
     joins = [_settled(join, catalog, remembered) for join in publication.joins]
     return replace(
@@ -47,9 +42,6 @@ def scores_to_remember(publication: Publication) -> dict[str, float]:
 
     A join is implied if other joins connect its value domain. Its score is given by the URN that
     its relationship would have.
-
-    Args:
-        publication: The joins that are written.
     """
     return {
         join_urn(join): join.joinability

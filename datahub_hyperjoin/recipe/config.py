@@ -252,9 +252,6 @@ def obstacle_to_file(file: Path) -> str:
 
     Args:
         file: Path of the file. Missing folders above it would be made.
-
-    Raises:
-        OSError: The system cannot tell.
     """
     return "it is a folder" if file.is_dir() else _against_making(file)
 

@@ -41,7 +41,6 @@ def nearest_key(path: Sequence[str | int], model: type[BaseModel] = HyperJoinCon
     """Return the existing key that most resembles an unknown key.
 
     Args:
-        path: The path of the unknown key.
         model: The model whose keys exist; that of `source.config` by default.
 
     Returns:
@@ -63,7 +62,6 @@ def keys_of(section: Sequence[str | int], model: type[BaseModel] = HyperJoinConf
     """List the names of the keys in a section.
 
     Args:
-        section: The path of the section.
         model: The model that the path begins in; that of `source.config` by default.
 
     >>> keys_of(["catalog", "dialect"]), keys_of(["connections", 0])[0]

@@ -15,18 +15,7 @@ _SETTINGS = "spark.settings."
 
 
 def refuse_long_texts(recipe: object) -> None:
-    """Refuse a recipe with a key or text that is too long.
-
-    Args:
-        recipe: The recipe, before it is validated.
-
-    Raises:
-        ValueError: A key or a text is too long. The message holds the beginning of the key only.
-
-    >>> refuse_long_texts({"catalog": {"folder": 9_000 * "x"}})
-    Traceback (most recent call last):
-    ValueError: the key `catalog.folder` has a text of 9000 characters; at most 4096 are allowed
-    """
+    """Refuse a recipe with a key or text that is too long."""
     waiting = [("", recipe)]
     seen = set()  # YAML can write a list that contains itself
     while waiting:

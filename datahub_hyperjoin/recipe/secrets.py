@@ -30,9 +30,6 @@ was written."""
 def find_literal_secrets(written: Mapping[str, Any]) -> list[str]:
     """Return the recipe keys whose values contain a password or another secret as plain text.
 
-    Args:
-        written: A section of a recipe before variables are replaced.
-
     Returns:
         Keys with dots between their levels. A key counts if its own name is that of a secret, or if
         its value is a URL with one in it; a variable in the right place is not plain text.
@@ -51,12 +48,6 @@ def refuse_literal_secrets(ctx: PipelineContext) -> None:
 
     A recipe that a program passes as a dictionary, or that DataHub's pages run, is not refused,
     since nobody can tell how it was written.
-
-    Args:
-        ctx: The run, with its recipe.
-
-    Raises:
-        LiteralSecretError: The recipe contains secrets.
     """
     pipeline = ctx.pipeline_config
     if pipeline is None or str(ctx.pipeline_name).startswith(_RUN_BY_DATAHUB):

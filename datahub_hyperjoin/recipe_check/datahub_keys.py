@@ -19,9 +19,6 @@ _OURS, _REST = "hyperjoin", "datahub-rest"
 def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each fault in the parts of a recipe that DataHub itself reads.
 
-    Args:
-        recipe: The recipe, with the values of variables.
-
     Yields:
         Sentences that contain no value but the types of source and sink.
     """
@@ -37,11 +34,7 @@ def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
-    """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one.
-
-    Args:
-        recipe: The recipe, with the values of variables.
-    """
+    """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one."""
     kind = _type_in(recipe, "sink")
     if not kind or any(_sink_faults(kind, recipe["sink"].get("config"))):
         return None
@@ -49,20 +42,12 @@ def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
 
 
 def is_of_other_source(kind: str) -> bool:
-    """Return whether a type names a DataHub source other than `hyperjoin`.
-
-    Args:
-        kind: The type that the recipe names.
-    """
+    """Return whether a type names a DataHub source other than `hyperjoin`."""
     return kind != _OURS and kind in source_registry.mapping
 
 
 def names_server(recipe: Mapping[str, Any]) -> bool:
-    """Return whether a recipe uses a DataHub server, even if the server's settings are faulty.
-
-    Args:
-        recipe: The recipe, with the values of variables.
-    """
+    """Return whether a recipe uses a DataHub server, even if the server's settings are faulty."""
     is_default = recipe.get("sink") is None
     return is_default or "datahub_api" in recipe or _type_in(recipe, "sink") == _REST
 

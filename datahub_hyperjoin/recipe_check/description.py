@@ -19,7 +19,6 @@ def describe_reading(
     """Say which tables and which catalog a run reads.
 
     Args:
-        config: The recipe.
         listings: The tables of the folder and of each connection.
         servers: The owner of the token, by the address of each DataHub server.
     """
@@ -40,8 +39,6 @@ def describe_writing(
     """Say where a run writes the joins, and what else it writes.
 
     Args:
-        config: The recipe.
-        recipe: The whole recipe, with the values of variables.
         servers: The owner of the token, by the address of each DataHub server.
     """
     return f"It writes {join_with_and([_sink(recipe, servers), *_files(config)])}."
@@ -50,13 +47,7 @@ def describe_writing(
 def describe_records(
     config: HyperJoinConfig, recipe: Mapping[str, Any], size: LakeSize
 ) -> Iterator[str]:
-    """Say about how many records a run writes, if it has tables that can join.
-
-    Args:
-        config: The recipe.
-        recipe: The whole recipe, with the values of variables.
-        size: The tables and columns that the run compares.
-    """
+    """Say about how many records a run writes, if it has tables that can join."""
     if size.tables < _LEAST_TABLES:
         return
     records = f"about {estimate_records(size, config.emit):,} records"

@@ -48,24 +48,12 @@ class WrittenRecipe:
     replaced."""
 
     def has_values_of(self, section: str) -> bool:
-        """Return whether all variables in a section of the recipe have values.
-
-        Args:
-            section: Key of the section, such as `sink.config`.
-        """
+        """Return whether all variables in a section of the recipe have values."""
         return not any(key.startswith(f"{section}.") for key in self.unset)
 
 
 def read_recipe_file(path: Path) -> WrittenRecipe:
-    """Read a recipe, and replace its variables.
-
-    Args:
-        path: The file.
-
-    Raises:
-        UnreadableRecipeError: The file is no valid YAML, JSON or TOML, or has no sections. The
-            message contains no value of the recipe.
-    """
+    """Read a recipe, and replace its variables."""
     written = _parse(path)
     if not isinstance(written, Mapping):
         raise UnreadableRecipeError.without_sections(str(path))

@@ -44,14 +44,7 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
     """Ask a DataHub server who owns the token in `config`.
 
     Args:
-        config: Address and token.
         key: The section of the recipe that has them, such as `sink.config`.
-
-    Returns:
-        The URN of the owner.
-
-    Raises:
-        UnusableServerError: The server does not answer within a few seconds, or refuses the token.
     """
     token = config.token
     try:
@@ -71,14 +64,7 @@ def owner_of_token(config: DatahubClientConfig, key: str) -> str:
 
 @contextmanager
 def reading_server(config: DatahubClientConfig) -> Iterator[DataHubGraph]:
-    """Open a client of a DataHub server for a `with` block, without the lines that it logs.
-
-    Args:
-        config: Address and token.
-
-    Yields:
-        The client.
-    """
+    """Open a client of a DataHub server for a `with` block, without the lines that it logs."""
     own = {"retry_max_times": 0, "client_mode": ClientMode.CLI}
     with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
         limit_answers(graph)
@@ -91,7 +77,6 @@ def database_fault(database: Database, key: str) -> str:
     A driver alone may wait for minutes.
 
     Args:
-        database: The database.
         key: Its connection in the recipe, such as `connections[0]`.
 
     Returns:

@@ -28,14 +28,8 @@ class Address:
         """Determine the addresses of a service from its options.
 
         Args:
-            host: Address to listen to.
-            port: Port to listen to.
             url: Address of a proxy in front of the service, with the path that it removes; empty
                 without a proxy.
-
-        Raises:
-            ExposedServiceError: The URL is malformed, or tokens would cross the network
-                unencrypted.
         """
         own = [f"http://{name}:{port}" for name in host_names(host)]
         origin, path = site_of("--url", url) if url else ("", "")
@@ -54,12 +48,6 @@ class Address:
         """Return the service's address with the same scheme and host as another web site.
 
         Browsers send the site's cookies to this address, too.
-
-        Args:
-            site: Origin of the other web site.
-
-        Raises:
-            SharedSignInError: There is no site, or the service has another scheme or host.
         """
         there = urlsplit(site)
         for origin in self.origins:
@@ -80,18 +68,7 @@ class Address:
 
 
 def origin_of(option: str, url: str) -> str:
-    """Return the origin of the web site at `url`, in the form that browsers send.
-
-    Args:
-        option: The option that names the site, for the error message.
-        url: Scheme, host and port of the site.
-
-    Raises:
-        ExposedServiceError: The URL has other parts, or none of these.
-
-    >>> origin_of("--url", "https://Joins.example:443/")
-    'https://joins.example'
-    """
+    """Return the origin of the web site at `url`, in the form that browsers send."""
     origin, path = site_of(option, url)
     if path:
         raise ExposedServiceError.malformed(option, url)
@@ -99,18 +76,7 @@ def origin_of(option: str, url: str) -> str:
 
 
 def site_of(option: str, url: str) -> tuple[str, str]:
-    """Split the URL of a web site into its origin and its path.
-
-    Args:
-        option: The option that names the site, for the error message.
-        url: Scheme, host, port and path of the site.
-
-    Raises:
-        ExposedServiceError: The URL has other parts, or lacks a scheme or a host.
-
-    >>> site_of("--url", "https://datahub.example/joins/")
-    ('https://datahub.example', '/joins')
-    """
+    """Split the URL of a web site into its origin and its path."""
     try:
         parts = urlsplit(url)
         port = parts.port

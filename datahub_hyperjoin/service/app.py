@@ -63,8 +63,6 @@ def create_service(
     enters, or, if it shares the sessions of DataHub's pages, with the cookies of those pages.
 
     Args:
-        connect: Creates a client of DataHub's server.
-        address: The addresses of the service.
         frames: The origin that may show the pages in a frame; empty for none.
         shared_with: Address of DataHub's pages, where people sign in; empty if people enter tokens.
     """

@@ -39,9 +39,6 @@ def list_catalog_contents(
     """Collect the contents of the page: joins, columns and tables, including the table `about`.
 
     Args:
-        joins: The joins, best first.
-        summaries: Summaries of datasets, by URN.
-        statements: SQL with its dialect, by the URN of the join.
         about: A table that is shown even without a join.
 
     Returns:
@@ -89,7 +86,6 @@ def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[T
     """Map each table of the shown joins, and also `about`, to its index on the page.
 
     Args:
-        joins: The joins, best first.
         about: The table that the page is about, which is shown even without a join; None for a page
             about all joins.
 
@@ -192,8 +188,5 @@ def is_listed(join: CatalogJoin) -> bool:
 
     Rejected joins are listed, so that a person can change the decision; joins that a run withdrew
     are not.
-
-    Args:
-        join: The join.
     """
     return join.open or join.verdict is Verdict.REJECTED

@@ -56,7 +56,6 @@ class SharedSignInError(HyperJoinError, ValueError):
 
         Args:
             datahub_url: Address of DataHub's pages; empty if no option names it.
-            own_urls: The addresses of the service.
         """
         if not datahub_url:
             return cls("`--frontend-url` needs `--datahub-url`, the address of DataHub's pages")

@@ -37,7 +37,6 @@ def content_security_policy(nonce: str, frames: str) -> str:
     """Return the Content-Security-Policy header of a response.
 
     Args:
-        nonce: The secret that marks the answer's own scripts and styles.
         frames: The origin that may show the answer in a frame, or `'none'`.
 
     >>> content_security_policy("n", "http://localhost:9002").split("; ")[-1]
@@ -60,7 +59,6 @@ class SecureHeaders:
     """The middleware that adds security headers to every HTTP response.
 
     Args:
-        app: The web application.
         frames: The origin that may show the pages in a frame; empty for none.
     """
 
@@ -86,30 +84,17 @@ class SecureHeaders:
 
 
 def comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
-    """Return whether one of the service's own pages sent a request.
-
-    Args:
-        headers: The headers of the request.
-        origins: The origins of the service.
-    """
+    """Return whether one of the service's own pages sent a request."""
     return headers.get("origin") in origins
 
 
 def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
-    """Return whether a request contains the secret of its session.
-
-    Args:
-        headers: The headers of the request.
-        session: The session of the request's cookie.
-    """
+    """Return whether a request contains the secret of its session."""
     return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), session.csrf.encode())
 
 
 async def read_texts(request: Request) -> Mapping[str, str]:
     """Read a JSON object with text values from the body of a request.
-
-    Args:
-        request: The request.
 
     Returns:
         Texts by their names; empty for a body that is too long or has another form.

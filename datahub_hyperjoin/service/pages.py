@@ -31,15 +31,8 @@ def render_joins(
     person may see, and every decision at once.
 
     Args:
-        session: The person's session.
-        nonce: The secret that marks the page's own scripts and styles.
         dataset: URN or name of the dataset; empty for all joins.
         signs_out: Whether the page has a button to sign out.
-
-    Raises:
-        UnknownNameError: There is no such dataset.
-        DeniedError: The server refuses the request.
-        UnansweredError: The server cannot be reached or fails.
     """
     graph = session.graph
     about = table_id(find_dataset(graph, dataset)) if dataset else None
@@ -99,7 +92,6 @@ def render_sign_in(*, nonce: str, datahub: str = "") -> str:
     """Render the sign-in page, which asks for a token or leads to DataHub's own sign-in.
 
     Args:
-        nonce: The secret that marks the page's own scripts and styles.
         datahub: Address of DataHub's pages, if the person signs in there; otherwise empty.
     """
     name = "shared_sign_in.html.j2" if datahub else "sign_in.html.j2"
@@ -107,10 +99,5 @@ def render_sign_in(*, nonce: str, datahub: str = "") -> str:
 
 
 def render_error(message: str, *, nonce: str) -> str:
-    """Render a page that shows an error.
-
-    Args:
-        message: What went wrong, and what to do.
-        nonce: The secret that marks the page's own scripts and styles.
-    """
+    """Render a page that shows an error."""
     return render_template("error.html.j2", title="No page", nonce=nonce, message=message)

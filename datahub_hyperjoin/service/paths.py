@@ -48,16 +48,7 @@ def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     """Describe the best path of joins between two datasets, ignoring many-to-many paths.
 
     Args:
-        graph: DataHub's server.
         start: URN or name of the first dataset, or of a column of it.
-        end: URN or name of the last dataset, or of a column of it.
-
-    Raises:
-        UnknownNameError: There is no such dataset or column.
-        AmbiguousColumnError: A dataset has several such columns.
-        NoPathError: No path connects the datasets, or only many-to-many paths do.
-        DeniedError: The server refuses the request.
-        UnansweredError: The server cannot be reached or fails.
     """
     # A path may lead over any table, so all joins are read.
     joins = all_joins(graph)

@@ -40,12 +40,7 @@ class PersonalSession:
 
 
 class Sessions:
-    """The current sessions of all people.
-
-    Args:
-        clock: Returns the time in seconds.
-        most: Maximum number of sessions; the oldest makes room for a new one.
-    """
+    """The current sessions of all people."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
         self._clock, self._most = clock, most
@@ -53,15 +48,7 @@ class Sessions:
         self._lock = threading.Lock()
 
     def open(self, person: str, graph: DataHubGraph) -> str:
-        """Start a session, and return its secret ID.
-
-        Args:
-            person: URN of the user in DataHub.
-            graph: A client that has the person's token; it is closed with the session.
-
-        Returns:
-            The secret ID of the session.
-        """
+        """Start a session, and return its secret ID."""
         name = secrets.token_urlsafe(_BYTES)
         self.find_or_open(name, person, graph)
         return name
@@ -71,11 +58,6 @@ class Sessions:
 
         If two requests start it at the same time, both get the session of the first. The client of
         the second is then closed.
-
-        Args:
-            name: The secret ID of the session.
-            person: URN of the user in DataHub.
-            graph: A client that acts for this person; it is closed with the session.
         """
         with self._lock:
             self._drop_expired()

@@ -23,9 +23,6 @@ _NAMES = {"PLAY_SESSION", "actor"}
 def datahub_cookies(headers: Headers) -> str:
     """Return the cookies with which DataHub's frontend recognises a person.
 
-    Args:
-        headers: The headers of a request.
-
     Returns:
         A header `Cookie` as the browser wrote it, without all other cookies; empty if nobody has
         signed in to DataHub.
@@ -46,12 +43,7 @@ def _cookies(headers: Headers) -> Iterator[str]:
 
 
 class SharedSessions:
-    """The sessions of the people who have signed in to DataHub.
-
-    Args:
-        connect: Creates a client of DataHub's frontend that sends the given cookies.
-        sessions: Keeps the sessions.
-    """
+    """The sessions of the people who have signed in to DataHub."""
 
     def __init__(self, connect: Callable[[str], DataHubGraph], sessions: Sessions) -> None:
         self._connect, self._sessions = connect, sessions
@@ -61,14 +53,8 @@ class SharedSessions:
 
         DataHub is asked each time, so a session ends here when it ends there.
 
-        Args:
-            headers: The headers of a request.
-
         Returns:
             None if nobody has signed in, or if DataHub no longer accepts the cookies.
-
-        Raises:
-            UnansweredError: The frontend cannot be reached or fails.
         """
         cookies = datahub_cookies(headers)
         if not cookies:

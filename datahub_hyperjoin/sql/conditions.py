@@ -33,9 +33,6 @@ class Comparison:
 
         Args:
             columns: For each pair, the first and the second column.
-
-        Returns:
-            For each pair, the expressions of both columns.
         """
         return [
             (self.dialect.fill(templates[0], first), self.dialect.fill(templates[1], second))
@@ -49,7 +46,6 @@ def comparisons(
     """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first.
 
     Args:
-        dialect: The dialect of the system that runs the SQL.
         notations: The notations of the columns of each pair.
         form: The form in which the values are equal; None for the normal form.
 

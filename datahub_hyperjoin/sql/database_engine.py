@@ -38,16 +38,7 @@ _DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite":
 
 
 class DatabaseEngine(OneWayEngine):
-    """An engine that runs SQL in a database, through SQLAlchemy.
-
-    Args:
-        table: Any table of the database.
-        columns: The paths of the columns that joins need, by table.
-        timeout: Time limit of each query, in seconds.
-
-    Raises:
-        NoStatementError: The database does not answer, or cannot limit the time of a statement.
-    """
+    """An engine that runs SQL in a database, through SQLAlchemy."""
 
     def __init__(
         self, table: Table, columns: Mapping[TableId, Collection[str]], *, timeout: float

@@ -70,21 +70,11 @@ class SqlDialect:
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False
     ) -> str:
-        """Write an expression or a statement as SQL text in this dialect.
-
-        Args:
-            expression: The expression.
-            pretty: Whether people read it.
-        """
+        """Write an expression or a statement as SQL text in this dialect."""
         return write_sql(expression, self.name, pretty=pretty)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
-        """Insert an expression, such as a column, into a template.
-
-        Args:
-            template: The expression, with `{x}` or `{t}`.
-            column: The value.
-        """
+        """Insert an expression, such as a column, into a template."""
         if template == "{x}":
             return column
         written = self.write(column)
@@ -95,13 +85,7 @@ class SqlDialect:
 def write_sql(
     expression: exp.Condition | exp.Query | exp.Table, dialect: str, *, pretty: bool = False
 ) -> str:
-    """Write an expression or a statement as SQL text.
-
-    Args:
-        expression: The expression.
-        dialect: The dialect, as sqlglot names it.
-        pretty: Whether people read it.
-    """
+    """Write an expression or a statement as SQL text."""
     # A generator writes one statement at a time.
     return _generator(dialect, get_ident(), pretty=pretty).generate(expression)
 

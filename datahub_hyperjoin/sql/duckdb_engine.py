@@ -46,11 +46,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return the way with index `number` to read the table; None if there are fewer ways.
-
-        Raises:
-            TimeLimitError: Loading it took too long. It is not tried again.
-        """
+        """Return the way with index `number` to read the table; None if there are fewer ways."""
         with self._lock:
             while len(self._read) <= number:
                 if self._error:
@@ -69,8 +65,6 @@ class DuckDbEngine(SqlEngine):
     """An in-memory DuckDB database that runs SQL on local files.
 
     Args:
-        columns: The paths of the columns that joins need, by table.
-        timeout: Time limit of each query, in seconds.
         addresses: The addresses by which the SQL that people see names files.
     """
 
@@ -173,9 +167,6 @@ class DuckDbEngine(SqlEngine):
         """Load the joined columns of a table.
 
         If DuckDB guesses types, all columns are read first, to see that no row fails.
-
-        Raises:
-            TableUnavailableError: DuckDB gives the table other columns, or lists of values.
         """
         source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
         types = {str(name): str(kind) for name, kind, *_ in self.fetch(f"DESCRIBE FROM {source}")}
@@ -226,11 +217,7 @@ class DuckDbEngine(SqlEngine):
 
 
 def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Split a path into the names of a column and its struct members.
-
-    Raises:
-        TableUnavailableError: DuckDB gives the table other columns.
-    """
+    """Split a path into the names of a column and its struct members."""
     starts = [name for name in names if path == name or path.startswith(f"{name}.")]
     # DuckDB numbers columns without a name.
     if not starts and path == ROW_NAME and _NUMBERED.fullmatch(names[0]):

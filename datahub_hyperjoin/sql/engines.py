@@ -47,29 +47,13 @@ class SqlEngine(ABC):
     def readings(self, table: Table) -> Iterator[TableInSql]:
         """Yield the ways in which this system can read a table.
 
-        Args:
-            table: A table of this system.
-
         Yields:
             At least one way, the plainest first. Each is prepared when it is asked for.
-
-        Raises:
-            NoStatementError: It does not read the table, or not within the time limit.
         """
 
     @abstractmethod
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query that returns few rows.
-
-        Args:
-            query: SQL in the dialect of the engine.
-
-        Returns:
-            All rows.
-
-        Raises:
-            NoStatementError: The system refuses the query, or the time limit is over.
-        """
+        """Run a query that returns few rows."""
 
     @abstractmethod
     def execute(self, statement: str) -> None:
@@ -77,12 +61,6 @@ class SqlEngine(ABC):
 
         Reading the rows could fail on values that Python cannot represent, such as dates before
         Christ.
-
-        Args:
-            statement: SQL in the dialect of the engine.
-
-        Raises:
-            NoStatementError: The system refuses the statement, or the time limit is over.
         """
 
 
@@ -97,14 +75,7 @@ class OneWayEngine(SqlEngine):
 
     @abstractmethod
     def reading(self, table: Table) -> TableInSql:
-        """Ask the system how to read a table.
-
-        Args:
-            table: A table of this system.
-
-        Raises:
-            NoStatementError: It does not read the table.
-        """
+        """Ask the system how to read a table."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
         """Yield the only way to read a table.

@@ -115,10 +115,6 @@ def _fold(value: str) -> str:
 def agrees(counted: int, expected: int) -> bool:
     """Return whether a row count is within the tolerance of the expected count.
 
-    Args:
-        counted: Rows of the statement.
-        expected: Rows of the join, by the evidence.
-
     Examples:
         >>> agrees(98, 100), agrees(97, 100), agrees(10, 9), agrees(0, 0)
         (True, False, False, True)
@@ -128,11 +124,6 @@ def agrees(counted: int, expected: int) -> bool:
 
 def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
     """Try SQL statements for a join until one returns the expected number of rows.
-
-    Args:
-        join: A join of tables of the engine.
-        lake: The tables, and how their columns write values.
-        engine: Runs the SQL.
 
     Returns:
         The first statement whose rows agree with the evidence, or the reason why there is none.
@@ -152,12 +143,7 @@ def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngi
     """Write the SQL of a join without running it.
 
     Args:
-        join: A join of tables of the engine.
         lake: The tables, and samples of their columns, which tell how to compare the columns.
-        engine: Reads the tables.
-
-    Returns:
-        The statement, or the reason why there is none.
     """
     if join.measured.compared_as:
         place = _FORM
@@ -192,11 +178,7 @@ class _Search:
         return str(differing)
 
     def attempt(self, candidate: _Candidate) -> Statement | None:
-        """Run a candidate statement; return it if its row count agrees with the evidence.
-
-        Raises:
-            TimeLimitError: It takes too long, as the following candidates would.
-        """
+        """Run a candidate statement; return it if its row count agrees with the evidence."""
         engine = self.engine
         try:
             counted = _number(engine.fetch(engine.dialect.write(candidate.count())))

@@ -81,11 +81,7 @@ class FileReading:
 
 
 def is_readable(location: File | Folder) -> bool:
-    """Return whether DuckDB can read the format of a file or folder.
-
-    Args:
-        location: A file or a folder of files.
-    """
+    """Return whether DuckDB can read the format of a file or folder."""
     return location.format in _FUNCTIONS
 
 
@@ -95,8 +91,6 @@ def file_readings(
     """Yield the ways in which DuckDB can read the files of a table, simplest first.
 
     Args:
-        table: The table.
-        location: The location of its files.
         addresses: The addresses by which SQL names files. Without it, SQL names them by their
             tables, so that people run it in the folder of the tables.
 

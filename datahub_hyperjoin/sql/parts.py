@@ -20,9 +20,6 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
 
     The groups come from `count_groups`. The clause multiplies the counts of matching groups and
     sums the products.
-
-    Args:
-        aliases: The aliases of the tables.
     """
     first, *others = (exp.column("n", alias) for alias in aliases)
     rows: exp.Condition = first
@@ -39,12 +36,6 @@ def count_groups(
 
     A collation may treat values as equal that the join distinguishes. So the rows are also grouped
     by an exact form.
-
-    Args:
-        source: The table.
-        alias: Its alias, and that of the result.
-        values: What is compared.
-        dialect: The dialect of the values.
 
     Returns:
         A table with the columns `k0`, `k1` and so on, and the number of rows, `n`.
@@ -67,12 +58,7 @@ def with_alias(source: exp.Table, alias: str) -> exp.Table:
 
 
 def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
-    """Return the SQL expression for a column or a struct member.
-
-    Args:
-        members: The column's name, and those of the struct members that lead to the value.
-        alias: The table.
-    """
+    """Return the SQL expression for a column or a struct member."""
     first, *inner = (exp.to_identifier(name, quoted=True) for name in members)
     value: exp.Condition = exp.Column(this=first, table=_identifier(alias))
     for name in inner:

@@ -130,11 +130,7 @@ class _Opener:
         return (find_statement if is_run else write_statement)(join, lake, engine)
 
     def open(self, joins: Sequence[_AnyJoin], lake: LakeInSql) -> SqlEngine:
-        """Open an engine that can read the columns of the given joins.
-
-        Raises:
-            NoStatementError: The database does not answer, or has no time limit.
-        """
+        """Open an engine that can read the columns of the given joins."""
         columns, timeout = _columns_of(joins), self._test.timeout
         if self._system is DuckDbEngine:
             return DuckDbEngine(columns, timeout=timeout, addresses=lake.addresses)

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class SparkEngine(OneWayEngine):
-    """A Spark session that runs SQL on the tables of its catalogs.
-
-    Args:
-        session: Runs the queries.
-        columns: The paths of the columns that joins need, by table.
-        timeout: Time limit of each query, in seconds.
-    """
+    """A Spark session that runs SQL on the tables of its catalogs."""
 
     dialect = SPARK
 

@@ -89,9 +89,6 @@ class TwoStepsInSql:
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
     """Return the four columns of a crosswalk join in the order in which the SQL joins them.
 
-    Args:
-        join: The join.
-
     Returns:
         The table comes first whose rows the join multiplies less.
     """

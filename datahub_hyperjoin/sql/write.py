@@ -49,7 +49,6 @@ class TableInSql:
         """Return the expressions that select the columns.
 
         Args:
-            alias: The alias of the table.
             dialect: The dialect, which writes listed bytes as digits that people can read.
         """
         return [
@@ -135,13 +134,7 @@ _End = tuple[TableInSql, str, str]
 def compared_columns(
     first: _End, second: _End, dialect: SqlDialect
 ) -> tuple[exp.Condition, exp.Condition]:
-    """Return the expressions of two columns, as text that was read if their types differ.
-
-    Args:
-        first: A table, the path of its column, and its alias.
-        second: Another table, with its column and alias.
-        dialect: The dialect of the expressions.
-    """
+    """Return the expressions of two columns, as text that was read if their types differ."""
     return _compared(first, second, dialect), _compared(second, first, dialect)
 
 
@@ -158,9 +151,6 @@ def _compared(end: _End, other: _End, dialect: SqlDialect) -> exp.Condition:
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
     """Return the joined columns of both tables, with the referring table's columns first.
 
-    Args:
-        join: The join.
-
     Returns:
         The columns of the referring table, then those of the referenced table, in the same order.
     """
@@ -170,10 +160,6 @@ def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
 
 
 def name_in_sql(*parts: str) -> exp.Table:
-    """Build a quoted table name from its parts, such as schema and table.
-
-    Args:
-        *parts: The parts of the name, such as schema and table.
-    """
+    """Build a quoted table name from its parts, such as schema and table."""
     first, *others = (exp.to_identifier(part, quoted=True) for part in parts)
     return exp.Table(this=exp.Dot.build([first, *others]) if others else first)

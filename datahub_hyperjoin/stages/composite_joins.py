@@ -39,13 +39,7 @@ def find_composite_joins(
     Declared composite foreign keys are verified, too.
 
     Args:
-        index: The lake.
-        facts: Declared keys, and people's decisions.
-        reader: Reads the tables of the run.
         ranking: How wide a key may be, and how probable a join must be.
-
-    Returns:
-        Joins with further columns, best first.
     """
     proposals: list[Proposal] = []
     if ranking.max_key_columns > 1:
@@ -64,13 +58,6 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 
     A part of a composite join that joins many rows to many is left out, unless people decided about
     it: it would lead them to the wrong rows.
-
-    Args:
-        joins: Joins of single columns.
-        composites: Joins of several columns.
-
-    Returns:
-        All joins, best first.
     """
     parts = {pair_of(*pair) for join in composites for pair in join.pairs}
     kept = {}

@@ -31,10 +31,6 @@ class CompositeReader:
     The reader stores its results for later runs.
 
     Args:
-        index: The lake.
-        tables: The tables of the run.
-        session: Starts the Spark session.
-        store: Keeps the results, and says how tables are read.
         note_unread: Receives the tables that can no longer be read.
     """
 
@@ -55,14 +51,7 @@ class CompositeReader:
         self._store = store
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Search the given columns of each table for composite keys.
-
-        Args:
-            searches: The columns among which to search.
-
-        Returns:
-            Keys by table, without tables that have none.
-        """
+        """Search the given columns of each table for composite keys."""
         names = {
             search: result_key([self._tables[search.table]], repr(search)) for search in searches
         }
@@ -96,9 +85,6 @@ class CompositeReader:
 
         Args:
             references: The referring and the referenced columns of each.
-
-        Returns:
-            Evidence by reference, without those that cannot be read.
         """
         names = {reference: self._name(reference) for reference in references}
         kept = self._store.results(_EVIDENCE)

@@ -36,11 +36,7 @@ def measure_with_crosswalks(
     unchanged tables is reused.
 
     Args:
-        pairs: The pairs.
-        tables: All tables.
         session: Starts the Spark session; not called if there is little or nothing to read.
-        store: Keeps the evidence, and says how tables are read.
-        index: The lake, with its crosswalks.
         note_unread: Receives each table that can no longer be read.
 
     Returns:
@@ -109,14 +105,6 @@ def choose_evidence(
     An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
     All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.
     Country codes and country names also keep theirs, because people know what countries are.
-
-    Args:
-        direct: Evidence of the pairs themselves.
-        bridged: Evidence through crosswalks.
-        accepted: The pairs that people accepted.
-
-    Returns:
-        One evidence for each pair.
     """
     chosen = dict(direct)
     for bridge, evidence in bridged.items():
@@ -142,7 +130,6 @@ def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) 
     """Add the crosswalk's columns to each join that has a crosswalk.
 
     Args:
-        joins: The joins of the run.
         crosswalks: The same joins in two steps, for those that have a crosswalk.
     """
     bridges = {crosswalk.bridge.pair: crosswalk.bridge for crosswalk in crosswalks}
@@ -165,14 +152,8 @@ def collect_crosswalk_joins(
     Columns with common values need no crosswalk, unless it reaches far more of their values.
 
     Args:
-        ranked: The suggestions of the ranking, for the scores of the pairs.
-        direct: Evidence of pairs, including those of a column and a crosswalk.
-        bridged: Evidence through crosswalks.
         min_containment: The share of one side's values that must be on the other side, in each step
             and in both together.
-
-    Returns:
-        The joins in two steps, best first.
     """
     scores = best_scores(ranked)
     found = [

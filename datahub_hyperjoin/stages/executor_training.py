@@ -16,8 +16,6 @@ def find_executor(
     """Find out whether the network is trained on an executor.
 
     Args:
-        session: Starts the Spark session; not called here.
-        config: Whether there is a network.
         progress: Receives a warning if training on the executor is not possible.
 
     Returns:

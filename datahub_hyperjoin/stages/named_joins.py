@@ -46,17 +46,7 @@ def index_by_names(
     config: ModelConfig,
     facts: CatalogFacts,
 ) -> tuple[LakeIndex, ModelConfig]:
-    """Build a lake index that ignores values, and a configuration that ranks by names.
-
-    Args:
-        profiles: The tables that were read.
-        described: The tables that were not.
-        config: The method.
-        facts: What the catalog states.
-
-    Returns:
-        The index, and the method that ranks by names.
-    """
+    """Build a lake index that ignores values, and a configuration that ranks by names."""
     by_names = replace(
         config,
         features=replace(config.features, names=True, values=False),
@@ -74,12 +64,6 @@ def find_named_joins(
     facts: CatalogFacts,
 ) -> tuple[Join, ...]:
     """Suggest joins for tables whose rows were not read.
-
-    Args:
-        profiles: The tables that were read.
-        described: The tables that were not.
-        config: The method, and the minimum joinability.
-        facts: What the catalog states, and people's decisions.
 
     Returns:
         References, and joins that the catalog or a person states, without evidence; the most

@@ -48,11 +48,7 @@ def measure_pairs(
     """Measure each pair on the data, or reuse stored evidence of unchanged tables.
 
     Args:
-        pairs: The pairs.
-        tables: The tables.
         session: Starts the Spark session; not called if there is little or nothing to read.
-        store: Holds the evidence of earlier runs.
-        index: The columns, with their entity kinds and notations.
         note_unread: Receives each table that can no longer be read.
 
     Returns:
@@ -94,11 +90,6 @@ def confirm_pairs(
 
     A pair without evidence could not be measured. It is neither confirmed nor refuted, and is left
     out. An accepted pair stays, however few values its columns share.
-
-    Args:
-        evidence: The evidence of pairs.
-        min_containment: Minimum containment of a pair that nobody accepted.
-        accepted: The pairs that people accepted.
     """
     return {
         pair: measured

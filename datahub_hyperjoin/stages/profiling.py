@@ -32,10 +32,8 @@ def read_profiles(
     """Profile each table, or reuse the stored profile of an unchanged table.
 
     Args:
-        tables: The tables.
         session: Starts the Spark session; not called if there is little or nothing to read.
         config: How much of each table to read, and where profiles are stored.
-        progress: Receives counts and warnings.
 
     Returns:
         One profile per table, in the same order, including unreadable tables.
@@ -74,7 +72,6 @@ def open_store(config: ProfileConfig, progress: Progress) -> Store:
     """Open the store that keeps results for later runs.
 
     Args:
-        config: The folder, and the settings that profiles depend on.
         progress: Receives a warning for each file that cannot be read.
     """
 
@@ -164,7 +161,6 @@ def drop_unknown_columns(
     Joins of such columns cannot be published. The catalog may spell columns in another case.
 
     Args:
-        profiles: The tables as they were read.
         facts: The columns that the catalog has of each table.
         progress: Receives a warning for each table that loses columns.
 

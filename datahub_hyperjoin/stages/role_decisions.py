@@ -48,9 +48,6 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 def propose_references(index: LakeIndex) -> set[Pair]:
     """Propose pairs in which one column probably refers to the other.
 
-    Args:
-        index: The lake.
-
     Returns:
         A few pairs for each column, to be verified on the data.
     """
@@ -68,13 +65,6 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
     """Decide from measured evidence which key each column refers to.
 
     Earlier decisions used profiles, which are estimates.
-
-    Args:
-        index: The lake.
-        evidence: Evidence of the verified pairs.
-
-    Returns:
-        The keys, without those whose values repeat.
     """
     references, refuted = _measure_references(index, evidence)
     return Relations.from_references(_without(references, refuted), len(index.lake))
@@ -138,18 +128,7 @@ def decide_joins(
     facts: CatalogFacts,
     config: RankingConfig,
 ) -> tuple[Join, ...]:
-    """Decide which verified pairs are joins, and choose the role of each join.
-
-    Args:
-        index: The lake.
-        ranked: The suggestions of the ranking.
-        evidence: Evidence of the pairs that the data or a person confirms.
-        facts: The catalog facts about pairs, and people's decisions.
-        config: The minimum joinability.
-
-    Returns:
-        The joins, best first.
-    """
+    """Decide which verified pairs are joins, and choose the role of each join."""
     scores = best_scores(ranked)
     relations = decide_relations(index, evidence)
     decisions = _Decisions(index, relations, facts, config.min_joinability)
@@ -169,12 +148,7 @@ def find_objection(
     """Return the reason why a verified pair is not a join; empty if it is a join.
 
     Args:
-        index: The lake.
-        ranked: The suggestions of the ranking.
         evidence: Evidence of the pairs that the data or a person confirms, as for `decide_joins`.
-        facts: The catalog facts about pairs, and people's decisions.
-        config: The minimum joinability.
-        pair: One of the pairs with evidence.
     """
     score = best_scores(ranked).get(pair)
     relations = decide_relations(index, evidence)
@@ -296,12 +270,7 @@ def rank_partners(
     before others, then references to the column.
 
     Args:
-        joins: The joins of a lake.
         ranked: The suggestions of the ranking, whose coherent order holds within a role.
-        count: Maximum number of partners of each column.
-
-    Returns:
-        The suggestions, by query column and best first.
     """
     rank_of = {(each.query, each.candidate): each.rank for each in ranked}
     partners: dict[ColumnId, list[tuple[Join, ColumnId]]] = defaultdict(list)

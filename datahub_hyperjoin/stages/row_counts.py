@@ -20,10 +20,6 @@ _Profiles = Mapping[ColumnId, ColumnProfile]
 def with_row_counts(joins: Sequence[Join], profiles: Iterable[TableProfile]) -> tuple[Join, ...]:
     """Add the counts of both tables' rows to the evidence of joins.
 
-    Args:
-        joins: The joins, with their evidence.
-        profiles: The profiles of their tables.
-
     Returns:
         The joins in their order. Joins through a crosswalk alone have no counts.
     """

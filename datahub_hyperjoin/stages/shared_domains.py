@@ -46,11 +46,6 @@ class SharedDomains:
 
         Within a folder or schema, a column that refers to a key joins other columns through that
         key.
-
-        Args:
-            left: Index of a column in the lake.
-            right: Index of a column of another table.
-            evidence: The evidence of the pair, from left to right.
         """
         if not self.index.roles:
             return ""

@@ -20,11 +20,7 @@ def find_unverified_keys(
 
     Args:
         profiles: All tables of the run, with those that could not be read.
-        facts: The declared foreign keys, and people's decisions.
         joins: The joins that the run found otherwise, which stay as they are.
-
-    Returns:
-        Joins without evidence, in the order of their columns.
     """
     with_values = {
         column.id: column.distinct > 0

@@ -66,9 +66,6 @@ def bits_against_chance(evidence: CompositeEvidence) -> float:
     It is the logarithm of the likelihood ratio of the measured share of matches and of the share
     after one column was shuffled, for the column that matters least.
 
-    Args:
-        evidence: The measures.
-
     Returns:
         0 if a column could as well have any of its values.
     """
@@ -85,10 +82,6 @@ def bits_against_chance(evidence: CompositeEvidence) -> float:
 
 def probability_of(proposal: Proposal, evidence: CompositeEvidence) -> float:
     """Compute the probability that a proposed reference is real.
-
-    Args:
-        proposal: The columns and the similarity of their names.
-        evidence: The measures of the data.
 
     Returns:
         0 if the referenced columns are not unique or do not contain the tuples, unless a foreign
@@ -114,12 +107,8 @@ def decide(
     to one key: of several that contain them, the one that most other columns refer to.
 
     Args:
-        proposals: The proposed references.
         measured: Their evidence, without those that could not be read.
         min_probability: Minimum probability of a reference that is not declared.
-
-    Returns:
-        The references, the most probable first.
     """
     probable = [
         _reference(proposal, measured[proposal.pairs])

@@ -63,9 +63,6 @@ class ColumnPartners:
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Return the column pairs that refer to given tables, grouped by their two tables.
 
-        Args:
-            referenced: The referenced tables.
-
         Returns:
             For each group, the referenced table and the positions of the pairs.
         """
@@ -83,9 +80,6 @@ class ColumnPartners:
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
         """For each referenced table, choose the columns to combine into possible composite keys.
-
-        Args:
-            max_columns: Maximum number of columns of a key.
 
         Returns:
             At most eight columns per table: those whose names are most similar to the names of
@@ -120,9 +114,6 @@ class ColumnPartners:
 
 def find_partners(index: LakeIndex) -> ColumnPartners:
     """Find column pairs that may belong to composite references.
-
-    Args:
-        index: The lake, with the overlap of values and the names of its columns.
 
     Returns:
         Pairs whose two tables have several of them, with different columns on both sides.

@@ -45,7 +45,6 @@ def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
 
     Args:
         partners: Pairs of columns that may be parts of a reference.
-        keys: Keys of several columns by table, found in the data or declared.
 
     Returns:
         The most promising references, best first: at most five for two tables, and three for each

@@ -220,12 +220,6 @@ def find_method(setting: object) -> Method:
 
     Args:
         setting: A name in `METHODS`, or a method that code has made.
-
-    Returns:
-        The method.
-
-    Raises:
-        PydanticCustomError: There is no method of this name.
     """
     if isinstance(setting, Method):
         return setting

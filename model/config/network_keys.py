@@ -11,9 +11,6 @@ from datahub_hyperjoin.model.config.sections import (
 def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
     """Return the keys in the recipe that the run ignores because it trains no network.
 
-    Args:
-        config: The section `model` of the recipe.
-
     Returns:
         Keys such as `model.path`, in the order of the section; empty if a network is trained.
     """

@@ -16,11 +16,7 @@ _UNBOUNDED = 10**9
 
 
 def paper() -> ModelConfig:
-    """Return the configuration of the HyperJoin paper (sections 4 to 6).
-
-    Returns:
-        Settings that `dataclasses.replace` may vary.
-    """
+    """Return the configuration of the HyperJoin paper (sections 4 to 6)."""
     return ModelConfig(
         setting=PAPER,
         hypergraph=HypergraphConfig(max_size=_UNBOUNDED),
@@ -48,9 +44,6 @@ def _lay_beneath(
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
     """Add the paper's defaults to the section `model` if the section contains `setting: paper`.
-
-    Args:
-        written: The keys of the recipe. Wrong keys and values stay for validation to report.
 
     Returns:
         The same keys, which override the defaults.

@@ -36,16 +36,7 @@ class Adjacency:
     def from_incidence(
         cls, columns: int, hyperedges: int, incidence: Int[Tensor, "2 entry"]
     ) -> "Adjacency":
-        """Compute the adjacency matrix from the (column, hyperedge) pairs of a hypergraph.
-
-        Args:
-            columns: Number of columns.
-            hyperedges: Number of hyperedges.
-            incidence: Pairs (column, hyperedge).
-
-        Returns:
-            The shares, on the device of `incidence`.
-        """
+        """Compute the adjacency matrix from the (column, hyperedge) pairs of a hypergraph."""
         column, edge = incidence.cpu().numpy()
         ones = np.ones(len(edge), dtype=np.float32)
         holds = sparse.csr_array((ones, (column, edge)), shape=(columns, hyperedges))

@@ -40,11 +40,6 @@ class DisjointSets:
         Components only grow: those that are one stay one, and those that are too large to be merged
         stay so.
 
-        Args:
-            left: Columns.
-            right: Other columns, as many.
-            max_size: As in `connect`.
-
         Returns:
             Whether `connect` will return True for each pair, and whether it will return False. If
             both are False, it depends on the pairs that are connected before.
@@ -60,8 +55,6 @@ class DisjointSets:
         """Merge the components of two columns; return False if the result would be too large.
 
         Args:
-            left: A column.
-            right: Another column.
             max_size: Components that together have more columns are not merged.
         """
         first, second = self.root(left), self.root(right)

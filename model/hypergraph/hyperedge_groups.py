@@ -36,9 +36,7 @@ def build_hyperedge_groups(lake: Lake, joins: JoinGraph, method: Method) -> Hype
     The groups are the network's hyperedges at inference.
 
     Args:
-        lake: The columns.
         joins: The join graph; each of its components is a value domain.
-        method: Which kinds of hyperedges exist.
 
     Returns:
         The groups; none of a kind that does not exist.

@@ -33,11 +33,6 @@ class Hypergraph:
     def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":
         """Build a hypergraph whose hyperedges are tables (`within`) and value domains (`across`).
 
-        Args:
-            columns: Number of columns.
-            within: The columns of each table.
-            across: The columns of each value domain.
-
         Returns:
             A hypergraph with the hyperedges of `within`, then those of `across`.
         """
@@ -72,12 +67,5 @@ def build_hypergraph(groups: HyperedgeGroups, columns: int) -> Hypergraph:
     """Build a hypergraph over all columns, with one hyperedge for each group.
 
     It is the one for inference, and has a hyperedge for each table and for each value domain.
-
-    Args:
-        groups: The columns of each hyperedge.
-        columns: Number of columns.
-
-    Returns:
-        The hypergraph.
     """
     return Hypergraph.from_groups(columns, within=groups.within, across=groups.across)

@@ -158,15 +158,7 @@ def build_join_graph(
     if its two components together would exceed `hypergraph.max_size`.
 
     Args:
-        lake: The columns.
-        keys: The key columns.
-        overlap: The overlap of the columns' values.
         priors: Which pairs are connected, and which are rejected.
-        config: The conditions of an edge, and the maximum size of a component.
-        variants: Name variants from a language model, by column.
-
-    Returns:
-        The edges kept, and the components that they make.
     """
     similar = _find_similar(lake, keys, overlap, variants or {}, config)
     left, right = _add_priors(lake, similar, priors)

@@ -69,9 +69,6 @@ class LakeIndex:
         """Return a copy of the index that uses the decisions in the given catalog priors.
 
         The key columns and the hypergraph stay as they are.
-
-        Args:
-            priors: The same priors but for the decisions.
         """
         other = replace(self, priors=priors)
         # What does not depend on decisions is not computed again.
@@ -172,13 +169,7 @@ def build_lake_index(
     """Build the index of a lake from its columns and the catalog facts.
 
     Args:
-        lake: The columns.
-        config: The conditions of key columns and edges.
-        facts: The catalog facts about columns and pairs.
         say: Receives the progress of a language model, if one is asked for names.
-
-    Returns:
-        The input of training and ranking.
     """
     priors = CatalogPriors.from_facts(lake, facts)
     keys = find_keys(lake, config.keys, priors)

@@ -51,10 +51,6 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
-    Args:
-        joins: The join graph.
-        steps: Length of the longest walk.
-
     Returns:
         One row per column; zeros for a column without an edge.
     """
@@ -100,12 +96,6 @@ def canonical_basis(
     member that is closest to the space (of several, the first); the next vector comes from the rest
     of the space. The greatest entry of a vector, that of its member, is therefore positive, which
     also settles the sign.
-
-    Args:
-        vectors: Any orthonormal basis of the space.
-
-    Yields:
-        The vectors of the canonical basis.
     """
     for _ in range(vectors.shape[1]):
         near = (vectors * vectors).sum(axis=1)
@@ -128,9 +118,7 @@ def laplacian_eigenvectors(
     equal eigenvalues `count` cuts off.
 
     Args:
-        joins: The join graph.
         order: A rank for each column that does not depend on its index in the lake.
-        count: Number of eigenvectors, k.
 
     Returns:
         One row per column; zeros for a column without an edge, and where its component has fewer
@@ -149,15 +137,7 @@ def laplacian_eigenvectors(
 
 
 def find_positions(index: LakeIndex, config: ModelConfig) -> Float32[np.ndarray, "column position"]:
-    """Compute the positional encoding of each column.
-
-    Args:
-        index: The lake and its join graph.
-        config: The kind and the length of the encoding.
-
-    Returns:
-        One row per column.
-    """
+    """Compute the positional encoding of each column."""
     joins, count = index.joins, config.setting.walk_length
     match config.setting.positions:
         case Positions.WALKS:

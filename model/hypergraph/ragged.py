@@ -34,9 +34,6 @@ class Lists:
             owner: The number of the list to which each entry belongs.
             member: The index that each entry adds to its list.
             count: Number of lists; a list without an entry is empty.
-
-        Returns:
-            Lists with ascending members.
         """
         # Sorted by owner, then by member, so that every run adds in the same order.
         order = torch.argsort(member, stable=True)
@@ -61,11 +58,7 @@ class Lists:
         Call it only where no gradient is recorded, such as within an autograd function.
 
         Args:
-            values: The rows that `members` index.
             weights: The weight of each entry, 1 by default.
-
-        Returns:
-            One row per list; zeros for an empty list.
         """
         return embedding_bag(
             self.members,
@@ -101,12 +94,7 @@ def mean_of_members(
     The mean is differentiable, and computed in at least single precision.
 
     Args:
-        values: The rows that `forth` indexes.
-        forth: The rows of each mean.
         back: The inverse of `forth`: the means that include each row.
-
-    Returns:
-        One row per list; zeros for an empty list.
     """
     # In half precision, long sums would lose small members.
     exact = values.to(torch.promote_types(values.dtype, torch.float32))

@@ -32,9 +32,6 @@ class Budget:
 
     A request reserves the most that it can use before it is sent, and returns the rest afterwards.
     So the limits hold however many requests run at once.
-
-    Args:
-        config: The limits and the prices.
     """
 
     def __init__(self, config: LanguageModelConfig) -> None:
@@ -56,12 +53,6 @@ class Budget:
         """Reserve the tokens that a request may need, if the budget allows the request.
 
         If the budget has too few tokens left, wait until running requests return tokens.
-
-        Args:
-            most: The most that the request can use.
-
-        Returns:
-            False if the budget does not allow the request.
         """
         with self._changed:
             while not self._allows(self.spent + self._reserved + most):
@@ -73,12 +64,7 @@ class Budget:
             return True
 
     def settle(self, most: Usage, spent: Usage) -> None:
-        """Replace a request's reserved tokens with the tokens that it used.
-
-        Args:
-            most: The reserved tokens.
-            spent: The tokens used.
-        """
+        """Replace a request's reserved tokens with the tokens that it used."""
         with self._changed:
             self._reserved -= most
             self.spent += spent

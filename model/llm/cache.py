@@ -14,11 +14,7 @@ _MAX_LENGTH = 200
 
 
 class Cache:
-    """A store of the language model's answers on disk.
-
-    Args:
-        folder: Folder of the cache; None stores nothing.
-    """
+    """A store of the language model's answers on disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -27,9 +23,6 @@ class Cache:
 
     def get(self, key: str) -> str | None:
         """Return the stored answer to a question, or None.
-
-        Args:
-            key: The question's hash.
 
         Returns:
             The answer; None if there is none or its file is damaged.
@@ -44,12 +37,7 @@ class Cache:
         return answer if isinstance(answer, str) else None
 
     def put(self, key: str, answer: str) -> None:
-        """Store the answer to a question in one atomic write.
-
-        Args:
-            key: The question's hash.
-            answer: The model's answer.
-        """
+        """Store the answer to a question in one atomic write."""
         # An error that prevents one write, such as a full disk, prevents all others.
         if self._folder is None or self.error:
             return

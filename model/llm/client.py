@@ -37,14 +37,7 @@ _FAILURE_KINDS: dict[int, FailureKind] = {
 
 
 class Client:
-    """A thread-safe client for a language model.
-
-    Args:
-        config: The endpoint and the model's name.
-
-    Raises:
-        NoReplyError: The environment sets a proxy or a certificate that cannot be used.
-    """
+    """A thread-safe client for a language model."""
 
     def __init__(self, config: LanguageModelConfig) -> None:
         self._config = config
@@ -65,18 +58,7 @@ class Client:
         self._api.close()
 
     def send(self, prompt: Prompt, form: Form) -> Reply:
-        """Send a request without retries, and return the language model's reply.
-
-        Args:
-            prompt: The request.
-            form: The form of the request.
-
-        Returns:
-            The model's reply.
-
-        Raises:
-            NoReplyError: The request failed; its kind tells whether to try again.
-        """
+        """Send a request without retries, and return the language model's reply."""
         try:
             return _read(self._post(prompt, form))
         except openai.APIStatusError as error:

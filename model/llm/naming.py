@@ -82,13 +82,7 @@ def name_columns(
     Without a model, nothing is imported and nothing is sent. No answer raises an error.
 
     Args:
-        lake: The columns.
-        keys: Indices of the key columns.
-        config: The language model.
         report_progress: Receives a line of progress from time to time.
-
-    Returns:
-        The usable variants, with counts and failures.
     """
     if config.llm is None:
         return Naming()

@@ -50,7 +50,6 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
     Args:
         text: The language model's answer; it may hold other text than JSON, or be cut off.
-        count: Number of columns in the request.
 
     Returns:
         The name for each number from 1 to `count`. Numbers with two different names are left out.
@@ -73,10 +72,6 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 def usable_name(answer: str, question: Question) -> str | None:
     """Return a suggested name if it can be a name variant, otherwise None.
-
-    Args:
-        answer: The name from the language model.
-        question: The question that it answers.
 
     Returns:
         The name; None if it is not a name, is too long, differs from the column's own name only in

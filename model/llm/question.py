@@ -38,11 +38,6 @@ class Question:
         """Build the question about a column.
 
         Long names and values are truncated.
-
-        Args:
-            lake: The columns.
-            column: Index of the column.
-            send_values: Whether the question may hold values.
         """
         table = lake.table_of[column]
         profile = lake.profiles[column]
@@ -57,9 +52,6 @@ class Question:
 
     def key(self, model: str) -> str:
         """Return the cache key of this question.
-
-        Args:
-            model: The language model's name.
 
         Returns:
             64 hexadecimal digits, the same for the same question to the same model.

@@ -34,8 +34,6 @@ class Requester:
     It stops when more requests are pointless.
 
     Args:
-        send: Sends one request.
-        config: The budget.
         first_wait: Seconds before a request is repeated; doubled for each further repetition.
     """
 
@@ -59,9 +57,6 @@ class Requester:
 
     def ask(self, prompt: Prompt) -> dict[int, str]:
         """Ask the language model for a name variant of each column in the prompt.
-
-        Args:
-            prompt: The request.
 
         Returns:
             The name for each column's number; empty if there is no usable answer.

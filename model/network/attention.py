@@ -19,12 +19,10 @@ class StructureAwareAttention(nn.Module):
     The matrix of scores is never in memory.
 
     Args:
-        width: Length of a hyperedge's vector, d.
         heads: Number of heads; it must divide the width.
         structure_weight: Initial value of lambda, which is learned.
 
     Shapes:
-        (hyperedge, width) to (hyperedge, width).
     """
 
     def __init__(self, *, width: int, heads: int, structure_weight: float) -> None:
@@ -40,15 +38,7 @@ class StructureAwareAttention(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Compute attention between all hyperedges.
-
-        Args:
-            hyperedges: One vector per hyperedge.
-            adjacency: The columns that hyperedges share.
-
-        Returns:
-            The result of attention, one vector per hyperedge.
-        """
+        """Compute attention between all hyperedges."""
         count, width = hyperedges.shape
         if not count:
             return hyperedges

@@ -133,11 +133,6 @@ def biased_attention(
     The time is that of plain attention. Memory grows with the rows and the non-zeros of A. The
     correction is in single precision at least, whatever the precision of the rows.
 
-    Args:
-        projected: Queries, keys and values of every row; at least one row.
-        structure: Lambda.
-        adjacency: The non-zeros of A.
-
     Returns:
         The result of attention, one vector per row and head.
     """

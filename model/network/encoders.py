@@ -16,15 +16,6 @@ class NameEncoder(nn.Module):
     The result is the mean of learned token embeddings plus a projected word vector.
 
     The word vector distinguishes tokens outside the vocabulary, which share one embedding.
-
-    Args:
-        vocabulary: Number of tokens with an embedding.
-        dimension: Length of a word vector.
-        width: Length of the result.
-        name_vectors: Whether the word vector is added.
-
-    Shapes:
-        names of (column); returns (column, width).
     """
 
     def __init__(self, *, vocabulary: int, dimension: int, width: int, name_vectors: bool) -> None:
@@ -50,14 +41,9 @@ class ColumnEncoder(nn.Module):
     \{\text{table}, \text{column}, \text{content}\}$$
 
     Args:
-        vocabulary: Number of name tokens with an embedding.
-        dimension: Length of a word vector.
-        content: Length of pooled content.
-        width: Length of a column's vector, d.
         name_vectors: Whether names are read as word vectors too.
 
     Shapes:
-        features of (column); returns (column, width).
     """
 
     def __init__(

@@ -49,10 +49,6 @@ class Features:
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:
     """Return the most frequent tokens in the names of tables and columns.
 
-    Args:
-        lake: The lake.
-        size: Maximum number of tokens.
-
     Returns:
         Tokens, most frequent first; equally frequent ones in alphabetical order.
     """
@@ -74,10 +70,6 @@ class Featurizer:
     """A converter from names and cells to the network's input.
 
     It uses a vocabulary and fastText word vectors.
-
-    Args:
-        vectors: Word vectors.
-        vocabulary: Tokens with an embedding of their own.
     """
 
     def __init__(self, vectors: WordVectors, vocabulary: Sequence[str]) -> None:
@@ -87,9 +79,6 @@ class Featurizer:
 
     def names(self, texts: Sequence[str]) -> Names:
         """Convert names to tokens and word vectors.
-
-        Args:
-            texts: Table or column names, as written.
 
         Returns:
             One bag and one vector per name; a name without tokens has the unknown token.
@@ -105,14 +94,7 @@ class Featurizer:
         )
 
     def cells(self, values: Sequence[str]) -> Float32[np.ndarray, "cell feature"]:
-        """Convert cells to features: word vector, length and kinds of characters.
-
-        Args:
-            values: Cells, as written.
-
-        Returns:
-            One row per cell.
-        """
+        """Convert cells to features: word vector, length and kinds of characters."""
         shapes = np.array([_shape(value) for value in values], dtype=np.float32)
         return np.hstack([self._vectors.of(values), shapes.reshape(len(values), _SHAPE)])
 
@@ -123,7 +105,6 @@ def pool(
     """Summarise each column's cells by mean, standard deviation, maximum and minimum.
 
     Args:
-        cells: Cells of all columns, column after column.
         starts: Start of each column in `cells`; every column has at least one cell.
 
     Returns:

@@ -45,16 +45,7 @@ def attend(
     key: Float[Tensor, "1 head row size"],
     value: Float[Tensor, "1 head row size"],
 ) -> Attended:
-    r"""Compute attention, $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
-
-    Args:
-        query: Q.
-        key: K.
-        value: V.
-
-    Returns:
-        The output, and what `attend_backward` needs.
-    """
+    r"""Compute attention, $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022)."""
     if not query.is_cuda:
         output, normalizer = _KERNELS._scaled_dot_product_flash_attention_for_cpu(query, key, value)
         return Attended(output, normalizer, ())
@@ -82,14 +73,6 @@ def attend_backward(
     The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
     for the inner product with its gradient. With another output and log-sum-exp, it is therefore
     exact for every score that these were computed from.
-
-    Args:
-        gradient: The gradient of the output.
-        inputs: Query, key and value.
-        attended: The result of the forward pass, or an exact correction of it.
-
-    Returns:
-        Gradients in the order of `inputs`.
     """
     output, normalizer = attended.output, attended.normalizer
     if not gradient.is_cuda:

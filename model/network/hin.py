@@ -70,10 +70,6 @@ class NetworkSizes:
 def to_device(value: T, device: torch.device) -> T:
     """Return a copy of a dataclass with all its tensors on the given device.
 
-    Args:
-        value: The batch.
-        device: The device.
-
     Returns:
         A copy on the device; values that are no tensors are shared.
     """
@@ -88,15 +84,7 @@ def to_device(value: T, device: torch.device) -> T:
 
 
 def is_half(precision: Precision, device: torch.device) -> bool:
-    """Return whether matrix products use half precision.
-
-    Args:
-        precision: The configured precision.
-        device: The device of the network.
-
-    Returns:
-        True for bfloat16.
-    """
+    """Return whether matrix products use half precision."""
     automatic = precision is Precision.AUTO and device.type == "cuda"
     return automatic or precision is Precision.BFLOAT16
 
@@ -126,10 +114,6 @@ class HIN(nn.Module):
     where $z_e$ is the mean of the hyperedge's columns after the mixer layers.
 
     Args:
-        config: The method, the width and the precision.
-        sizes: The sizes that the lake determines.
-
-    Shapes:
         batch of (column); returns (column, width), rows of length 1.
     """
 
@@ -164,14 +148,7 @@ class HIN(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, batch: Batch) -> Float[Tensor, "column width"]:
-        """Compute the embeddings of a batch of columns.
-
-        Args:
-            batch: Columns and the hypergraph over them.
-
-        Returns:
-            One unit vector per column.
-        """
+        """Compute the embeddings of a batch of columns."""
         device = batch.tables.device
         half = is_half(self.precision, device)
         run = _runner(batch.graph.columns)

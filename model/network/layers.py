@@ -20,13 +20,6 @@ def to_hyperedge(
     r"""For each hyperedge, compute the mean vector of its columns (paper, equation 6).
 
     As a formula, this is $D_e^{-1} \Pi^\top H$.
-
-    Args:
-        columns: One vector per column.
-        graph: The hypergraph over the columns.
-
-    Returns:
-        One vector per hyperedge.
     """
     return mean_of_members(columns, graph.by_hyperedge, graph.by_column)
 
@@ -35,10 +28,6 @@ def to_column(
     hyperedges: Float[Tensor, "hyperedge width"], graph: Hypergraph
 ) -> Float[Tensor, "column width"]:
     r"""For each column, compute the mean vector of its hyperedges (paper, equation 12).
-
-    Args:
-        hyperedges: One vector per hyperedge.
-        graph: The hypergraph over the columns.
 
     Returns:
         One vector per column; zeros for a column in no hyperedge.
@@ -50,13 +39,6 @@ class NodeLayer(nn.Module):
     r"""A transformation of column vectors (paper, equation 5).
 
     The formula is $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$.
-
-    Args:
-        width: Length of a column's vector, d.
-        dropout: Share of activations dropped in training.
-
-    Shapes:
-        (column, width) to (column, width).
     """
 
     def __init__(self, *, width: int, dropout: float) -> None:
@@ -78,13 +60,6 @@ class MixerLayer(nn.Module):
 
     The input of attention is normalised, as in the algorithm of the paper's appendix; the equations
     do not show that norm.
-
-    Args:
-        width: Length of a hyperedge's vector, d.
-        method: Heads, dropout and the initial weight of shared columns.
-
-    Shapes:
-        (hyperedge, width) to (hyperedge, width).
     """
 
     def __init__(self, width: int, method: Method) -> None:

@@ -19,9 +19,6 @@ def build_optimizers(network: nn.Module) -> Optimizers:
 
     Their step size is set by `set_rate`.
 
-    Args:
-        network: The network.
-
     Returns:
         One optimizer for dense gradients, and one for sparse gradients if there are any.
     """
@@ -37,26 +34,14 @@ def build_optimizers(network: nn.Module) -> Optimizers:
 
 
 def set_rate(optimizers: Optimizers, rate: float) -> None:
-    """Set the learning rate of all optimizers.
-
-    Args:
-        optimizers: The optimizers of a network.
-        rate: The step size.
-    """
+    """Set the learning rate of all optimizers."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = rate
 
 
 def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: float) -> None:
-    """Take one gradient step.
-
-    Args:
-        network: The network.
-        optimizers: Its optimizers.
-        loss: The loss, a scalar.
-        clip: Maximum norm of the gradient, including sparse parts.
-    """
+    """Take one gradient step."""
     for optimizer in optimizers:
         optimizer.zero_grad()
     loss.backward()

@@ -163,10 +163,7 @@ class _Round:
     """One round of messages between candidate pairs, columns and tables.
 
     Args:
-        weights: The weights of the network.
-        name: Prefix of the round's own weights.
         states: The states of each part's pairs before the round.
-        parts: The pairs, in parts.
     """
 
     def __init__(
@@ -227,11 +224,7 @@ class _Round:
 
 
 class PairNetwork:
-    """A network that corrects the log-odds of a join for each candidate pair.
-
-    Args:
-        weights: The trained weights, by the names that torch gives them.
-    """
+    """A network that corrects the log-odds of a join for each candidate pair."""
 
     def __init__(self, weights: _Weights) -> None:
         self._weights = weights

@@ -9,11 +9,6 @@ def train_skipgram(corpus: str, path: str, dimension: int) -> None:
     """Train a skip-gram model on a text file and save the model.
 
     Training uses one thread, because fastText's threads race and a run must be repeatable.
-
-    Args:
-        corpus: A file with one sentence per line.
-        path: The file of the model.
-        dimension: Length of a vector.
     """
     fasttext.train_unsupervised(
         corpus,

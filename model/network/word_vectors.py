@@ -47,12 +47,6 @@ class WordVectors:
     """Word vectors of a fastText model.
 
     Subwords give every word a vector, even a word that the model was not trained on.
-
-    Args:
-        path: The file of the model.
-
-    Raises:
-        VectorFileError: The file does not exist, or is not a fastText model.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,9 +59,6 @@ class WordVectors:
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
         """Compute one vector for each text: the mean of its words' unit vectors.
-
-        Args:
-            texts: Names or cells, as written.
 
         Returns:
             One row per text; zeros for a text without words.
@@ -102,16 +93,8 @@ def train_vectors(lake: Lake, config: ModelConfig, *, path: Path) -> WordVectors
     """Train fastText (skip-gram) on names and sampled values, and save the model.
 
     Args:
-        lake: The source of names and values.
         config: The length of the vectors, and the seed for the order of values. fastText's own
             generator always starts from the same state.
-        path: The file of the model.
-
-    Returns:
-        The trained vectors.
-
-    Raises:
-        VectorTrainingError: fastText fails.
     """
     with temporary_folder() as folder:
         corpus = folder / "corpus.txt"

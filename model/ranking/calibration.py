@@ -39,9 +39,6 @@ class Calibration:
     def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to joinabilities.
 
-        Args:
-            scores: Scores in [0, 1].
-
         Returns:
             Scores in [0, 1] in the same order; the identity returns its argument.
 
@@ -54,11 +51,7 @@ class Calibration:
 
 
 def bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Return the log-odds of scores, limited to the range from -13.8 to 13.8.
-
-    Args:
-        scores: Scores in [0, 1].
-    """
+    """Return the log-odds of scores, limited to the range from -13.8 to 13.8."""
     return logit(np.clip(scores, _EDGE, 1 - _EDGE))
 
 

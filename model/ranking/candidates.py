@@ -210,11 +210,7 @@ def _with_similar_cells(index: LakeIndex, count: int, note: Note) -> _Source:
 
 
 def note_nothing(source: str) -> None:
-    """Ignore the name of a source, for callers that do not report it.
-
-    Args:
-        source: The source.
-    """
+    """Ignore the name of a source, for callers that do not report it."""
 
 
 def candidate_sources(
@@ -231,13 +227,7 @@ def candidate_sources(
     The paper's scoring uses embeddings and the catalog only.
 
     Args:
-        index: The columns with their signals and catalog priors.
-        embeddings: One unit vector for each column.
         config: Selects the sources and the number of candidates from each.
-        note: Receives the sources that were searched approximately.
-
-    Yields:
-        The name of a source, and its candidates.
     """
     count, scoring = config.setting.candidates, config.ranking.scoring
     # Without the network, the embeddings are those of the names.
@@ -263,10 +253,7 @@ def find_candidates(
     Rejected pairs are removed.
 
     Args:
-        index: The columns with their signals and catalog priors.
-        embeddings: One unit vector for each column.
         config: Selects the sources and the number of candidates from each.
-        note: Receives the sources that were searched approximately.
 
     Returns:
         Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.

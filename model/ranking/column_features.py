@@ -45,9 +45,6 @@ def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
     """Compute the measures in `COLUMN_FEATURES` for each column.
 
     Counts and lengths are logarithms, so that the measures of small and large tables compare.
-
-    Args:
-        index: The columns with their catalog priors and references.
     """
     lake, references, count = index.lake, index.references, len(index.lake)
     widths = np.bincount(lake.table_of, minlength=len(lake.titles))
@@ -74,9 +71,6 @@ def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statisti
 
     Each of `STATISTICS` is standardised over the lake. Columns without rows differ in their types
     and positions only.
-
-    Args:
-        index: The columns with their catalog priors.
     """
     measured = measure_columns(index)[:, : len(STATISTICS)]
     spread = measured.std(axis=0)
@@ -86,10 +80,6 @@ def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statisti
 def unit_rows(
     rows: Float32[np.ndarray, "column width"],
 ) -> Float32[np.ndarray, "column width"]:
-    """Scale each row to length 1; rows of zeros stay as they are.
-
-    Args:
-        rows: One vector for each column.
-    """
+    """Scale each row to length 1; rows of zeros stay as they are."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.maximum(lengths, 1e-9)).astype(np.float32)

@@ -20,9 +20,7 @@ class ColumnSimilarity:
     the same columns. For a text column and a column of another type, only the joins count.
 
     Args:
-        index: The columns with their signals.
         joined: Probability that two columns join, for the pairs where it is known.
-        others: The columns to compare with, ascending.
     """
 
     def __init__(
@@ -67,12 +65,6 @@ def score_candidates(
     candidates: Int[np.ndarray, "key candidate"],
 ) -> sparse.csr_array:
     """Compute the probability that each key column joins with each of its candidates.
-
-    Args:
-        scorer: Scores the pairs.
-        columns: Number of columns in the lake.
-        keys: The key columns.
-        candidates: The candidates of each key column.
 
     Returns:
         A symmetric matrix of the columns, with 1 on the diagonal.

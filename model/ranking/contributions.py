@@ -35,12 +35,6 @@ def list_contributions(
 ) -> dict[Pair, Contributions]:
     """Compute each pair's probability of a join, from all signals and from each signal alone.
 
-    Args:
-        index: The columns with their signals and catalog priors.
-        embeddings: One unit vector for each column.
-        pairs: Pairs of columns of the lake.
-        scoring: The signals that score a pair.
-
     Returns:
         The signals of each pair; nothing if pairs are scored by the network or by names alone.
     """

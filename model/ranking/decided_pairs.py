@@ -26,12 +26,7 @@ class DecidedPairs:
 
     @classmethod
     def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
-        """Score accepted and rejected pairs with `unaware`, a scorer that knows no decisions.
-
-        Args:
-            priors: The decisions.
-            unaware: Scores pairs without regard to decisions.
-        """
+        """Score accepted and rejected pairs with `unaware`, a scorer that knows no decisions."""
         decided = [
             np.column_stack([pairs.left[pairs.once], pairs.right[pairs.once]])
             for pairs in (priors.accepted, priors.rejected)

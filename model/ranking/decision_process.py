@@ -28,7 +28,6 @@ def fit_process(
 
     Args:
         covariance: K, between the decided pairs. Negative eigenvalues count as 0.
-        prior: m, the log-odds of the decided pairs by their scores.
         accepted: t, whether each pair was accepted; the others were rejected.
 
     Returns:

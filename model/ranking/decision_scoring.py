@@ -26,11 +26,7 @@ class DecisionAwareScorer(PairScorer):
     """A scorer that corrects another scorer with people's decisions about similar pairs.
 
     Args:
-        scorer: The scorer to change.
-        similarity: The similarity of all columns to the decided columns.
-        decided: The decided pairs, as positions among the decided columns.
         kinds: The similarity of pairs to the decided pairs by their features, if they have any.
-        weights: The weight of each decision, see `fit_process`.
     """
 
     def __init__(
@@ -81,12 +77,6 @@ def correct_with_decisions(
     Args:
         scorer: The scorer to correct. It must not know the decisions: a score that a decision has
             moved already would seem to be no surprise.
-        decided: The decided pairs, scored by `scorer`.
-        index: The columns with their signals, without decisions.
-        candidates: The candidates of each key column.
-
-    Returns:
-        The changed scorer.
     """
     probability = decided.calibration.apply(decided.probability)
     surprise = np.argsort(-np.abs(decided.accepted - probability), kind="stable")[:_MOST]

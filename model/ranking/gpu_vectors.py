@@ -19,12 +19,7 @@ _SPARE_BYTES = 3 * 4 * _AT_ONCE
 
 
 class GpuVectors:
-    """Vectors in the memory of a device, all of which are compared with each query.
-
-    Args:
-        vectors: The vectors.
-        device: The GPU, or another device of PyTorch.
-    """
+    """Vectors in the memory of a device, all of which are compared with each query."""
 
     def __init__(self, vectors: StoredVectors, device: "torch.device") -> None:
         import torch  # noqa: PLC0415 (takes seconds, and most lakes are too small to need it)
@@ -40,7 +35,6 @@ class GpuVectors:
         """For each query, return the nearest vectors.
 
         Args:
-            queries: Unit vectors.
             count: Number of vectors to find for each query, at most as many as there are.
         """
         import torch  # noqa: PLC0415
@@ -52,11 +46,7 @@ class GpuVectors:
 
 
 def find_gpu(vectors: StoredVectors) -> "torch.device | None":
-    """Return the GPU if it has enough free memory to search the vectors; otherwise None.
-
-    Args:
-        vectors: The vectors.
-    """
+    """Return the GPU if it has enough free memory to search the vectors; otherwise None."""
     import torch  # noqa: PLC0415
 
     if not torch.cuda.is_available():

@@ -58,7 +58,6 @@ class InvertedFile:
         Searches are faster if queries of the same list follow each other.
 
         Args:
-            queries: Unit vectors.
             count: Number of vectors to find for each query, at most as many as there are.
         """
         least = max(self._compared, _SPARE * count)

@@ -77,11 +77,7 @@ _Measured = Float[np.ndarray, " pair"]
 
 
 class NameFeatures:
-    """An object that computes the measures in `NAME_FEATURES` for pairs of columns.
-
-    Args:
-        index: The columns with their names, catalog priors and references.
-    """
+    """An object that computes the measures in `NAME_FEATURES` for pairs of columns."""
 
     def __init__(self, index: LakeIndex) -> None:
         lake = index.lake
@@ -102,8 +98,6 @@ class NameFeatures:
         """Compute the measures in `NAME_FEATURES` for each pair.
 
         Args:
-            left: Column indices.
-            right: Column indices, as many.
             score: The score of each pair by names and references, in [0, 1].
         """
         index, lake, references = self._index, self._index.lake, self._references

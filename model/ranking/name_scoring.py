@@ -28,9 +28,6 @@ class NameTreeScorer(PairScorer):
     score, so the trees never contradict it.
 
     Args:
-        index: The columns with their names, references and catalog priors.
-        by_names: The scorer to correct.
-        trees: The trees.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
 

@@ -62,7 +62,6 @@ class _Distinct:
     hardly any vectors are equal, the vector of each column counts as distinct.
 
     Args:
-        embeddings: One vector for each column.
         compared: Number of vectors that an approximate search compares each query with, as a
             multiple of the square root of their number.
     """
@@ -134,8 +133,6 @@ class ColumnIndex:
     compares each query only with those that are most probably near.
 
     Args:
-        embeddings: One unit vector for each column.
-        tables: The table of each column.
         compared: Number of embeddings that an approximate search compares each query with, as a
             multiple of the square root of the number of distinct embeddings.
     """
@@ -165,15 +162,10 @@ class ColumnIndex:
         """For each query, return the nearest columns of other tables.
 
         Args:
-            queries: One unit vector for each query.
-            tables: The table of each query.
             count: Number of columns to return for each query.
 
         Returns:
             Column indices; `NO_CANDIDATE` where other tables have fewer than `count` columns.
-
-        Raises:
-            DimensionMismatchError: The queries have another width than the index.
         """
         width = self._distinct.vectors.width
         if queries.shape[1] != width:
@@ -187,7 +179,6 @@ class ColumnIndex:
         Equal vectors are searched once, where `search` searches them again and again.
 
         Args:
-            columns: Positions in the index.
             count: Number of columns to return for each of them.
         """
         asked = self._distinct.of_column[columns]

@@ -134,11 +134,7 @@ def combine_background_knowledge(signals: PairSignals, strengths: SignalStrength
     """Compute the probability of a join from three signals: entities, crosswalks and catalog.
 
     Args:
-        signals: The signals of each pair.
         strengths: The probability of a join by each signal alone.
-
-    Returns:
-        Scores in [0, 1].
     """
     not_joinable = 1 - _by_entities_and_crosswalks(signals, strengths)
     return 1 - not_joinable * (1 - strengths.catalog * signals.catalog)
@@ -159,7 +155,6 @@ def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) ->
     """For each signal alone, compute how probable a join is.
 
     Args:
-        signals: The signals of each pair.
         strengths: The highest probability that each signal can give.
 
     Returns:
@@ -194,11 +189,7 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     names; that of other columns is a noisy-or of values and cells, discounted by the names.
 
     Args:
-        signals: The signals of each pair.
         strengths: The probability of a join by each signal alone.
-
-    Returns:
-        Scores in [0, 1].
     """
     by = probabilities_by_signal(signals, strengths)
     not_by_values = (1 - by["containment"]) * (1 - by["ochiai"]) * (1 - by["cells"])

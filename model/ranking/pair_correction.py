@@ -54,7 +54,6 @@ def correct_pairs(
     Args:
         graphs: The candidate pairs of a lake, whole or in parts. All pairs between the same two
             tables are in one part.
-        network: The trained network.
 
     Returns:
         The pairs, sorted by key column, then candidate, and their corrections.

@@ -56,11 +56,7 @@ _LIMIT = 1e-4
 
 
 def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Return the log-odds of probabilities, limited to the range from -9.2 to 9.2.
-
-    Args:
-        probability: Probabilities in [0, 1].
-    """
+    """Return the log-odds of probabilities, limited to the range from -9.2 to 9.2."""
     bounded = np.clip(probability, _LIMIT, 1 - _LIMIT)
     return np.log(bounded / (1 - bounded))
 
@@ -83,11 +79,7 @@ class ReferenceLookup:
 
     @classmethod
     def of(cls, index: LakeIndex) -> "ReferenceLookup":
-        """Build the look-up from the references of a lake.
-
-        Args:
-            index: The columns with their references.
-        """
+        """Build the look-up from the references of a lake."""
         found, count = index.references, len(index.lake)
         by_probability = np.argsort(found.probability, kind="stable")
         key = np.arange(count)
@@ -99,32 +91,18 @@ class ReferenceLookup:
         return cls(pairs, found.probability, key, refers)
 
     def between(self, left: _Columns, right: _Columns) -> _Measured:
-        """Return the probability that the left column of each pair refers to the right column.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
-        """
+        """Return the probability that the left column of each pair refers to the right column."""
         return self.pairs.look_up(self.probability, left, right)
 
     def to_one_key(self, left: _Columns, right: _Columns) -> _Measured:
-        """Return the probability that both columns of each pair refer to the same key.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
-        """
+        """Return the probability that both columns of each pair refer to the same key."""
         key = self.key
         is_same = (key[left] == key[right]) & (key[left] != left) & (key[right] != right)
         return np.where(is_same, np.minimum(self.refers[left], self.refers[right]), 0.0)
 
 
 class PairFeatures:
-    """An object that computes the measures in `PAIR_FEATURES` for pairs of columns.
-
-    Args:
-        index: The columns with their signals, catalog priors and references.
-    """
+    """An object that computes the measures in `PAIR_FEATURES` for pairs of columns."""
 
     def __init__(self, index: LakeIndex) -> None:
         self._overlap = index.overlap
@@ -138,9 +116,6 @@ class PairFeatures:
         """Compute the measures in `PAIR_FEATURES` for each pair.
 
         Args:
-            left: Column indices.
-            right: Column indices.
-            signals: The signals of each pair.
             noisy_or: The score of each pair by these signals, in [0, 1].
         """
         overlap, first, second = self._overlap, self._columns[left], self._columns[right]

@@ -62,8 +62,6 @@ def build_pair_graph(
     """Build the graph of all key columns with their strongest candidates.
 
     Args:
-        index: The columns with their signals, catalog priors and references.
-        noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
     left, right = find_strongest(index, noisy_or, candidates)
@@ -79,8 +77,6 @@ def build_graph_in_parts(
     features of all pairs at once would take 200 bytes a pair.
 
     Args:
-        index: The columns with their signals, catalog priors and references.
-        noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
     left, right = find_strongest(index, noisy_or, candidates)
@@ -105,8 +101,6 @@ def number_table_pairs(
 
     Args:
         table_of: The table of each column of the lake.
-        left: Column indices.
-        right: Column indices, as many.
     """
     first, second = table_of[left], table_of[right]
     return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
@@ -118,8 +112,6 @@ def find_strongest(
     """Return each key column with its strongest candidates, sorted by key, then candidate.
 
     Args:
-        index: The columns with their signals, catalog priors and references.
-        noisy_or: Scores the candidates.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
     parts = [np.zeros((2, 0), dtype=np.int32)]

@@ -31,8 +31,6 @@ class PairKinds:
 
     Args:
         scorer: Scores pairs and computes their features. It must not know the decisions.
-        decided: The pairs to compare with, as column indices.
-        keys: The key columns.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     """
 
@@ -62,10 +60,6 @@ class PairKinds:
         """Score pairs of columns, and compare each pair with the decided pairs.
 
         Each left column is paired with every right column in the same row.
-
-        Args:
-            left: Column indices.
-            right: Column indices.
 
         Returns:
             The scores by the scorer, and the similarity to each decided pair.

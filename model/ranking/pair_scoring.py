@@ -32,20 +32,10 @@ class PairScorer(ABC):
         """For each query, score every left column with every right column.
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
-
-        Args:
-            left: Column indices.
-            right: Column indices.
-
-        Returns:
-            Scores in [0, 1].
         """
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to uncalibrated probabilities of a join.
-
-        Args:
-            scores: Scores of pairs, in [0, 1].
 
         Returns:
             Probabilities in the order of the scores; here the scores themselves.
@@ -57,9 +47,6 @@ class CosineScorer(PairScorer):
     """A scorer that uses the cosine of embeddings.
 
     The cosine is rescaled so that an average pair scores 0.
-
-    Args:
-        embeddings: One unit vector for each column.
     """
 
     def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
@@ -82,7 +69,6 @@ class NoisyOrScorer(PairScorer):
     """A scorer that combines all signals with a noisy-or model.
 
     Args:
-        index: The columns with their signals and catalog priors.
         cosine: The network's part; None to score without a network.
         strengths: The probability of a join by each signal alone.
     """
@@ -159,7 +145,6 @@ class NameScorer(PairScorer):
     The name of a column tells which key it refers to, and names alone hardly suggest a join.
 
     Args:
-        index: The columns with their names, references and catalog priors.
         cosine: The network's part; None to score without a network.
         strengths: The probability of a join by each signal alone.
     """
@@ -199,10 +184,6 @@ class RejectionAwareScorer(PairScorer):
     """A scorer that gives rejected pairs the score 0.
 
     Another scorer scores all other pairs.
-
-    Args:
-        scorer: Scores pairs without regard to decisions.
-        rejected: The rejected pairs.
     """
 
     def __init__(self, scorer: PairScorer, rejected: PairValues) -> None:
@@ -223,16 +204,7 @@ class RejectionAwareScorer(PairScorer):
 def score_pairs(
     scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score each left column with the right column at the same position.
-
-    Args:
-        scorer: Scores the pairs.
-        left: Column indices.
-        right: Column indices, as many.
-
-    Returns:
-        Scores in [0, 1].
-    """
+    """Score each left column with the right column at the same position."""
     if not len(left):
         return np.zeros(0)
     return np.clip(scorer.score(left[:, None], right[:, None])[:, 0, 0], 0.0, 1.0)
@@ -244,11 +216,6 @@ def build_scorer(
     """Create the scorer that the recipe selects.
 
     It ignores rejections.
-
-    Args:
-        index: The columns with their signals and catalog priors.
-        embeddings: One unit vector for each column.
-        scoring: The signals that score a pair.
     """
     blend = NoisyOrScorer if index.features.values else NameScorer
     match scoring:

@@ -56,12 +56,6 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 
     Duplicates are columns of the same name in tables with the same columns and sketches. A table
     whose values are not known is no duplicate of any other.
-
-    Args:
-        lake: The columns.
-
-    Returns:
-        One number for each column.
     """
     contents = [
         # A column without a sketch may hold anything, so the table's number sets it apart.
@@ -121,13 +115,7 @@ def steady(
     equal candidates, each table that is added would replace some of the best joins by others.
 
     Args:
-        index: The columns with the overlap of their values and their names.
         scores: The score of each pair, in [0, 1].
-        left: Key columns.
-        right: Candidates of each key column.
-
-    Returns:
-        Scores whose levels are in the same order.
     """
     left, right = np.broadcast_arrays(left, right)
     there = index.overlap.locate(left, right)
@@ -235,9 +223,6 @@ class Ranker:
         """Build a ranker: find the candidates of all key columns, and prepare the scorers.
 
         Args:
-            index: The columns with their signals and catalog priors.
-            embeddings: One unit vector for each column.
-            config: Number, coherence and minimum joinability of suggestions.
             note: Receives the sources of candidates that were searched approximately.
         """
         priors = index.priors
@@ -268,11 +253,7 @@ class Ranker:
         yield from _select(self.index, self.candidates, allowed, coherence, self.config)
 
     def joinability(self, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-        """Convert scores to joinabilities.
-
-        Args:
-            scores: Scores of pairs, in [0, 1].
-        """
+        """Convert scores to joinabilities."""
         return self.calibration.apply(self.scorer.to_probability(scores))
 
 
@@ -288,9 +269,6 @@ def rank(
     not among them. Rejected pairs are never suggested.
 
     Args:
-        index: The columns with their signals and catalog priors.
-        embeddings: One unit vector for each column.
-        config: Number, coherence and minimum joinability of suggestions.
         note: Receives the sources of candidates that were searched approximately.
 
     Yields:

@@ -40,9 +40,6 @@ def select_coherent(
 
     Args:
         relevance: Score of each query and candidate; minus infinity for an empty position.
-        score_among: Scores candidates with each other.
-        count: Number of candidates to select, K.
-        coherence: lambda.
         duplicates: Numbers that duplicate columns share. A second duplicate is selected only when
             no other candidate is left; None treats duplicates like other candidates.
         own: The number of each query, whose duplicates are selected last, too.

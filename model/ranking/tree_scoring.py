@@ -55,9 +55,6 @@ class NetworkCorrection:
         pairs in which both columns are text or integers.
 
         Args:
-            index: The columns with their signals, catalog priors and references.
-            noisy_or: Scores the candidates.
-            candidates: Candidates of each key column.
             network: The network; None for the one that comes with the package.
         """
         graphs = build_graph_in_parts(index, noisy_or, candidates)
@@ -77,8 +74,6 @@ class NetworkCorrection:
 
         Args:
             by_trees: The correction of each pair by the trees.
-            left: Column indices.
-            right: Column indices.
 
         Returns:
             A weighted sum of both; the correction by the trees for pairs that the network does not
@@ -98,9 +93,6 @@ class TreeScorer(PairScorer):
     the noisy-or combines it with the trees' probability.
 
     Args:
-        index: The columns with their signals, catalog priors and references.
-        noisy_or: The scorer to correct.
-        trees: The trees.
         network: The corrections by the pair network; None for the trees alone.
     """
 
@@ -126,10 +118,6 @@ class TreeScorer(PairScorer):
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r feature"]]:
         """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too.
-
-        Args:
-            left: Column indices.
-            right: Column indices.
 
         Returns:
             Scores in [0, 1], and the features that the trees read.
@@ -161,8 +149,6 @@ def correct_with_trees(
     columns with values. The paper's scorer is returned as it is.
 
     Args:
-        scorer: The scorer.
-        index: The columns that it scores.
         candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
         by_network: Whether the pair network corrects candidates, beside the trees.
     """

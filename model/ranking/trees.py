@@ -70,11 +70,7 @@ class TreeEnsemble:
     """The output of each leaf, from left to right; a tree has one leaf more than inner nodes."""
 
     def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
-        """For each row, return the sum of all trees' outputs.
-
-        Args:
-            rows: The features of each row.
-        """
+        """For each row, return the sum of all trees' outputs."""
         starts = range(0, len(rows), _CHUNK)
         parts = [self._evaluate(rows[start : start + _CHUNK]) for start in starts]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -123,9 +119,5 @@ class TreeEnsemble:
 
 @cache
 def shipped_trees(path: Path = SHIPPED) -> TreeEnsemble:
-    """Load regression trees that come with the package.
-
-    Args:
-        path: Their file.
-    """
+    """Load regression trees that come with the package."""
     return TreeEnsemble.load(path)

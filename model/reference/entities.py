@@ -69,8 +69,6 @@ class EntityOverlap:
 
         Args:
             sketches: The sketch of each column as in its profile; empty to skip the column.
-            table_of: The table of each column.
-            value_hash: The hash of the values in the sketches.
         """
         columns = len(sketches)
         recognised = _recognise(sketches, load_lexicon(value_hash))
@@ -89,10 +87,6 @@ class EntityOverlap:
         A half is for the common kind: samples of large tables need not share entities. The other
         half is multiplied by the share of the smaller column's entities that the larger one holds,
         less if they share few. It is 0 for a pair within a table or without a shared entity.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
         """
         overlap = np.zeros(left.shape)
         may = (self.form[left] != _NO_FORM) & (self.form[right] != _NO_FORM)
@@ -112,10 +106,6 @@ class EntityOverlap:
         """For each key column, return the columns that it overlaps most, best first.
 
         Time is quadratic in the recognised columns: 2 s for 10,000 columns of countries.
-
-        Args:
-            keys: The key columns.
-            count: Maximum number of columns for each key.
 
         Returns:
             Column indices; -1 where fewer columns overlap. Of equal overlaps, the first columns are
@@ -150,10 +140,6 @@ class EntityOverlap:
     def kind(self, left: int, right: int) -> str | None:
         """Return the entity kind that two columns share, or None.
 
-        Args:
-            left: A column index.
-            right: Another column index.
-
         Returns:
             The name of the kind in the lexicon; None if a column is not recognised, or if the
             columns hold entities of different kinds.
@@ -171,10 +157,6 @@ class EntityOverlap:
         """For each pair, return whether both columns have the same form, such as two-letter codes.
 
         It is false if the form of a column was not recognised.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
         """
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])

@@ -46,9 +46,6 @@ def spellings(name: str) -> tuple[str, ...]:
     They leave out accents, punctuation, remarks in brackets or the article, or swap the parts
     around a comma.
 
-    Args:
-        name: A code or a name, as its source writes it.
-
     Returns:
         The name itself first, each spelling once.
 

@@ -77,7 +77,6 @@ class Lexicon:
         kind share belongs to the first of them.
 
         Args:
-            kinds: At least one kind.
             value_hash: The hash by which values are looked up.
         """
         kind = np.repeat(np.arange(len(kinds)), [len(each.names) for each in kinds])
@@ -106,12 +105,6 @@ class Lexicon:
 
         The kind that explains most values wins; if several explain as many, the entities of all
         of them are returned, since nothing tells which kind is meant.
-
-        Args:
-            sketch: Hashes of the column's values, ascending.
-
-        Returns:
-            The entities; None if no kind explains enough values.
         """
         head = sketch[:_FIRST]
         # Half of the share, because the first hashes are a small sample.
@@ -138,9 +131,6 @@ class Lexicon:
         """Return the synonyms among the codes and names of an entity kind, for verification.
 
         All codes and names of one entity are synonyms. Verification always uses SipHash.
-
-        Args:
-            kind: One of `kinds`.
         """
         rows = self.kind == self.kinds.index(kind)
         meanings = pa.array([f"{kind} {entity}" for entity in self.entity[rows]])
@@ -176,9 +166,6 @@ def load_lexicon(value_hash: ValueHash = ValueHash.SIPHASH) -> Lexicon:
     """Load the lexicon of all entity kinds.
 
     The first call on a machine takes seconds; the arrays are then kept in the user's cache folder.
-
-    Args:
-        value_hash: The hash of the values that are looked up.
     """
     name = _CACHED[value_hash]
     arrays = dict(cached_arrays(name, lambda: _build_arrays(value_hash), packages=_SOURCES))

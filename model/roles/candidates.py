@@ -67,11 +67,7 @@ class ReferenceCandidates:
     """
 
     def part(self, at: slice) -> "ReferenceCandidates":
-        """Return some of the pairs.
-
-        Args:
-            at: Their positions.
-        """
+        """Return some of the pairs."""
         return ReferenceCandidates(
             self.referring[at],
             self.referenced[at],
@@ -87,11 +83,7 @@ class ReferenceCandidates:
 
 
 def may_refer(profile: ColumnProfile) -> bool:
-    """Return whether a column's type and values allow it to refer to a key.
-
-    Args:
-        profile: The column.
-    """
+    """Return whether a column's type and values allow it to refer to a key."""
     short = profile.lengths.mean <= _MAX_LENGTH
     # Yes and no refer to nothing; 0 and 1 may be numbers of a table's rows.
     is_flag = profile.notation is Notation.TRUTH_WORDS and profile.type is DataType.TEXT
@@ -99,12 +91,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark the unique columns that other columns may refer to.
-
-    Args:
-        lake: The columns.
-        priors: Their uniqueness in the whole table.
-    """
+    """Mark the unique columns that other columns may refer to."""
     unique = priors.uniqueness >= _MIN_KEY_UNIQUENESS
     unique[priors.declared_unique] = True
     allowed = [
@@ -151,14 +138,8 @@ def find_reference_candidates(
     A column may refer to a key if both share a value or the catalog connects them.
 
     Args:
-        lake: The columns.
-        overlap: Their estimated value overlap.
-        priors: The catalog facts about them.
         containments: Containment of directed pairs, which replaces the estimate; pairs within a
             table are known only from here.
-
-    Returns:
-        The candidates. Pairs that people rejected are left out.
     """
     search = _Search.of(lake, overlap, priors, containments)
     none = np.zeros(0, dtype=np.int32)

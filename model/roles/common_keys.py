@@ -38,10 +38,6 @@ def find_common_keys(
     """For each pair, estimate how probably the key is that of all columns with the column's name.
 
     Args:
-        lake: The columns.
-        candidates: The possible references.
-        scores: Log-odds of each pair.
-        probability: Probability of each pair.
         elsewhere: The pairs whose tables are in different folders or schemas.
 
     Returns:

@@ -32,9 +32,6 @@ def find_outdone_copies(
     key at home.
 
     Args:
-        lake: The columns.
-        candidates: The possible references.
-        scores: Log-odds of each pair.
         elsewhere: The pairs whose tables are in different folders or schemas.
 
     Returns:

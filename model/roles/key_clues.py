@@ -63,10 +63,8 @@ def find_key_clues(
     """For each column, collect clues as to whether it is the key of its table.
 
     Args:
-        lake: The columns.
         columns: The names of the columns, as `column_stems` splits them.
         uniqueness: Uniqueness of each column in the whole table.
-        is_key: Mask of the columns that others can refer to.
     """
     complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
     unique = uniqueness >= _UNIQUE

@@ -53,9 +53,6 @@ class LakeNames:
     """The names of a lake's tables and columns.
 
     For each table, this includes the spellings that columns repeat.
-
-    Args:
-        lake: The columns with the titles of their tables.
     """
 
     def __init__(self, lake: Lake) -> None:
@@ -125,11 +122,7 @@ class LakeNames:
         )
 
     def without_prefix(self, words: Words) -> Words:
-        """Drop the first word of a name if many names of tables start with this word.
-
-        Args:
-            words: The stems of the name.
-        """
+        """Drop the first word of a name if many names of tables start with this word."""
         return words[1:] if words[1:] and words[0] in self._prefixes else words
 
     @cached_property
@@ -149,10 +142,6 @@ class LakeNames:
         """Yield the tables that have a given name, except the table `near`.
 
         If many tables have it, only those in the same folder or schema count.
-
-        Args:
-            spelling: The name, without spaces.
-            near: A table.
         """
         tables = self._named.get(spelling, [])
         for table in tables:
@@ -161,11 +150,7 @@ class LakeNames:
                 yield table
 
     def is_own(self, column: int) -> bool:
-        """Return whether a column is called `id`, or is named after its own table.
-
-        Args:
-            column: The column.
-        """
+        """Return whether a column is called `id`, or is named after its own table."""
         words, table = self.meanings[column], int(self.lake.table_of[column])
         if not words:
             return bool(self.is_marked[column])
@@ -174,11 +159,7 @@ class LakeNames:
         )
 
     def is_foreign(self, column: int) -> bool:
-        """Return whether a column is named after another table, but not after its own.
-
-        Args:
-            column: The column.
-        """
+        """Return whether a column is named after another table, but not after its own."""
         words, table = self.meanings[column], int(self.lake.table_of[column])
         starts = range(len(words)) if self.is_marked[column] else range(min(len(words), 1))
         spellings = {"".join(words[start:]) for start in starts}
@@ -187,12 +168,7 @@ class LakeNames:
         return not self.is_own(column) and any(True for _ in others)
 
     def ends_with_key_name(self, column: int, key: int) -> bool:
-        """Return whether a column's name ends with that of a key, which is not its table's name.
-
-        Args:
-            column: The column.
-            key: A column of another table.
-        """
+        """Return whether a column's name ends with that of a key, which is not its table's name."""
         name = self._key_names.get(int(self.lake.table_of[key]))
         words = self.meanings[column]
         return any("".join(words[start:]) == name for start in range(len(words)))
@@ -205,9 +181,6 @@ class LakeNames:
 
     def names_actor(self, column: int) -> float:
         """Return how surely a column is named after people by what they do, as `created_by` is.
-
-        Args:
-            column: The column.
 
         Returns:
             1 for names that end with `by`; less for nouns such as `author`, which may also denote a
@@ -262,9 +235,6 @@ def spell_out_markers(lake: Lake) -> Lake:
     """Write `id` for the lake's own words for identifiers.
 
     In `dim_store.store_sk` and the like, `sk` marks the keys of a warehouse.
-
-    Args:
-        lake: The columns with the titles of their tables.
 
     Returns:
         A lake with other names of columns; the lake itself if it has no such words.

@@ -20,8 +20,6 @@ def fit_in_lengths(
 
     Args:
         lake: The columns; lengths that are not known rule out nothing.
-        column: Columns that may refer to a key.
-        key: The keys.
     """
     shortest, longest = _lengths(lake).T
     fits = (shortest[column] >= shortest[key]) & (longest[column] <= longest[key])
@@ -40,12 +38,6 @@ def measure_length_chance(
     Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets one
     by chance. The distance of two columns is the sum of the absolute differences between the
     logarithms of their shortest and of their longest lengths.
-
-    Args:
-        lake: The columns.
-        is_key: The columns that may be referred to.
-        column: Columns that may refer to a key.
-        key: The keys.
 
     Returns:
         Share of the keys of the column's type, in (0, 1]; 1 / e, the geometric mean of such shares

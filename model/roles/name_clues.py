@@ -102,12 +102,7 @@ class NameClues:
 
 
 def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
-    """Write each name as one word, once in full and once without a prefix that many tables share.
-
-    Args:
-        names: The stems of the names.
-        prefixes: The first words that many tables share.
-    """
+    """Write each name as one word, in full and without a prefix that many tables share."""
     both = ({_joined(words), _joined(_without(prefixes, words))} for words in names)
     return [frozenset(spellings - {""}) for spellings in both]
 
@@ -117,9 +112,6 @@ def column_stems(lake: Lake) -> list[Words]:
 
     Some databases fold names to lower case. Where an identifier word follows the name of a table of
     the lake without a separator, as in `customerid`, both are words of their own.
-
-    Args:
-        lake: The columns with the titles of their tables.
     """
     tables = [stems(title) for title in lake.titles]
     spellings = spell(tables, table_prefixes(tables))
@@ -202,7 +194,6 @@ class NameComparison:
     """Compares the names of columns with the names of keys and of the keys' tables.
 
     Args:
-        lake: The columns with the titles of their tables.
         columns: The names of the columns, as `column_stems` splits them.
     """
 
@@ -224,12 +215,7 @@ class NameComparison:
     def of(
         self, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
     ) -> NameClues:
-        """Return the clues of each pair.
-
-        Args:
-            referring: Columns that may refer to a key.
-            referenced: The keys, as many.
-        """
+        """Return the clues of each pair."""
         explained, spellings = self._weigher.explained, self._spellings
         table = self._table_of[referenced]
         table_in_column = explained(self._of_tables, self._of_columns, table, referring)
@@ -253,22 +239,14 @@ class NameComparison:
 
 
 def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
-    """For each name, return whether it contains a word such as `parent` or `manager`.
-
-    Args:
-        columns: The stems of the columns' names.
-    """
+    """For each name, return whether it contains a word such as `parent` or `manager`."""
     parents = {noun_stem(word) for word in _PARENT_WORDS}
     named = (not parents.isdisjoint(words) for words in columns)
     return np.fromiter(named, dtype=bool, count=len(columns))
 
 
 def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
-    """Return the words, such as `dim`, with which several table names begin.
-
-    Args:
-        tables: The stems of the tables' names.
-    """
+    """Return the words, such as `dim`, with which several table names begin."""
     prefixes = Counter(words[0] for words in tables if words[1:])
     return frozenset(word for word, count in prefixes.items() if count >= _MIN_PREFIXED)
 

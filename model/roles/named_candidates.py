@@ -222,13 +222,6 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     Names, declared types, counts and lengths of values decide. Columns whose rows were counted,
     here or in the catalog's profile, are keys if they are unique; the keys of other tables are
     guessed.
-
-    Args:
-        lake: The columns.
-        priors: The catalog facts about them.
-
-    Returns:
-        The candidates. Pairs that people rejected are left out.
     """
     names = LakeNames(lake)
     marked = names.is_marked

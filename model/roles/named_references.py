@@ -58,13 +58,6 @@ def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
     """Compute the probability of each possible reference without comparing any values.
 
     The clues are names, types, counts and lengths, and what the catalog says.
-
-    Args:
-        lake: The columns.
-        priors: The catalog facts about them.
-
-    Returns:
-        The probability of each possible reference.
     """
     lake = spell_out_markers(lake)
     named = find_named_candidates(lake, priors)

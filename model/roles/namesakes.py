@@ -34,11 +34,7 @@ class Namesakes:
     def select(
         self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
     ) -> "Namesakes":
-        """Return the counts of some pairs.
-
-        Args:
-            pairs: Positions, a mask or a slice of the pairs.
-        """
+        """Return the counts of some pairs."""
         return Namesakes(self.known[pairs], self.agreeing[pairs])
 
 
@@ -56,12 +52,8 @@ def follow_namesakes(
     refers to its own keys. Names such as `id`, which all tables share, have no namesakes.
 
     Args:
-        lake: The columns with the titles of their tables.
-        candidates: The possible references.
-        connected: The pairs that the catalog or a person connects, in both directions.
         scores: Log-odds of each pair. If both directions of a connected pair are possible, the one
             with the greater score is the reference.
-        groups: The group of each table.
 
     Returns:
         The namesakes with a known reference, and those of them that refer to the pair's key.

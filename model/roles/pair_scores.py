@@ -50,11 +50,7 @@ class ScoredPairs(NamedTuple):
 
 
 def split_pairs(count: int) -> Iterator[slice]:
-    """Divide pairs into parts whose clues fit into memory.
-
-    Args:
-        count: Number of pairs.
-    """
+    """Divide pairs into parts whose clues fit into memory."""
     return (slice(start, start + _PAIRS) for start in range(0, count, _PAIRS))
 
 
@@ -62,12 +58,6 @@ def score_references(
     lake: Lake, priors: CatalogPriors, candidates: ReferenceCandidates, weights: ReferenceWeights
 ) -> ScoredPairs:
     """Add up the clues of each possible reference that hold whatever other columns refer to.
-
-    Args:
-        lake: The columns.
-        priors: The catalog facts about them.
-        candidates: The possible references, handled for a part of the pairs at a time.
-        weights: The log-odds of each clue.
 
     Returns:
         The scores, without the clue of labels, and what the later clues need.

@@ -33,11 +33,7 @@ _GLUED = ("amount", "lineno", "qty", "quantity", "seqno", "sortorder")
 
 
 def names_count(words: Words) -> bool:
-    """Return whether a column has the name of a count, such as `num_rooms` or `room_count`.
-
-    Args:
-        words: The stems of the name.
-    """
+    """Return whether a column has the name of a count, such as `num_rooms` or `room_count`."""
     return COUNT in words and IDENTIFIER_WORDS.isdisjoint(words)
 
 

@@ -65,11 +65,7 @@ class References:
     """The known references of each column's namesakes; None if they were not counted."""
 
     def select(self, kept: Bool[np.ndarray, " pair"]) -> "References":
-        """Return some of the references.
-
-        Args:
-            kept: Whether each reference is kept.
-        """
+        """Return some of the references."""
         namesakes = self.namesakes and self.namesakes.select(kept)
         ends = self.referring[kept], self.referenced[kept]
         return References(*ends, self.probability[kept], namesakes)
@@ -154,19 +150,7 @@ def find_references(
     containments: Containments | None = None,
     weights: ReferenceWeights = DEFAULT_WEIGHTS,
 ) -> References:
-    """Find the key that each column probably refers to.
-
-    Args:
-        lake: The columns.
-        overlap: Their estimated value overlap.
-        priors: The catalog facts about them.
-        containments: Containment of directed pairs that is known better than by the overlap, or
-            within a table.
-        weights: The log-odds of each clue.
-
-    Returns:
-        The probability of each possible reference.
-    """
+    """Find the key that each column probably refers to."""
     lake = lake if weights.reads_names else _without_names(lake)
     return weigh_candidates(
         lake,
@@ -186,10 +170,6 @@ def weigh_candidates(
     """For each possible reference, convert the summed log-odds of its clues to a probability.
 
     Args:
-        lake: The columns.
-        priors: The catalog facts about them.
-        candidates: The possible references.
-        weights: The log-odds of each clue.
         further: Log-odds of each pair by clues that are not among the weights.
     """
     connected = priors.connected.holds(candidates.referring, candidates.referenced)

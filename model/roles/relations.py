@@ -29,12 +29,7 @@ class Relations:
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
-        """For each column, select its most probable reference.
-
-        Args:
-            references: The probable references of a lake.
-            columns: Number of columns in the lake.
-        """
+        """For each column, select its most probable reference."""
         key, probability = np.full(columns, NO_KEY), np.zeros(columns)
         for column, (referenced, likely) in references.best.items():
             key[column], probability[column] = referenced, likely
@@ -42,9 +37,6 @@ class Relations:
 
     def namesakes_of(self, column: int) -> KnownNamesakes | None:
         """Return how many namesakes of a column refer to the same key as the column.
-
-        Args:
-            column: A column.
 
         Returns:
             This number, and that of all namesakes with a known reference; None if no namesake is
@@ -83,10 +75,6 @@ class Relations:
         """For each pair, return the probability that its columns are related by references.
 
         Columns are related if one refers to the other, or if both refer to the same key.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
 
         Returns:
             A probability in [0, 1] for each pair; 0 for pairs that are not related.

@@ -29,7 +29,6 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     That key is the unique column that looks most like one.
 
     Args:
-        lake: The columns.
         priors: Uniqueness of each column in the whole table.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Collect clues that show whether two tables belong to the same database.
+"""Collect clues whether two tables belong to the same database.
 
 Lakes mix the tables of many systems. Tables of one system share a way to write names, a prefix,
 and columns such as `created_by`; copies of a system share the number behind the name.
@@ -58,12 +58,6 @@ def title_number(title: str) -> str:
     """Return the number at the end of a table's title.
 
     Such numbers tell copies of a database apart.
-
-    Args:
-        title: The title.
-
-    Returns:
-        The digits; empty if the title ends in none.
     """
     number = _SUFFIX.search(title)
     return number.group() if number else ""
@@ -74,11 +68,7 @@ def _numbered(names: Sequence[str]) -> Int[np.ndarray, " table"]:
 
 
 class TableComparison:
-    """An object that collects the clues of two tables.
-
-    Args:
-        lake: The columns with the titles of their tables.
-    """
+    """An object that collects the clues of two tables."""
 
     def __init__(self, lake: Lake) -> None:
         count = len(lake.titles)
@@ -94,15 +84,7 @@ class TableComparison:
         self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
 
     def of(self, left: Tables, right: Tables) -> TableClues:
-        """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database.
-
-        Args:
-            left: Tables of referring columns.
-            right: Tables of keys.
-
-        Returns:
-            The clues of each pair.
-        """
+        """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database."""
         # Many pairs of columns belong to the same two tables, which are compared once.
         count = len(self._style)
         distinct, inverse = np.unique(left * count + right, return_inverse=True)

@@ -43,15 +43,6 @@ def group_tables(
 
     The groups are the communities that the Louvain method finds. Many partitions of a lake are
     nearly as good, and a slight change of one table may lead to another, so there are several.
-
-    Args:
-        lake: The columns.
-        candidates: The possible references.
-        tables: What the tables of all pairs have in common.
-        probability: The probability of each possible reference.
-
-    Returns:
-        In each partition, the group of each table.
     """
     count = len(lake.titles)
     likely = np.flatnonzero(probability > _LIKELY)

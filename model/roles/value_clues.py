@@ -25,12 +25,6 @@ def find_measures(
 
     A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
     identifier, as the key's does, nor is that of the key or its table.
-
-    Args:
-        lake: The columns.
-        candidates: The possible references.
-        names: The similarities of their names.
-        distinct: Number of distinct values of each column.
     """
     column = candidates.referring
     explained = np.maximum(names.column_explained, names.table_explained)
@@ -46,10 +40,6 @@ def compare_sizes(
 
     The score is this share minus ½, so it lies between -½ and ½. The share is the *coverage* of
     Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
-
-    Args:
-        candidates: The possible references.
-        distinct: Number of distinct values of each column.
     """
     return _held(candidates, distinct) - 0.5
 
@@ -68,11 +58,6 @@ def find_parts(
     """Mark the pairs in which the column's values are a proper subset of the key's values.
 
     Numbers without gaps are no part of another counter, but one of their own.
-
-    Args:
-        lake: The columns.
-        candidates: The possible references.
-        distinct: Number of distinct values of each column.
     """
     column, key = candidates.referring, candidates.referenced
     is_counter = lake.density[column] >= _GAPLESS
@@ -86,11 +71,6 @@ def words_in_common(
 
     The score is negative if the key lacks more than a quarter of the column's values. It is 0 if
     one of the two holds no text.
-
-    Args:
-        lake: The columns.
-        candidates: The possible references.
-        distinct: Number of distinct values of each column.
     """
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)

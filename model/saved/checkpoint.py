@@ -63,9 +63,6 @@ class Model:
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
         """For each column, return the position of its table's vector in the network.
 
-        Args:
-            lake: The columns.
-
         Returns:
             Row numbers; `UNSEEN` for a table that training has not seen.
         """
@@ -82,11 +79,6 @@ def save(model: Model, folder: Path, config: ModelConfig) -> None:
     """Save a model in a folder.
 
     If saving is interrupted, the folder holds the previous model or none.
-
-    Args:
-        model: The model.
-        folder: The folder; a model in it is replaced.
-        config: The settings of the model.
     """
     described = folder / DESCRIPTION
     # All files are complete before any is replaced, so a full disk costs no model.
@@ -118,18 +110,8 @@ def _describe(model: Model, config: ModelConfig) -> Description:
 def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
     """Load a saved model from a folder.
 
-    Args:
-        folder: The folder of the model.
-        config: The settings of this run.
-        key: The recipe key that names the folder.
-
     Returns:
         The model, ready to encode, whatever data it was trained on.
-
-    Raises:
-        CheckpointMismatchError: The folder holds no complete model, or one of another version,
-            architecture or vocabulary.
-        DamagedModelError: A file of the model has changed since it was saved.
     """
     if damaged := find_damage(folder):
         raise DamagedModelError.in_file(key, str(folder), damaged)

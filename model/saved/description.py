@@ -17,13 +17,7 @@ _FILES = "files"
 
 
 def write_description(path: Path, description: Description, files: Mapping[str, Path]) -> None:
-    """Write the description of a model, with a checksum of each of the model's other files.
-
-    Args:
-        path: The file to write to.
-        description: The description.
-        files: The model's other files by name, complete.
-    """
+    """Write the description of a model, with a checksum of each of the model's other files."""
     checksums = {name: checksum(file) for name, file in files.items()}
     content = {**description, _FILES: checksums}
     path.write_text(json.dumps({**content, _OWN: _checksum_of(content)}, indent=1), "utf-8")
@@ -31,9 +25,6 @@ def write_description(path: Path, description: Description, files: Mapping[str, 
 
 def describe_model(folder: Path) -> Description:
     """Read the description of a saved model.
-
-    Args:
-        folder: The folder of the model.
 
     Returns:
         The description; empty if there is none, it is damaged or something else wrote it.
@@ -47,9 +38,6 @@ def describe_model(folder: Path) -> Description:
 
 def find_damage(folder: Path) -> str:
     """Return the name of the first damaged file of a saved model, if any.
-
-    Args:
-        folder: The folder of the model.
 
     Returns:
         The name of the file; empty if all files are as they were saved, or there is no model.
@@ -71,9 +59,6 @@ def find_damage(folder: Path) -> str:
 
 def obstacle_to_saving(folder: Path) -> str:
     """Return why a model must not be saved in a folder; empty if it may be saved there.
-
-    Args:
-        folder: The folder, which may hold a model.
 
     Returns:
         The reason, with what to do; empty if there is none.

@@ -35,9 +35,6 @@ def digest(path: Path) -> str:
 
     Args:
         path: The file. One of up to 4 MiB is read completely.
-
-    Returns:
-        16 hexadecimal digits.
     """
     size = path.stat().st_size
     hashed = hashlib.sha256(str(size).encode())

@@ -48,14 +48,8 @@ def describe_architecture(
     """Describe the architecture on which the saved weights of a network depend.
 
     Args:
-        config: The settings.
         sizes: The sizes that the lake determines. The number of tables is not part of the
             architecture.
-        vocabulary: The name tokens.
-        vectors: The file of the fastText model.
-
-    Returns:
-        One JSON value per property.
     """
     shape = {f"network.{choice}": getattr(config.setting, choice) for choice in _SHAPE}
     architecture: dict[str, object] = shape | {
@@ -104,12 +98,7 @@ def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
     language model, it contains the name variants, but neither the model's name nor its key.
 
     Args:
-        index: The columns with their sketches and samples, and the catalog's facts.
-        config: The settings.
         start: The fingerprint of the model that training starts from, if any.
-
-    Returns:
-        16 hexadecimal digits.
     """
     settings = dataclasses.asdict(config)
     # These do not change training by themselves; the start and the variants are hashed below.

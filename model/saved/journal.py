@@ -31,7 +31,6 @@ class Journal:
 
     Args:
         folder: The folder of the model; without it nothing is saved.
-        fingerprint: The fingerprint of everything that the training depends on.
     """
 
     def __init__(self, folder: Path | None = None, fingerprint: str = "") -> None:
@@ -44,12 +43,6 @@ class Journal:
         """Load the progress of an interrupted run into `state`; return False if none was loaded.
 
         A state with another fingerprint is ignored.
-
-        Args:
-            state: The initial state; it becomes the saved one.
-
-        Returns:
-            Whether there was progress to resume from.
         """
         if not self._file or not self._file.exists():
             return False
@@ -76,9 +69,6 @@ class Journal:
         """Save the training state, unless saving would take too much of the training time.
 
         At most about a tenth of the time is spent on saving. If it fails, training goes on.
-
-        Args:
-            state: The state at the end of an epoch.
         """
         started = perf_counter()
         if not self._file or self._cost > _SHARE * (started - self._since):

@@ -23,20 +23,7 @@ logger = logger_of(__name__)
 
 
 def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
-    """Load a saved model if it needs no further training.
-
-    Args:
-        index: The lake.
-        config: The folders of models, and when a saved model is used.
-
-    Returns:
-        The model; None if training is needed.
-
-    Raises:
-        CheckpointMismatchError: `reuse: always` names a model of another version, architecture or
-            vocabulary.
-        DamagedModelError: `reuse: always` names a damaged model.
-    """
+    """Load a saved model if it needs no further training."""
     match config.reuse:
         case Reuse.NEVER:
             return None
@@ -88,18 +75,8 @@ def _start_of(config: ModelConfig) -> str:
 def build_initial_model(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
     """Create a new model for training, or adapt a saved model to the lake.
 
-    Args:
-        index: The lake.
-        config: The settings, and the model to start from.
-        folder: A temporary folder for word vectors trained on the lake.
-
     Returns:
         A model with a table vector for each table of the lake.
-
-    Raises:
-        CheckpointMismatchError: The model to start from has another version, architecture or
-            vocabulary.
-        DamagedModelError: The model to start from is damaged.
     """
     if config.start:
         return _continue(load_model(config.start, config, key="model.start"), index, config)

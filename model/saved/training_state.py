@@ -47,7 +47,6 @@ class TrainingState:
         If it is the best so far, keep its weights.
 
         Args:
-            epoch: The result of the epoch.
             score: Its score. Of several epochs with the greatest score, the first is best.
         """
         self.history.append(epoch)
@@ -60,11 +59,7 @@ class TrainingState:
         """Return whether training is finished.
 
         Args:
-            epochs: Maximum number of epochs.
             patience: Number of epochs without improvement after which training stops.
-
-        Returns:
-            True if no further epoch follows.
         """
         done = len(self.history)
         return done >= epochs or (done > 0 and done - self.best_epoch >= patience)
@@ -99,12 +94,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore this state from earlier results of the methods `tensors` and `facts`.
-
-        Args:
-            tensors: The result of `tensors`.
-            facts: The result of `facts`.
-        """
+        """Restore this state from earlier results of the methods `tensors` and `facts`."""
         saved = json.loads(facts)
         self.network.load_state_dict(_below("network.", tensors))
         self.best = _copy(_below("best.", tensors))

@@ -91,13 +91,6 @@ def find_best_partners(
     """Yield the best partners of each column, for one block of columns after another.
 
     Columns that share no value are left out.
-
-    Args:
-        lake: The columns.
-        arrays: Their sketches.
-        postings: The groups of columns with equal sketches.
-        most: Maximum number of partners of a column. Of equally strong partners, those with the
-            smallest index are chosen.
     """
     tables, groups = Partition.of(lake.table_of, len(lake.titles)), postings.groups
     first, is_text = groups.first, lake.is_text

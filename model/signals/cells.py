@@ -188,10 +188,6 @@ class CellSimilarity:
 
         Row *i* of `left` and row *i* of `right` hold the columns of one query.
 
-        Args:
-            left: Column indices.
-            right: Column indices.
-
         Returns:
             Cosines in [0, 1]; 0 for a column without cells.
         """

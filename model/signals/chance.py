@@ -27,10 +27,7 @@ def expected_containment(
     """For each column, estimate how much of its containment in other columns is due to chance.
 
     Args:
-        is_text: The columns compared as text; the others are compared as numbers.
         left: The left column of each pair that shares a value.
-        right: The right column of each pair.
-        containment: The share of the left column's values that the right one holds.
 
     Returns:
         The mean containment of a column in all columns of its kind: text, or not text.
@@ -43,12 +40,7 @@ def expected_containment(
 def mean_containment(
     is_text: Bool[np.ndarray, " column"], total: Real[np.ndarray, " column"]
 ) -> Float[np.ndarray, " column"]:
-    """Divide each column's sum of containments by the number of columns of its kind.
-
-    Args:
-        is_text: The columns compared as text; the others are compared as numbers.
-        total: The sum of the column's containments in columns of its kind.
-    """
+    """Divide each column's sum of containments by the number of columns of its kind."""
     kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
     return total / (kind_size + _PSEUDO_COLUMNS)
 
@@ -62,12 +54,6 @@ def sample_expected_containment(
     """Estimate `expected_containment` of some columns from a sample of the lake's columns.
 
     It counts values that `Postings` ignores, too.
-
-    Args:
-        lake: The columns.
-        sketches: The sketch of each column.
-        arrays: The same sketches as arrays.
-        columns: Column indices.
     """
     is_text = lake.is_text
     drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])

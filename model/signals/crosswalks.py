@@ -56,10 +56,6 @@ class CrosswalkOverlap:
     ) -> Int[np.ndarray, "pair 2"]:
         """Return the two crosswalk columns that connect each pair of columns.
 
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
-
         Returns:
             For each pair, the column that the left one matches and the column of the same table
             that the right one matches; -1 twice if no crosswalk connects the pair.
@@ -113,8 +109,6 @@ def find_crosswalks(
     identify two different things as often as they are two codes of one thing.
 
     Args:
-        lake: The columns.
-        overlap: The overlap of their values.
         names: The similarity of their names, which decides how far equal numbers are believed.
         uniqueness: For each column, distinct values per row with a value.
 

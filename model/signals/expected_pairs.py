@@ -50,7 +50,6 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
     """Estimate from `drawn` random columns how many pairs `measure_overlap` compares and keeps.
 
     Args:
-        lake: The columns with their sketches.
         drawn: Number of columns to compare with all others; if the lake has no more columns, the
             estimate is exact.
     """

@@ -34,10 +34,6 @@ def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
     A value form is one way of writing values, such as all dates as `2024-01-31`. If a pair also
     overlaps as written, its overlap in the value form takes the place of that overlap.
 
-    Args:
-        lake: The columns with their notations and sketches.
-        overlap: The overlap of values as written.
-
     Returns:
         The overlap with these pairs; the same if no column is sketched in another form.
     """

@@ -37,8 +37,6 @@ def find_obstacle(
     most like a key.
 
     Args:
-        profile: The column.
-        config: The thresholds.
         standing: Number of columns of the same table that look more like its key.
         uniqueness: Distinct values per row with a value, in [0, 1].
         completeness: Share of rows with a value, in [0, 1].
@@ -77,13 +75,8 @@ def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.nd
     """Find the key columns of a lake.
 
     Args:
-        lake: The columns.
-        config: The thresholds.
         priors: Uniqueness and completeness of each column in the whole table, and the columns that
             the catalog makes keys.
-
-    Returns:
-        Indices of the key columns, ascending.
     """
     chosen = np.zeros(len(lake), dtype=bool)
     chosen[priors.declared_unique] = chosen[priors.connected.left] = True

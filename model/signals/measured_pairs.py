@@ -36,19 +36,11 @@ class MeasuredPairs(NamedTuple):
     def at(
         self, chosen: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
     ) -> "MeasuredPairs":
-        """Return some of the pairs.
-
-        Args:
-            chosen: Positions, a mask or a slice of the pairs.
-        """
+        """Return some of the pairs."""
         return MeasuredPairs(*(values[chosen] for values in self))
 
     def without_repeats(self, columns: int) -> "MeasuredPairs":
-        """Sort the pairs by left, then right column, and keep the first of equal pairs.
-
-        Args:
-            columns: Number of columns in the lake.
-        """
+        """Sort the pairs by left, then right column, and keep the first of equal pairs."""
         _, first = np.unique(number_pairs(self.left, self.right, columns), return_index=True)
         return self.at(first)
 
@@ -62,11 +54,6 @@ def add_pairs(parts: list[MeasuredPairs], added: MeasuredPairs, columns: int) ->
     """Merge further pairs into parts, so that all pairs with one left column stay in one part.
 
     One part after another takes much less memory than sorting all pairs.
-
-    Args:
-        parts: The parts, which are changed.
-        added: The further pairs; one that is in a part, too, replaces it.
-        columns: Number of columns in the lake.
     """
     part_of = np.full(columns, len(parts))
     for number, part in enumerate(parts):
@@ -88,7 +75,6 @@ def merge_pairs(parts: list[MeasuredPairs], columns: int) -> MeasuredPairs:
         parts: All pairs with the same left column are in one of the parts, next to each other, and
             sorted by their right columns. The list is empty afterwards, so that most pairs are in
             memory only once.
-        columns: Number of columns in the lake.
     """
     counts = np.zeros(columns, dtype=np.int64)
     for part in parts:

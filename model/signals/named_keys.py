@@ -21,12 +21,7 @@ _BLOCK = 4096
 
 
 def large_folders(lake: Lake, above: int) -> Iterator[Int[np.ndarray, " column"]]:
-    """Yield the columns of each folder or schema that has more columns than `above`.
-
-    Args:
-        lake: The columns.
-        above: A number of columns.
-    """
+    """Yield the columns of each folder or schema that has more columns than `above`."""
     folders: dict[str, list[int]] = defaultdict(list)
     for column, profile in enumerate(lake.profiles):
         folders[profile.id.table.place].append(column)
@@ -46,13 +41,8 @@ def find_named_keys(
     own name, and by that of its table and its own.
 
     Args:
-        lake: The columns.
         seeking: The columns that may refer to a key.
-        keys: The columns that they may refer to.
         count: Number of keys to find for each column, some of them in its own table.
-
-    Yields:
-        Blocks of seeking columns, and a key for each.
     """
     most = min(count, len(keys))
     if not most or not len(seeking):

@@ -70,9 +70,6 @@ def tokens(name: str) -> tuple[str, ...]:
     Separators, case changes and digits start a new token. Latin letters lose their accents, and
     `ü` becomes `ue`, as people write them where only ASCII is allowed.
 
-    Args:
-        name: A name as written in the catalog.
-
     Returns:
         Its tokens in order; empty for a name without letters or digits.
 
@@ -150,7 +147,6 @@ def qualify(table: str, name: str) -> str:
     returned unchanged.
 
     Args:
-        table: The table's name.
         name: The column's name.
 
     >>> qualify("customer", "id"), qualify("sales", "customer_id")
@@ -174,7 +170,6 @@ class NameSimilarity:
     """The similarity of column names: the Dice coefficient of their trigrams.
 
     Args:
-        names: One name for each column.
         variants: A second name of some columns, by column index. The more similar names count.
 
     >>> names = ["customer id", "CUSTOMER_ID", "tailnum", "kunnr"]
@@ -218,10 +213,6 @@ class NameSimilarity:
     ) -> Float[np.ndarray, "*pair"]:
         """Return the similarity of the two names in each pair.
 
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
-
         Returns:
             1 for names with the same tokens, 0 for names that share no trigram.
         """
@@ -231,12 +222,7 @@ class NameSimilarity:
     def between(
         self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
     ) -> Float[np.ndarray, "left right"]:
-        """Compare the name of every left column with the name of every right column.
-
-        Args:
-            left: Column indices.
-            right: Column indices.
-        """
+        """Compare the name of every left column with the name of every right column."""
         namings = product(self._namings, self._namings)
         return np.maximum.reduce([self._tabulate(a[left], b[right]) for a, b in namings])
 

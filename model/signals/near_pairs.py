@@ -41,8 +41,6 @@ def find_near_pairs(
     table, to which `customer_id` refers. In large folders, the most similar names are paired.
 
     Args:
-        lake: The columns.
-        chosen: Columns whose partners are wanted.
         most_named: Maximum number of unique columns that are paired with each column of a large
             folder.
 

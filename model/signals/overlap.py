@@ -81,11 +81,7 @@ class ValueOverlap(SparsePairs):
         )
 
     def either_way(self, some: slice) -> Float[np.ndarray, " pair"]:
-        """Return the greater of the two containments, corrected for chance, of some pairs.
-
-        Args:
-            some: The positions of the pairs.
-        """
+        """Return the greater of the two containments, corrected for chance, of some pairs."""
         return np.maximum(self.beyond_chance[some], self.beyond_chance[self.reverse[some]])
 
     def either_way_at(
@@ -117,9 +113,6 @@ def most_partners(columns: int) -> int:
     """Return the maximum number of overlapping columns to keep for each column of a lake.
 
     The number falls as the lake grows, which limits the number of pairs.
-
-    Args:
-        columns: Number of columns in the lake.
     """
     return max(_LEAST_PARTNERS, _MOST_PAIRS // max(columns, 1))
 
@@ -129,9 +122,6 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
 
     The time is the sum, over all values, of the number of columns that hold the value, times the
     number of sketches. The memory is linear in the number of columns.
-
-    Args:
-        lake: The columns with their sketches.
 
     Returns:
         The pairs that share at least one hash. Of a column with very many partners, these are the
@@ -248,9 +238,7 @@ def estimate_pairs(
     """Estimate the containment of each pair of columns that share a hash.
 
     Args:
-        lake: The columns.
         sketches: The sketch of each column: of its normal forms, or of its values in another form.
-        counts: The number of hashes that two columns have in common, in both orders of a pair.
 
     Returns:
         The left and the right column of each pair from different tables, sorted, the number of

@@ -17,11 +17,7 @@ def values_at(
     """Return the values at some positions, as floating-point numbers.
 
     Args:
-        values: One value for each stored pair.
         positions: Positions among the stored pairs, as `SparsePairs.locate` returns them.
-
-    Returns:
-        One value for each position; 0 for -1.
     """
     if not len(values):
         return np.zeros(positions.shape)
@@ -35,8 +31,6 @@ def number_pairs(
     """Compute a sort key for each pair, to sort pairs by left index and then by right index.
 
     Args:
-        left: Indices, of columns or tables.
-        right: Indices below `count`, as many.
         count: Number of columns or tables.
 
     >>> number_pairs(np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), 3).tolist()
@@ -70,11 +64,6 @@ class SparsePairs:
     ) -> Float[np.ndarray, "*shape"]:
         """Look up the requested pairs in `values`, which has one value for each stored pair.
 
-        Args:
-            values: One value for each stored pair.
-            left: Column indices.
-            right: Column indices, as many.
-
         Returns:
             One value for each requested pair; 0 for a pair that is not stored.
 
@@ -91,10 +80,6 @@ class SparsePairs:
 
         The search takes much longer than reading a value, so several values of the same pairs are
         best read by `values_at`.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
 
         Returns:
             One position for each requested pair; -1 for a pair that is not stored.
@@ -175,7 +160,6 @@ class PairValues(SparsePairs):
         """Build the matrix from a mapping that contains each pair in only one order.
 
         Args:
-            columns: Number of columns in the lake.
             values: The value of each pair, listed in one order.
         """
         reversed_pairs = {(right, left): value for (left, right), value in values.items()}

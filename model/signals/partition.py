@@ -24,12 +24,7 @@ class Partition:
 
     @classmethod
     def of(cls, group_of: Int[np.ndarray, " column"], groups: int) -> "Partition":
-        """List the columns of each group.
-
-        Args:
-            group_of: The group of each column.
-            groups: Number of groups; some may be empty.
-        """
+        """List the columns of each group."""
         starts = np.concatenate([[0], np.cumsum(np.bincount(group_of, minlength=groups))])
         return cls(group_of, np.argsort(group_of, kind="stable"), starts)
 
@@ -51,9 +46,6 @@ class Partition:
 def number_distinct(items: Iterable[_Item]) -> tuple[list[_Item], Int[np.ndarray, " item"]]:
     """Number the distinct items in the order in which they first occur.
 
-    Args:
-        items: The items, such as the sketches of columns.
-
     Returns:
         The distinct items, and for each item the position of its equal among them.
 
@@ -72,7 +64,6 @@ def concatenate_ranges(
     """Concatenate ranges of consecutive numbers.
 
     Args:
-        starts: The first number of each range.
         sizes: The number of numbers in each range.
 
     >>> concatenate_ranges(np.array([5, 1]), np.array([2, 3])).tolist()

@@ -59,12 +59,7 @@ class CatalogPriors:
 
     @classmethod
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":
-        """Convert the catalog facts about a lake to arrays.
-
-        Args:
-            lake: The columns.
-            facts: Everything the catalog says.
-        """
+        """Convert the catalog facts about a lake to arrays."""
         index_of = lake.index_of
         statistics = [_statistics(profile, facts) for profile in lake.profiles]
         declared_unique = sorted(index_of[column] for column in facts.unique & index_of.keys())

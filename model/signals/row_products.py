@@ -19,14 +19,7 @@ def row_products(
     left_rows: Int[np.ndarray, " pair"],
     right_rows: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, compute the inner product of a row of `left` and a row of `right`.
-
-    Args:
-        left: A matrix.
-        right: A matrix with as many columns.
-        left_rows: Rows of the first matrix.
-        right_rows: Rows of the second matrix, as many.
-    """
+    """For each pair, compute the inner product of a row of `left` and a row of `right`."""
     products = np.zeros(len(left_rows))
     in_row = max(left.nnz // max(left.shape[0], 1), right.nnz // max(right.shape[0], 1), 1)
     step = max(_CHUNK // in_row, 1)
@@ -46,7 +39,6 @@ def multiply_with_transpose(rows: sparse.csr_array, halvings: int = 3) -> sparse
     one order only. The products of each half with itself are computed likewise.
 
     Args:
-        rows: The matrix.
         halvings: How often to halve the rows; each halving saves less than the one before.
     """
     middle = rows.shape[0] // 2
@@ -71,11 +63,6 @@ def products_of_pairs(
     A block of left rows is multiplied with all right rows that are paired with several of them,
     which takes time only for the non-zeros that two rows have in common. The other pairs are
     multiplied one by one.
-
-    Args:
-        rows: The matrix.
-        left: Numbers of rows, in ascending order.
-        right: Numbers of rows, as many.
     """
     products = np.empty(len(left), dtype=np.int64)
     starts = np.searchsorted(left, np.unique(left)[::_ROWS])

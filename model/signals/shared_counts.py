@@ -41,8 +41,6 @@ class SharedCounts:
 
         Args:
             parts: The measured pairs, in both orders, each once.
-            sketches: The sketch of each column.
-            frequent: The hashes that the measured pairs leave out.
             is_cut: The columns of which some pairs were left out.
         """
         columns = len(sketches)
@@ -56,12 +54,7 @@ class SharedCounts:
     def common(
         self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
     ) -> Int[np.ndarray, " pair"]:
-        """For each pair of columns from different tables, count the hashes that both have.
-
-        Args:
-            left: Column indices.
-            right: Column indices, as many.
-        """
+        """For each pair of columns from different tables, count the hashes that both have."""
         known = values_at(self.shared, self.pairs.locate(left, right)).astype(np.int64)
         return known + count_common_hashes(self.sketches, left, right)
 

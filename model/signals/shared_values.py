@@ -73,7 +73,6 @@ class Postings:
         """Collect the columns and the hashes of each group.
 
         Args:
-            sketches: The sketch of each column.
             complete: Whether each sketch holds all values of its column. Equal sketches of which
                 only some are complete are two groups, because they estimate other containments.
         """
@@ -161,12 +160,8 @@ def _number_values(
     in parts that hold all hashes with the same last bits.
 
     Args:
-        hashes: The hashes of all groups.
         bounds: Start of each group in `hashes`, and the end of the last.
         is_copy: Whether another group has the same sketch, so that its hashes do not count.
-
-    Returns:
-        The number of each hash, and the frequent hashes.
     """
     value = np.full(len(hashes), _ALONE, dtype=np.int32)
     parts = 1
@@ -210,7 +205,6 @@ def split_by_size(sizes: Int[np.ndarray, " item"], most: int) -> Iterator[slice]
     """Divide items into runs of consecutive items, with a maximum for the sum of their sizes.
 
     Args:
-        sizes: The size of each item.
         most: The maximum of a run; an item that exceeds it is a run of its own.
 
     >>> [(run.start, run.stop) for run in split_by_size(np.array([1, 2, 9, 1]), 3)]
@@ -227,11 +221,7 @@ def split_by_size(sizes: Int[np.ndarray, " item"], most: int) -> Iterator[slice]
 
 
 def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
-    """Build a matrix that holds 1 where a sketch (row) contains a hash (column).
-
-    Args:
-        sketches: The sketches, which give the rows.
-    """
+    """Build a matrix that holds 1 where a sketch (row) contains a hash (column)."""
     hashes, bounds = concatenate_sketches(sketches)
     # NumPy's inverse of distinct hashes would take three more arrays of 64 bits, and the hashes of
     # all columns at once are what most memory goes to.
@@ -251,13 +241,7 @@ def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
 def count_common_hashes(
     sketches: Sequence[bytes], left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes that both columns have, including very common hashes.
-
-    Args:
-        sketches: The sketch of each column.
-        left: Column indices.
-        right: Column indices, as many.
-    """
+    """For each pair, count the hashes that both columns have, including very common hashes."""
     columns, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
     # Large lakes repeat columns and pairs, so each pair of distinct sketches is counted once.
     distinct, of_column = number_distinct(sketches[at] for at in columns.tolist())

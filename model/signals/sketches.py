@@ -41,7 +41,6 @@ class SketchArrays:
         """Build the arrays from the sketches of all columns.
 
         Args:
-            lake: The columns.
             sketches: The sketch of each column: of its normal forms, or of its values in another
                 form.
         """
@@ -71,16 +70,7 @@ class SketchArrays:
         right: Int[np.ndarray, " pair"],
         shared: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """For each pair, use shared hashes to estimate the left column's containment in the right.
-
-        Args:
-            left: The left column of each pair.
-            right: The right column of each pair.
-            shared: The number of hashes that both sketches hold.
-
-        Returns:
-            Shares in [0, 1].
-        """
+        """Estimate each left column's containment in the right one from shared hashes."""
         comparable = self._sizes[left]
         partial = np.flatnonzero(~(self.is_complete[left] & self.is_complete[right]))
         left, right = left[partial], right[partial]

@@ -50,18 +50,10 @@ def noun_stem(word: str) -> str:
 
 
 def stems(name: str) -> Words:
-    """Split a name into words, and reduce each word to its stem.
-
-    Args:
-        name: The name of a table or column.
-    """
+    """Split a name into words, and reduce each word to its stem."""
     return tuple(noun_stem(word) for word in name_words(name))
 
 
 def meaningful_words(words: Words) -> Words:
-    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`.
-
-    Args:
-        words: The stems of a name.
-    """
+    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`."""
     return tuple(word for word in words if word not in _KEY_WORDS)

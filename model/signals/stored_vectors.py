@@ -35,19 +35,11 @@ class StoredVectors:
         return self.numbers.shape[1]
 
     def select(self, items: Int[np.ndarray, " chosen"]) -> "StoredVectors":
-        """Return the vectors of some items, without copying them.
-
-        Args:
-            items: The items.
-        """
+        """Return the vectors of some items, without copying them."""
         return StoredVectors(self.numbers, self.scale, self.stored[items])
 
     def at(self, items: Int[np.ndarray, "*chosen"] | slice) -> Float32[np.ndarray, "*_ width"]:
-        """Return a copy of some vectors.
-
-        Args:
-            items: The items.
-        """
+        """Return a copy of some vectors."""
         stored = self.stored[items]
         vectors: Float32[np.ndarray, "*_ width"] = self.numbers[stored]
         return vectors if self.scale is None else vectors * self.scale[stored][..., None]

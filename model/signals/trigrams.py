@@ -26,10 +26,6 @@ def count_trigrams(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_ar
 
     Letter case and accents are ignored.
 
-    Args:
-        texts: The texts.
-        buckets: Number of columns that the trigrams are hashed to; a power of two.
-
     Yields:
         Matrices of one block of texts after another by buckets, of single precision; at least one.
 
@@ -79,12 +75,7 @@ def _hash(trigrams: Int[np.ndarray, " trigram"]) -> Int[np.ndarray, " trigram"]:
 def _murmur_hash(
     words: UInt32[np.ndarray, "key 3"], lengths: UInt32[np.ndarray, " key"]
 ) -> UInt32[np.ndarray, " key"]:
-    """Compute MurmurHash3 (Appleby, 2011) of keys that are padded with zeros to 12 bytes.
-
-    Args:
-        words: The bytes of each key.
-        lengths: Their number.
-    """
+    """Compute MurmurHash3 (Appleby, 2011) of keys that are padded with zeros to 12 bytes."""
     state = np.zeros(len(words), dtype=np.uint32)
     for place, word in enumerate(words.T):
         mixed = word * np.uint32(0xCC9E2D51)

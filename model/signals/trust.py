@@ -29,7 +29,6 @@ def trust_in_numbers(
     such column.
 
     Args:
-        names: Similarity of the names, in [0, 1].
         density: Share of their range that the numbers fill, in [0, 1].
     """
     similarity = (names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)

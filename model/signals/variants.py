@@ -70,10 +70,6 @@ def _abbreviate(token: str, random: np.random.Generator) -> str:
 def vary_name(name: str, random: np.random.Generator) -> str:
     """Change a column's name at random, but keep its meaning.
 
-    Args:
-        name: The column's name.
-        random: Source of the random choices.
-
     Returns:
         A name with the same meaning in another convention; the name itself if it has neither
         letters nor digits.
@@ -107,12 +103,6 @@ def are_variants(
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
     """For each pair of columns, return whether both names have the same meaning.
-
-    Args:
-        names: The name of each column.
-        variants: A second name of some columns, by column index.
-        left: Column indices.
-        right: Column indices, as many.
 
     Returns:
         True where the name or the variant of the left column and the name or the variant of the

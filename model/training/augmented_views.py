@@ -295,14 +295,6 @@ def sample_pairs(
     """Sample a training batch with one positive pair for each key column.
 
     The batch consists of two augmented views of the tables that contain these columns.
-
-    Args:
-        data: The lake and the settings.
-        keys: Key columns that become queries.
-        random: The source of all choices.
-
-    Returns:
-        A batch with one positive pair per key column.
     """
     lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)

@@ -72,15 +72,7 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 
 
 def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
-    """Change all values of a column in one or two random ways.
-
-    Args:
-        values: The values of one column.
-        random: The source of choices.
-
-    Returns:
-        As many values, in the same order.
-    """
+    """Change all values of a column in one or two random ways."""
     changed = list(values)
     for choice in random.choice(len(_CORRUPTIONS), size=int(random.integers(1, 3)), replace=False):
         changed = _CORRUPTIONS[int(choice)](changed, random)

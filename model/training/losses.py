@@ -20,13 +20,7 @@ def triplet_loss(
     $$\frac{1}{|D^+|} \sum [\, m + \max_{C^-} s(C, C^-) - s(C, C^+) \,]_+$$
 
     Args:
-        cosines: The cosine of every query and candidate.
-        positive: The index of each query's positive candidate.
         negative: Whether a candidate is a negative of a query.
-        margin: The margin m.
-
-    Returns:
-        The mean over pairs.
     """
     near = cosines.gather(1, positive[:, None]).squeeze(1)
     hardest = cosines.masked_fill(~negative, -1.0).amax(dim=1)
@@ -48,13 +42,7 @@ def semi_hard_loss(
     If no negative is farther away than the positive, the easiest one counts.
 
     Args:
-        cosines: The cosine of every query and candidate.
-        positive: The index of each query's positive candidate.
         negative: Whether a candidate is a negative of a query.
-        margin: The margin m.
-
-    Returns:
-        The mean over pairs.
     """
     near = cosines.gather(1, positive[:, None])
     farther = negative & (cosines < near)
@@ -77,13 +65,7 @@ def infonce_loss(
     {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
 
     Args:
-        cosines: The cosine of every query and candidate.
-        positive: The index of each query's positive candidate.
         negative: Whether a candidate is a negative of a query.
-        temperature: The temperature tau.
-
-    Returns:
-        The mean over pairs.
     """
     counted = negative.scatter(1, positive[:, None], value=True)
     return cross_entropy(cosines.masked_fill(~counted, -torch.inf) / temperature, positive)
@@ -98,13 +80,7 @@ def measure_loss(
     """Compute the configured loss: triplet, semi-hard or InfoNCE.
 
     Args:
-        cosines: The cosine of every query and candidate.
-        positive: The index of each query's positive candidate.
         negative: Whether a candidate is a negative of a query.
-        method: The loss, its margin and its temperature.
-
-    Returns:
-        The mean over pairs.
     """
     match method.loss:
         case Loss.TRIPLET:

@@ -34,8 +34,6 @@ def sample_targets(
     """For each key column, choose a positive example: the column itself or an accepted partner.
 
     Args:
-        priors: The accepted pairs.
-        keys: Key columns.
         random: The source of choices. Keys without an accepted partner draw nothing.
 
     Returns:
@@ -55,8 +53,6 @@ def sample_rejected(
     """For each key column with rejected partners, choose one such partner at random.
 
     Args:
-        priors: The rejected pairs.
-        keys: Key columns.
         random: The source of choices. Keys without a rejected partner draw nothing.
 
     Returns:
@@ -81,11 +77,6 @@ def find_negatives(
     are. A rejected candidate is always a negative, whatever its values.
 
     Args:
-        keys: Key columns.
-        candidates: Columns of the other view.
-        overlap: The overlap of values in the lake.
-        joins: The join graph.
-        priors: Connected and rejected pairs.
         exclude_similar: Whether columns that may be joinable are no negatives.
 
     Returns:
@@ -105,9 +96,6 @@ def select_similar(overlap: ValueOverlap) -> ValueOverlap:
     """Return a copy of the overlap with only the pairs that `find_negatives` takes for similar.
 
     Training reads no other pairs, and there are many of them.
-
-    Args:
-        overlap: The overlap of values in the lake.
     """
     similar = overlap.either_way(slice(None)) > _SIMILAR  # the same for both orders of a pair
     return replace(

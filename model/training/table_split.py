@@ -22,14 +22,6 @@ def split_columns(
     Tables without a needed column are left out. See section 4.2 of the paper. With equal subsets,
     the network could recognise a table by its other columns, and would learn to find tables instead
     of columns.
-
-    Args:
-        lake: The columns.
-        needed: The columns that both subsets contain.
-        random: The source of choices.
-
-    Returns:
-        Both subsets, ascending.
     """
     halves: tuple[list[Int[np.ndarray, " _"]], ...] = [needed], [needed]
     for table in np.unique(lake.table_of[needed]):
@@ -47,10 +39,6 @@ def split_values(
     counts: Sequence[int], random: np.random.Generator
 ) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
     """Split a column's values as if its rows were split into two overlapping parts.
-
-    Args:
-        counts: The number of rows with each value.
-        random: The source of choices.
 
     Returns:
         Two masks of the values; each contains at least one value.
@@ -85,10 +73,7 @@ def move_columns(
     name and values.
 
     Args:
-        tables: The table of each column.
-        movable: Which columns may move.
         share: Share of them that do, in [0, 1].
-        random: The source of choices.
 
     Returns:
         The table of each column: its own, or another of `tables`.

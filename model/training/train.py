@@ -32,9 +32,6 @@ def repeatable(seed: int) -> Iterator[None]:
     """Make torch deterministic within a `with` block.
 
     Its settings are restored at the end.
-
-    Args:
-        seed: The seed of torch's own generator.
     """
     # `use_deterministic_algorithms` does the same, but first imports torch's compiler: 3 seconds.
     before = torch.get_deterministic_debug_mode()
@@ -69,20 +66,9 @@ def fit(
 
     Iterate inside `repeatable`, from the first epoch to the last.
 
-    Args:
-        network: The network to train.
-        data: The lake that views are drawn from, and the settings.
-        keys: The key columns of the lake.
-        random: The source of the views.
-        journal: Stores progress, and restores that of an interrupted run.
-
     Yields:
         One epoch at a time, so that the caller can report progress or stop. Epochs of an
         interrupted run are not repeated.
-
-    Raises:
-        NonFiniteLossError: The loss is infinite or undefined.
-        CollapsedError: All embeddings are similar.
     """
     config, method = data.config.training, data.config.setting
     device = next(network.parameters()).device

@@ -19,15 +19,7 @@ More keys would enlarge the validation batch, and training would lack them."""
 
 
 def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
-    """Compute the cosine similarity of every query to every candidate.
-
-    Args:
-        network: The network that encodes both.
-        pairs: A batch.
-
-    Returns:
-        Cosines, in [-1, 1].
-    """
+    """Compute the cosine similarity of every query to every candidate."""
     embeddings = network(pairs.batch)
     queries = embeddings.index_select(0, pairs.queries)
     return queries @ embeddings.index_select(0, pairs.candidates).T
@@ -39,9 +31,7 @@ def hold_out(
     """Split the key columns into keys for training and keys for validation.
 
     Args:
-        keys: The key columns of the lake.
         share: Share to hold out, in [0, 1], up to 512 keys.
-        random: The source of the choice.
 
     Returns:
         The keys to train on and the keys to choose the epoch by. If there are too few to hold any
@@ -56,15 +46,7 @@ def hold_out(
 
 @torch.inference_mode()
 def measure_recall(network: HIN, pairs: PairBatch) -> float:
-    """Compute the share of queries that are nearer to their positive than to any negative.
-
-    Args:
-        network: The network to measure.
-        pairs: The held-out batch.
-
-    Returns:
-        A share, in [0, 1].
-    """
+    """Compute the share of queries that are nearer to their positive than to any negative."""
     cosines = measure_cosines(network.eval(), pairs)
     own = cosines.gather(1, pairs.positive[:, None])
     nearer = ((cosines > own) & pairs.negative).any(dim=1)
@@ -73,15 +55,7 @@ def measure_recall(network: HIN, pairs: PairBatch) -> float:
 
 @torch.inference_mode()
 def check_spread(network: HIN, pairs: PairBatch) -> None:
-    """Raise an error if all embeddings are similar.
-
-    Args:
-        network: The network to check.
-        pairs: The held-out batch.
-
-    Raises:
-        CollapsedError: The mean cosine of negative pairs is too high.
-    """
+    """Raise an error if all embeddings are similar."""
     mean = float(measure_cosines(network.eval(), pairs)[pairs.negative].mean())
     if mean > _COLLAPSED:
         raise CollapsedError.from_cosine(mean)

@@ -114,14 +114,9 @@ def aggregate_columns(
     """For each column, aggregate a batch of rows, and keep at most `size` distinct values.
 
     Args:
-        columns: The texts of each column's batch.
         size: Number of distinct values to keep per column.
         in_forms: Whether to also sketch the values as read in each notation, such as decimal comma,
             in which they may be written.
-        value_hash: The hash of values.
-
-    Returns:
-        One aggregate per column.
     """
     chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
     return [
@@ -136,16 +131,7 @@ def aggregate_columns(
 def merge_aggregates(
     left: ColumnAggregate, right: ColumnAggregate, *, size: int
 ) -> ColumnAggregate:
-    """Merge the aggregates of two parts of a column, and keep at most `size` distinct values.
-
-    Args:
-        left: The aggregate of the earlier rows.
-        right: The aggregate of the later rows.
-        size: Number of distinct values to keep.
-
-    Returns:
-        The aggregate of both parts.
-    """
+    """Merge the aggregates of two parts of a column, and keep at most `size` distinct values."""
     types = left.types | right.types
     return ColumnAggregate(
         rows=left.rows + right.rows,

@@ -43,12 +43,7 @@ class AggregateBuffer(Generic[_Key]):
         return self._bytes > _BUFFER_BYTES
 
     def add(self, column: _Key, texts: TextCounts) -> None:
-        """Add a batch of a column, after all earlier ones of this column.
-
-        Args:
-            column: Identifies the column.
-            texts: The texts of the batch.
-        """
+        """Add a batch of a column, after all earlier ones of this column."""
         self._waiting.append((column, texts))
         self._bytes += texts.values.get_total_buffer_size() + _COLUMN_BYTES
 
@@ -63,11 +58,7 @@ class AggregateBuffer(Generic[_Key]):
         self._waiting, self._bytes = [], 0
 
     def remove(self, is_removed: Callable[[_Key], bool]) -> None:
-        """Forget columns, such as those of a table that can no longer be read.
-
-        Args:
-            is_removed: Whether a column is to be forgotten.
-        """
+        """Forget columns, such as those of a table that can no longer be read."""
         self._waiting = [each for each in self._waiting if not is_removed(each[0])]
         self.aggregates = {
             column: aggregate

@@ -35,10 +35,6 @@ class CountedColumn(NamedTuple):
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
     """Build the profiles of several columns.
 
-    Args:
-        columns: The counted columns.
-        config: Limits on what a profile keeps.
-
     Returns:
         One profile per column. The mean length covers the values in the sketch, each cut to its
         first 1000 characters; the patterns cover the sample.
@@ -55,16 +51,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
-    """Build a profile without values for a column whose values cannot be compared.
-
-    Args:
-        id_: The column.
-        column: Its description in the table's schema.
-        rows: Row count of the table.
-
-    Returns:
-        A profile without values.
-    """
+    """Build a profile without values for a column whose values cannot be compared."""
     return ColumnProfile(
         id=id_,
         position=column.position,

@@ -89,25 +89,13 @@ _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert values from a notation to the canonical form, such as `1.234,5` to `1234.5`.
-
-    Args:
-        normal: Normal forms without nulls.
-        notation: The notation of the column.
-
-    Returns:
-        For each value its `canonical_form`.
-    """
+    """Convert values from a notation to the canonical form, such as `1.234,5` to `1234.5`."""
     is_readable = pc.match_substring_regex(normal, PATTERNS[notation])
     return pc.replace_with_mask(normal, is_readable, _write(normal.filter(is_readable), notation))
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
     """Convert a column's distinct texts from a notation to the canonical form.
-
-    Args:
-        counted: Distinct texts of the column.
-        notation: The notation of the column.
 
     Returns:
         As many texts, which may repeat. The text of a null is empty.
@@ -130,9 +118,7 @@ def form_sketches(
     Args:
         normal: Normal forms of values that are not null, one column after the other.
         bounds: Start of each column, and the end of the last one.
-        types: The types of each column's values.
         size: Number of hashes to keep per column and notation.
-        value_hash: The hash.
 
     Returns:
         For each column, ascending hashes by notation; none for nearly all columns.
@@ -178,10 +164,6 @@ def column_notations(
 
 def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> bool:
     """Return whether `column_notations` may find a notation for a column with this sample.
-
-    Args:
-        sample: Distinct values of the column.
-        types: The types of all of its values.
 
     Returns:
         False if `column_notations` finds none, in whichever notations the column is sketched.

@@ -35,12 +35,6 @@ def shapes(values: pa.Array) -> pa.Array:
     Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
     other characters stay as they are. The shape covers the first 40 characters of a value.
 
-    Args:
-        values: Strings as written in the data.
-
-    Returns:
-        One shape per value.
-
     Examples:
         >>> import pyarrow as pa
         >>> shapes(pa.array(["B6 1234", "Köln", "+49 221 5551234"])).to_pylist()
@@ -66,9 +60,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
     """Find the most frequent value patterns in each of several concatenated columns.
 
     Args:
-        values: Distinct values as written in the data, one column after the other.
         bounds: Start of each column, and the end of the last one.
-        most: Number of shapes to keep per column.
 
     Returns:
         The shapes of each column, most frequent first; equally frequent shapes are in alphabetical

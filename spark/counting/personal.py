@@ -75,11 +75,6 @@ def hide_personal_values(
     Equal values have equal hashes in all columns, so that personal columns still join. These are
     the hashes that the sketch holds anyway.
 
-    Args:
-        column: The profile of a column.
-        table: Its table, with the columns that the catalog marks as personal.
-        config: Which columns count as personal.
-
     Returns:
         The profile as it may be stored, shown and sent.
     """
@@ -99,7 +94,6 @@ def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> Table
     Args:
         profile: The stored profile of a table. Its other personal columns are hidden already,
             because the profile is not used if the settings differ.
-        config: Which columns count as personal.
 
     Returns:
         The profile as it may be stored, shown and sent.
@@ -114,7 +108,6 @@ def recognise(values: Sequence[str], name: str = "") -> str:
     """Return which kind of personal values a sample contains, such as phone numbers.
 
     Args:
-        values: The sample, as written.
         name: The column's name, which may say that plain digits are phone numbers.
 
     Returns:

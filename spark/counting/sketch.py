@@ -41,31 +41,17 @@ class DistinctValues:
         return len(self.hashes)
 
     def smallest(self, size: int) -> "DistinctValues":
-        """Return the values with the smallest hashes.
-
-        Args:
-            size: Number of values to keep.
-
-        Returns:
-            At most `size` values.
-        """
+        """Return the values with the smallest hashes."""
         if len(self) <= size:
             return self
         return DistinctValues(self.hashes[:size], self.counts[:size], self.texts[:size])
 
     def without_texts(self) -> "DistinctValues":
-        """Return a copy without the texts, which take most of the memory.
-
-        Returns:
-            The same values, with a null for each text.
-        """
+        """Return a copy without the texts, which take most of the memory."""
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
         """Merge values that are synonyms.
-
-        Args:
-            synonyms: The hashes that have the same meaning.
 
         Returns:
             The distinct meanings; there may be fewer of them than values.
@@ -99,14 +85,7 @@ class ValueCounts:
     """Start of each column, and the end of the last one."""
 
     def filter(self, mask: Mask) -> "ValueCounts":
-        """Return only the texts that a mask selects.
-
-        Args:
-            mask: True for each text to keep.
-
-        Returns:
-            The same columns with the texts that were kept.
-        """
+        """Return only the texts that a mask selects."""
         if mask.all():
             return self
         arrow_mask = pa.array(mask)
@@ -124,9 +103,7 @@ def distinct_values(
     """In each column, merge texts of the same normal form, and keep at most `size` distinct values.
 
     Args:
-        entries: Texts of several columns.
         size: Number of distinct values to keep per column: those with the smallest hashes.
-        value_hash: The hash.
 
     Returns:
         The distinct values of each column. A value has the row counts of all its texts and the
@@ -140,7 +117,6 @@ def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
     """Compute the start index of each column after a mask has removed values.
 
     Args:
-        mask: True for each value that is kept.
         bounds: Start of each column among all values, and the end of the last one.
 
     Returns:
@@ -162,9 +138,6 @@ def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
 
     Args:
         parts: The values of each part, in the order of the rows.
-
-    Returns:
-        The distinct values of the column.
     """
     values = list(parts)
     [merged] = _group_by_hash(
@@ -178,12 +151,6 @@ def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
 
 def to_bytes(hashes: Hashes) -> bytes:
     """Serialize a sketch.
-
-    Args:
-        hashes: Hashes in ascending order.
-
-    Returns:
-        Eight bytes per hash, little-endian: `numpy.frombuffer(sketch, "<u8")` reads them.
 
     Examples:
         >>> import numpy as np
@@ -201,10 +168,6 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
 
     Args:
         hashes: The smallest hashes, in ascending order: all of them, or more than `size`.
-        size: Up to this number of hashes they are complete, and the result is exact.
-
-    Returns:
-        The exact or estimated number.
 
     Examples:
         >>> import numpy as np

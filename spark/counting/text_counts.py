@@ -34,9 +34,6 @@ def count_texts(column: pa.Array) -> TextCounts:
     Args:
         column: Rows of any type that has a text form.
 
-    Returns:
-        The distinct texts and their counts.
-
     Examples:
         >>> import pyarrow as pa
         >>> texts = count_texts(pa.array([2.0, None, 0.5, 2.0]))
@@ -52,9 +49,6 @@ def texts_of(column: pa.Array) -> pa.Array:
 
     Args:
         column: Rows of any type that has a text form.
-
-    Returns:
-        One string per row; null stays null.
     """
     return _texts(countable(column))
 
@@ -66,9 +60,6 @@ def countable(column: pa.Array) -> pa.Array:
 
     Args:
         column: Rows of any type that has a text form.
-
-    Returns:
-        The same rows with unchanged texts.
     """
     if pa.types.is_string(column.type):
         return column

@@ -102,9 +102,6 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
 def common_type(types: AbstractSet[DataType]) -> DataType:
     """Return the type of a column, given the types of its values.
 
-    Args:
-        types: The types of a column's values.
-
     Returns:
         Decimal for integers and decimals, timestamp for dates and timestamps; text for any other
         mixture and for a column without values.

@@ -68,9 +68,6 @@ BIGQUERY_SYNTAX = SqlSyntax(
 def bigquery_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of BigQuery.
 
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-
     Returns:
         The expressions; None if SQL cannot compute the normal form.
     """
@@ -107,10 +104,6 @@ def _without_zeros(number: str) -> str:
 
 
 def bigquery_can_compute(connection: Connection) -> bool:
-    """Return whether BigQuery can compute normal forms, as its only version can.
-
-    Args:
-        connection: A connection to it.
-    """
+    """Return whether BigQuery can compute normal forms, as its only version can."""
     del connection
     return True

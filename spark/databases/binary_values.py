@@ -32,21 +32,12 @@ _FOR_CONTENTS = {"MEDIUMBLOB", "LONGBLOB"}
 
 
 def is_binary(type_: TypeEngine[object]) -> bool:
-    """Return whether the values of a column are bytes.
-
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-    """
+    """Return whether the values of a column are bytes."""
     return isinstance(type_, (_Binary, LargeBinary))
 
 
 def has_digits(type_: TypeEngine[object], system: str) -> bool:
-    """Return whether the values of a column are bytes that are read as hexadecimal digits.
-
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-        system: SQLAlchemy's name of the database system.
-    """
+    """Return whether the values of a column are bytes that are read as hexadecimal digits."""
     name, length = type(type_).__name__, getattr(type_, "length", None) or 0
     # In other systems than MySQL and MariaDB, this is the greatest length, not that of all values.
     is_wide = name == "BINARY" and length > MOST_KEY_BYTES and system in {"mariadb", "mysql"}

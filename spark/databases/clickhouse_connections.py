@@ -33,15 +33,9 @@ class _HttpTransport(Protocol):
 def complete_clickhouse(url: "URL") -> "URL":
     """Complete the URL of a ClickHouse database, so that its driver streams rows.
 
-    Args:
-        url: The URL of any database.
-
     Returns:
         The URL with our dialect, and with a user, without whom the driver would name the user
         `None`. Those of other databases and drivers stay as they are.
-
-    Raises:
-        NoSuchModuleError: The dialect of the URL is not installed.
     """
     from sqlalchemy.dialects import registry  # noqa: PLC0415 (lakes of files need no database)
 
@@ -65,12 +59,7 @@ def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout:
     any, and reads without them.
 
     Args:
-        connection: A connection of the dialect's driver for HTTP.
-        engine: The engine to which it belongs.
         timeout: The largest time limit of a statement, in seconds.
-
-    Raises:
-        Error: The database does not answer; the driver's class, which SQLAlchemy recognises.
     """
     raw = cast("Any", connection)
     transport: _HttpTransport = raw.transport
@@ -93,25 +82,13 @@ def prepare_clickhouse(connection: "DBAPIConnection", engine: "Engine", timeout:
 
 
 def limit_clickhouse(connection: "PoolProxiedConnection", seconds: float) -> None:
-    """Set the time limit of a connection's next statements, if its user may change settings.
-
-    Args:
-        connection: A connection that `prepare_clickhouse` has prepared.
-        seconds: Time limit of a statement, in seconds.
-    """
+    """Set the time limit of a connection's next statements, if its user may change settings."""
     transport: _HttpTransport = cast("Any", connection.driver_connection).transport
     if _SETTINGS.keys() - {"readonly"} <= transport.ch_settings.keys():
         transport.ch_settings["max_execution_time"] = max(1, round(seconds))
 
 
 def failure_text(error: Exception) -> str:
-    """Return the message of a server or the network, without the wrappings of the driver.
-
-    Args:
-        error: An error of ClickHouse's driver.
-
-    Returns:
-        The message.
-    """
+    """Return the message of a server or the network, without the wrappings of the driver."""
     [inner] = error.args[:1] or [error]
     return str(getattr(error, "orig", None) or getattr(inner, "reason", None) or error)

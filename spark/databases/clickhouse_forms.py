@@ -63,9 +63,6 @@ CLICKHOUSE_SYNTAX = SqlSyntax(
 def clickhouse_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of ClickHouse.
 
-    Args:
-        type_: The column's type, as `reflect_columns` describes it.
-
     Returns:
         The expressions; None if SQL cannot compute the normal form.
     """
@@ -100,9 +97,6 @@ def _moment_form(text: str) -> SqlForm:
 
 def clickhouse_can_compute(connection: Connection) -> bool:
     """Return whether a ClickHouse server can compute normal forms.
-
-    Args:
-        connection: A connection to it.
 
     Returns:
         True from version 26.9 on, unless the user may not change settings.

@@ -79,12 +79,7 @@ class ComputingDialect:
     """Whether databases list the sizes of their tables. Otherwise, their rows are counted first."""
 
     def form_of_column(self, name: str, type_: TypeEngine[object]) -> SqlForm | None:
-        """Write the normal forms of a column; None if SQL cannot compute them.
-
-        Args:
-            name: The name of the column.
-            type_: Its type, as SQLAlchemy reflects it.
-        """
+        """Write the normal forms of a column; None if SQL cannot compute them."""
         if self.syntax.has_fields and "." in name:
             return None
         if is_binary(type_):
@@ -153,9 +148,6 @@ def named_dialect(database: Database) -> ComputingDialect | None:
 
 def computing_dialect(connection: Connection) -> ComputingDialect | None:
     """Return the dialect in which a database can compute normal forms; None if it cannot.
-
-    Args:
-        connection: A connection to the database.
 
     Returns:
         The dialect; None if the system has none, or if its version or settings are unsuitable.

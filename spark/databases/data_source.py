@@ -61,9 +61,6 @@ class RelationSource(DataSource):
 
         Args:
             schema: One text column for each name in the options.
-
-        Returns:
-            The reader.
         """
         return _Reader(dict(self.options), schema)
 
@@ -103,17 +100,8 @@ def load_relation(
     The frame has at most as many partitions as the database allows connections. If the table has
     too many rows, an equal number of rows is read from each of some ranges of its key.
 
-    Args:
-        session: The Spark session.
-        relation: The table or view.
-        max_rows: Approximate maximum of rows to read.
-        share: Maximum share of the rows to read.
-
     Returns:
         The data frame, with the table's columns, notes and row count.
-
-    Raises:
-        UnreadableRelationError: The database cannot describe or count the table.
     """
     connections = relation.database.max_connections
     with Databases() as databases:

@@ -15,14 +15,8 @@ _MODULE = "datahub_hyperjoin.spark.databases.databricks_dialect"
 def complete_databricks(url: "URL") -> "URL":
     """Let the URL of a Databricks workspace lead to our dialect.
 
-    Args:
-        url: The URL of any database.
-
     Returns:
         The URL with our dialect. Those of other databases and drivers stay as they are.
-
-    Raises:
-        NoSuchModuleError: The dialect of the URL is not installed.
     """
     from sqlalchemy.dialects import registry  # noqa: PLC0415 (lakes of files need no database)
 

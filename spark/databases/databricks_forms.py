@@ -74,9 +74,6 @@ DATABRICKS_SYNTAX = SqlSyntax(
 def databricks_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of Databricks.
 
-    Args:
-        type_: The column's type, as `DatabricksReader` reflects it.
-
     Returns:
         The expressions; None if SQL cannot compute the normal form.
     """
@@ -110,9 +107,6 @@ def _float_form() -> SqlForm:
 
 def databricks_can_compute(connection: Connection) -> bool:
     """Return whether a Databricks server can compute normal forms.
-
-    Args:
-        connection: A connection to it.
 
     Returns:
         True if it reads backslashes in string literals as escapes.

@@ -59,14 +59,7 @@ _VALUE = re.compile(r"(?<=Could not convert )'.*'(?= into the associated python 
 
 
 def database_error_text(error: "SQLAlchemyError") -> str:
-    """Return a database's error message without SQL or secrets.
-
-    Args:
-        error: The exception that SQLAlchemy raised.
-
-    Returns:
-        The message in one line.
-    """
+    """Return a database's error message without SQL or secrets."""
     said, _, _sql = str(getattr(error, "orig", None) or error).partition("\n== SQL")
     lines = said.splitlines()
     # PostgreSQL's driver asks whether the server is running; the caller says what to check.
@@ -78,9 +71,6 @@ def database_error_code(error: "SQLAlchemyError") -> str:
     """Return the code of a database's error, or else the name of its class.
 
     Unlike the message, it contains no values.
-
-    Args:
-        error: The exception that SQLAlchemy raised.
     """
     original = getattr(error, "orig", None)
     if isinstance(original, sqlite3.Error):
@@ -94,11 +84,7 @@ def database_error_code(error: "SQLAlchemyError") -> str:
 
 
 def is_out_of_time(error: "SQLAlchemyError") -> bool:
-    """Return whether a statement took longer than its time limit.
-
-    Args:
-        error: An error of PostgreSQL, Redshift, MariaDB, MySQL or SQLite.
-    """
+    """Return whether a statement took longer than its time limit."""
     return database_error_code(error) in _OUT_OF_TIME
 
 
@@ -106,7 +92,6 @@ def unreadable(error: "SQLAlchemyError", limit: float = math.inf) -> UnreadableR
     """Convert a database's error about a table to an error with its message and advice.
 
     Args:
-        error: The exception that SQLAlchemy raised.
         limit: The time limit of the statement, in seconds.
     """
     if is_out_of_time(error):
@@ -115,12 +100,7 @@ def unreadable(error: "SQLAlchemyError", limit: float = math.inf) -> UnreadableR
 
 
 def unreachable(connection: str, error: "SQLAlchemyError") -> UnreachableDatabaseError:
-    """Convert a database's error to an error about its connection.
-
-    Args:
-        connection: The database's key in the recipe.
-        error: The exception that SQLAlchemy raised.
-    """
+    """Convert a database's error to an error about its connection."""
     text, code = database_error_text(error), database_error_code(error)
     return UnreachableDatabaseError.because(connection, text, code)
 
@@ -139,19 +119,7 @@ def without_type_warnings() -> Iterator[None]:
 
 
 def open_engine(connection: str, database: Database, connections: int = 1) -> "Engine":
-    """Create a SQLAlchemy engine with a limited number of connections.
-
-    Args:
-        connection: The database's key in the recipe, for messages.
-        database: The database.
-        connections: Maximum number of connections open at once.
-
-    Returns:
-        The engine; the caller must dispose of it.
-
-    Raises:
-        UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
-    """
+    """Create a SQLAlchemy engine with a limited number of connections."""
     # Lakes of files need no database, and the import takes a quarter of a second.
     from sqlalchemy import create_engine, event, make_url  # noqa: PLC0415
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError  # noqa: PLC0415
@@ -283,15 +251,9 @@ class Databases:
     def engine(self, relation: Relation) -> "Engine":
         """Return the SQLAlchemy engine for a table's database.
 
-        Args:
-            relation: The table.
-
         Returns:
             The same pool of connections for all tables of a database; views have a time limit of
             their own.
-
-        Raises:
-            UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
         """
         if relation.database not in self._engines:
             engine = open_engine(relation.connection, relation.database)

@@ -40,26 +40,15 @@ _GRANTED_IN_MYSQL = """
 
 
 def lacks_privilege(error: SQLAlchemyError) -> bool:
-    """Return whether a database refused a statement because the user lacks a privilege.
-
-    Args:
-        error: The exception that SQLAlchemy raised.
-    """
+    """Return whether a database refused a statement because the user lacks a privilege."""
     return cause_of(database_error_text(error), database_error_code(error)) is Cause.PRIVILEGE
 
 
 def withheld_columns(relation: Relation, inspector: Inspector) -> set[str]:
     """Return the columns of a table or view that the user may not select.
 
-    Args:
-        relation: The table or view.
-        inspector: The inspector of its database.
-
     Returns:
         Their names; none in a system that does not grant single columns.
-
-    Raises:
-        SQLAlchemyError: The database does not answer.
     """
     query = _WITHHELD.get(inspector.dialect.name)
     return {name for (name,) in _ask(query, relation, inspector)} if query else set()
@@ -71,15 +60,8 @@ def describe_granted(relation: Relation, inspector: Inspector) -> Sequence[Mappi
     Who may select some columns only, or may not see the query of a view, may not see the statement
     that creates the table either, from which SQLAlchemy reads the columns.
 
-    Args:
-        relation: The table or view.
-        inspector: The inspector of its database.
-
     Returns:
         The columns as SQLAlchemy describes them; none in another system.
-
-    Raises:
-        SQLAlchemyError: The database does not answer.
     """
     types = getattr(inspector.dialect, "ischema_names", {})
     if inspector.dialect.name not in {"mariadb", "mysql"}:

@@ -51,17 +51,10 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most
     """Choose at most `most` rows of a table, spread evenly over the range of its key.
 
     Args:
-        relation: The table.
-        engine: Its database.
         key: Its integer key column; empty if it has none.
-        rows: Its row count.
-        most: Maximum number of rows to read.
 
     Returns:
         The sample; without a key, it is the first rows that the database returns.
-
-    Raises:
-        UnreadableRelationError: The limits of the key cannot be read.
     """
     parts = min(relation.database.max_connections * _RANGES_PER_CONNECTION, most)
     ranges = split_key(relation, engine, key, parts, rows=rows) if key else [WHOLE_KEY]
@@ -74,18 +67,7 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most
 
 
 def count_rows(relation: Relation, engine: Engine) -> int:
-    """Ask the database how many rows a table has.
-
-    Args:
-        relation: The table.
-        engine: Its database.
-
-    Returns:
-        The row count.
-
-    Raises:
-        UnreadableRelationError: The rows cannot be counted.
-    """
+    """Ask the database how many rows a table has."""
     rows = select_from(relation, [], engine.dialect).subquery()
     return _query_number(engine, select(func.count()).select_from(rows)) or 0
 
@@ -93,15 +75,8 @@ def count_rows(relation: Relation, engine: Engine) -> int:
 def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     """Return a table's primary key if it is a single integer column, else an empty string.
 
-    Args:
-        relation: The table.
-        inspector: The inspector of its database.
-
     Returns:
         The primary key, if it is a single integer column; else empty.
-
-    Raises:
-        UnreadableRelationError: The table cannot be inspected.
     """
     try:
         types = {each.name: each.type for each in reflect_columns(relation, inspector)}
@@ -129,19 +104,9 @@ def split_key(
 ) -> list[KeyRange]:
     """Split a table's integer key into ranges with similar row counts.
 
-    Args:
-        relation: The table.
-        engine: Its database.
-        key: Its integer key column.
-        parts: Maximum number of ranges.
-        rows: The table's row count.
-
     Returns:
         Disjoint ranges that cover the table. The first and the last are open, so that rows added
         meanwhile are in one of them.
-
-    Raises:
-        UnreadableRelationError: The database cannot read the key.
     """
     key = stored_name(key, engine.dialect)
     ends = select_from(relation, [key], engine.dialect).subquery()
@@ -186,8 +151,6 @@ def within_key_range(
 
     Args:
         statement: A statement that selects rows of a table.
-        key: The table's integer key column, as the database stores its name.
-        range_: The range.
 
     Returns:
         A statement that selects only the rows in the range.

@@ -56,17 +56,11 @@ def list_keys(
     This takes a few SQL statements for each schema.
 
     Args:
-        engine: The database.
-        connection: Its key in the recipe, for messages.
-        relations: Schema and name of each table.
         hidden: Receives each table whose keys the user may not see.
 
     Returns:
         The keys by table, without tables that declare none. Those of ClickHouse never do: its
         primary keys sort rows, and may repeat.
-
-    Raises:
-        UnreachableDatabaseError: The database cannot be reached, or does not tell its keys.
     """
     if engine.dialect.name == "clickhouse":
         return {}

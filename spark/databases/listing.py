@@ -80,11 +80,7 @@ class ListedRelation:
 
 
 def without_parts(relations: Iterable[ListedRelation]) -> list[ListedRelation]:
-    """Leave out partitions of tables that are listed themselves, whose rows would count twice.
-
-    Args:
-        relations: The chosen tables and views.
-    """
+    """Leave out partitions of tables that are listed themselves, whose rows would count twice."""
     chosen = {each.path: each for each in relations}
     return [each for each in chosen.values() if each.part_of not in chosen]
 
@@ -100,16 +96,7 @@ def list_relations(
     one is listed.
 
     Args:
-        engine: The database.
-        connection: Its key in the recipe, for messages.
         wanted: Function that tells whether to list a schema.
-        views: Whether views are listed.
-
-    Returns:
-        Tables and views, sorted by schema and name.
-
-    Raises:
-        UnreachableDatabaseError: The database cannot be reached or listed.
     """
     try:
         if engine.dialect.name == "snowflake":

@@ -90,9 +90,6 @@ MARIADB_SYNTAX = SqlSyntax(
 def mariadb_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of MariaDB.
 
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-
     Returns:
         The expressions; None if SQL cannot compute the normal form.
     """
@@ -131,9 +128,6 @@ def _temporal_form(type_: Date | DateTime | Time) -> SqlForm:
 
 def mariadb_can_compute(connection: Connection) -> bool:
     """Return whether a MariaDB server can compute normal forms.
-
-    Args:
-        connection: A connection to it.
 
     Returns:
         True from version 10.11 on, if texts are sent in UTF-8 and no mode changes the meaning of

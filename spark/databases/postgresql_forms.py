@@ -40,9 +40,6 @@ _FLOAT = f"CASE WHEN {_IS_ODD} THEN v::text ELSE trim_scale(v::text::numeric)::t
 def quote_for_postgresql(text: str) -> str:
     r"""Write a text as a PostgreSQL string literal.
 
-    Args:
-        text: Any text without null characters.
-
     Returns:
         The literal, which does not depend on the server's settings.
 
@@ -71,9 +68,6 @@ POSTGRESQL_SYNTAX = SqlSyntax(
 
 def postgresql_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of PostgreSQL.
-
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
 
     Returns:
         The expressions; None if SQL cannot compute the normal form.
@@ -104,9 +98,6 @@ def _moment_form(type_: Date | DateTime) -> SqlForm:
 
 def postgresql_can_compute(connection: Connection) -> bool:
     """Return whether a PostgreSQL server can compute normal forms.
-
-    Args:
-        connection: A connection to it.
 
     Returns:
         True from version 13 on, if its texts are UTF-8.

@@ -28,15 +28,7 @@ class Probe(NamedTuple):
 
 
 def probes_of_texts(type_: TypeEngine[Any], quote_text: Callable[[str], str]) -> list[Probe]:
-    """List texts whose normal forms are difficult.
-
-    Args:
-        type_: The type of a column of texts, as SQLAlchemy reflects it.
-        quote_text: Function that writes a text as a string literal.
-
-    Returns:
-        A probe for each text.
-    """
+    """List texts whose normal forms are difficult."""
     return [Probe(type_, quote_text(text), normal_form(text)) for text in _TEXTS]
 
 
@@ -49,9 +41,6 @@ def computes_probes(
     """Return whether a database computes the normal forms of known values as this package does.
 
     Args:
-        connection: A connection to the database.
-        form_of: Function that writes the normal forms of a column, given its type.
-        probes: The values.
         row: The clause `FROM` of one row on which the values depend, if they do.
 
     Returns:

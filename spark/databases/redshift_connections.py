@@ -15,9 +15,6 @@ def complete_redshift(url: "URL") -> "URL":
     Redshift speaks the protocol of PostgreSQL, so a URL of `postgresql` may lead there. But the
     dialect of PostgreSQL asks for the columns of a table in SQL that Redshift does not know.
 
-    Args:
-        url: SQLAlchemy's URL of a database.
-
     Returns:
         For Redshift behind the name of PostgreSQL, the URL of its own dialect; others unchanged.
     """

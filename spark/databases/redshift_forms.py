@@ -55,17 +55,7 @@ _LONGEST_CHAR = 4096
 
 
 def quote_for_redshift(text: str) -> str:
-    r"""Write a text as a string literal, in which backslashes escape.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_for_redshift(r"d'\w"))
-    'd''\\w'
-    """
+    r"""Write a text as a string literal, in which backslashes escape."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -109,9 +99,6 @@ REDSHIFT_SYNTAX = SqlSyntax(
 
 def redshift_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of Redshift.
-
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
 
     Returns:
         The expressions; None if SQL cannot compute the normal form.
@@ -193,12 +180,5 @@ _PROBES = (
 
 
 def redshift_can_compute(connection: Connection) -> bool:
-    """Return whether Redshift's compute nodes compute some normal forms as this package does.
-
-    Args:
-        connection: A connection to it.
-
-    Returns:
-        True if all are equal.
-    """
+    """Return whether Redshift's compute nodes compute some normal forms as this package does."""
     return computes_probes(connection, redshift_form, _PROBES, _ROW)

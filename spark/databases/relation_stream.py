@@ -51,17 +51,10 @@ def read_relation(
     leaves open whether there are too many.
 
     Args:
-        relation: The table or view.
-        engine: Its database.
         paths: Paths of the columns to read; all if None.
-        max_rows: Maximum number of rows to read.
-        size: Bytes on disk; 0 if unknown.
 
     Returns:
         The table being read; its rows stream from the database.
-
-    Raises:
-        UnreadableTableError: The database cannot describe the table.
     """
     copy = relation.copy
     if copy and copy.fault:

@@ -69,17 +69,7 @@ class ReflectedColumn(NamedTuple):
 
 
 def inspect_database(engine: Engine) -> Inspector:
-    """Create a SQLAlchemy inspector for a database.
-
-    Args:
-        engine: The database.
-
-    Returns:
-        The inspector, which caches what the database answers.
-
-    Raises:
-        UnreadableRelationError: The database does not answer.
-    """
+    """Create a SQLAlchemy inspector for a database."""
     try:
         return inspect(engine)
     except SQLAlchemyError as error:
@@ -89,31 +79,15 @@ def inspect_database(engine: Engine) -> Inspector:
 def choose_relation_columns(
     relation: Relation, inspector: Inspector, paths: Collection[str] | None = None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Return the columns to read from a table or view, and notes about those that cannot be used.
-
-    Args:
-        relation: The table or view.
-        inspector: The inspector of its database.
-        paths: The columns to read; all if None.
-
-    Raises:
-        UnreadableRelationError: The table does not exist or cannot be inspected.
-    """
+    """Return the columns to read from a table or view, and notes about the others."""
     return choose_columns(columns_of(relation, inspector), paths)
 
 
 def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
     """List the columns of a table or view.
 
-    Args:
-        relation: The table or view.
-        inspector: The inspector of its database.
-
     Returns:
         All columns that the user may know of, in the order of the table.
-
-    Raises:
-        UnreadableRelationError: The table does not exist or cannot be inspected.
     """
     try:
         columns = reflect_columns(relation, inspector)
@@ -141,16 +115,8 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 def reflect_columns(relation: Relation, inspector: Inspector) -> list[ReflectedColumn]:
     """Ask the database for the columns of a table or view, once for each inspector.
 
-    Args:
-        relation: The table or view.
-        inspector: The inspector of its database.
-
     Returns:
         All columns that can be read, in the order of the table.
-
-    Raises:
-        NoSuchTableError: The table does not exist.
-        SQLAlchemyError: The database does not describe it.
     """
     # Not every dialect keeps what it is told.
     key = ("reflect_columns", relation.schema, relation.name)
@@ -177,25 +143,13 @@ def name_of(reported: str, inspector: Inspector) -> str:
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that
             creates the table, where quotes in names are doubled.
-        inspector: The inspector of the database.
-
-    Returns:
-        The name.
     """
     is_mysql = inspector.dialect.name in {"mysql", "mariadb"}
     return reported.replace("``", "`") if is_mysql else name_in_key(reported, inspector)
 
 
 def name_in_key(reported: str, inspector: Inspector) -> str:
-    """Remove the quotes that SQLAlchemy leaves around a name in a key of Redshift.
-
-    Args:
-        reported: The name as SQLAlchemy reports it.
-        inspector: The inspector of the database.
-
-    Returns:
-        The name.
-    """
+    """Remove the quotes that SQLAlchemy leaves around a name in a key of Redshift."""
     is_quoted = inspector.dialect.name == "redshift" and reported.startswith('"')
     return reported[1:-1].replace('""', '"') if is_quoted else reported
 
@@ -215,15 +169,7 @@ def select_values(
     """Build a `SELECT` statement for the values of some columns, in a form that drivers read.
 
     Args:
-        relation: The table or view.
         names: Names of the columns; without any, a constant is selected for each row.
-        inspector: The inspector of its database.
-
-    Returns:
-        The statement.
-
-    Raises:
-        UnreadableRelationError: The table does not exist or cannot be inspected.
     """
     dialect = inspector.dialect
     statement = select_from(relation, names, dialect)
@@ -266,12 +212,7 @@ def select_from(
     All names are quoted, so that reserved words and capitals are taken literally.
 
     Args:
-        relation: The table or view.
         names: Names of the columns; without any, a constant is selected for each row.
-        dialect: SQLAlchemy's dialect of the database.
-
-    Returns:
-        The statement.
     """
     schema = stored_name(relation.schema, dialect) if relation.schema else None
     source = table(stored_name(relation.name, dialect), schema=schema)
@@ -283,19 +224,7 @@ def select_from(
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Execute a SQL statement, and yield the result in batches.
-
-    Args:
-        engine: The database.
-        statement: The statement that selects the rows.
-        names: Names of the columns in the result.
-
-    Yields:
-        Batches of some thousand rows.
-
-    Raises:
-        UnreadableRelationError: The rows cannot be read, or not in time.
-    """
+    """Execute a SQL statement, and yield the result in batches."""
     rows = max(1, _BATCH_CELLS // max(1, len(names)))
     if engine.dialect.name == "redshift":
         rows = min(rows, MOST_FETCHED)

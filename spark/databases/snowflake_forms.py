@@ -72,9 +72,6 @@ SNOWFLAKE_SYNTAX = SqlSyntax(
 def snowflake_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of Snowflake.
 
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-
     Returns:
         The expressions; None if SQL cannot compute the normal form.
     """
@@ -120,11 +117,5 @@ def snowflake_can_compute(connection: Connection) -> bool:
     """Return whether Snowflake computes the normal forms of some values as this package does.
 
     Its functions depend on parameters of the account and of the session.
-
-    Args:
-        connection: A connection to it.
-
-    Returns:
-        True if all are equal.
     """
     return computes_probes(connection, snowflake_form, _PROBES)

@@ -11,12 +11,6 @@ def snowflake_arguments(url: "URL") -> dict[str, object]:
 
     They set parameters of the session when it begins. Formats are those that our SQL relies on,
     whatever the account or the user prefers.
-
-    Args:
-        url: The URL of a database.
-
-    Returns:
-        The arguments; none for another database system.
     """
     if url.get_backend_name() != "snowflake":
         return {}

@@ -56,9 +56,6 @@ def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
 
     Args:
         row: A row of the statement that `count_values` executes.
-
-    Returns:
-        The counts.
     """
     hashes = _hashes_of(row)
     lengths = [ord(each) - FIRST_CHARACTER for each in row.text_lengths or ""]

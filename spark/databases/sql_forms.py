@@ -72,14 +72,10 @@ def text_form(syntax: SqlSyntax, value: str, text: str = "v", spelled: str = "v"
     """Write the normal forms of a column of texts.
 
     Args:
-        syntax: The database's SQL.
         value: Expression by which rows are grouped: the text of the column `{}`, in UTF-8.
         text: Expression of the grouped value `v`: the text as readers return it.
         spelled: Expression of the grouped value `v`: the text of the column, if it was changed so
             that no others are grouped with it.
-
-    Returns:
-        The expressions; exact for texts of ASCII characters.
     """
     # To look for spaces takes half of the time of replacing them, and few values have any.
     spaced = (
@@ -104,8 +100,6 @@ def plain_form(
     """Write the normal forms of a column whose values have texts that are normal forms.
 
     Args:
-        type_: The column's type, as SQLAlchemy reflects it.
-        types: Maps the database types with such texts to the types that readers infer from them.
         text: Expression of the grouped value `v`: its text.
 
     Returns:
@@ -121,9 +115,6 @@ def decimal_form(
     """Write the normal forms of a column of floats, for those that have few digits.
 
     Args:
-        digits: Maps powers of ten to decimals, as above.
-        float_: Template of the float that a decimal is read as.
-        text: Template of the text of a decimal.
         number: Template of the number `v` that is cast to a decimal, given a quarter of the unit of
             its last digit.
 
@@ -146,11 +137,7 @@ def day_form(syntax: SqlSyntax, day: str) -> SqlForm:
     """Write the normal forms of a column of days.
 
     Args:
-        syntax: The database's SQL.
         day: Expression of the grouped value `v`: the day as `2024-01-31`.
-
-    Returns:
-        The expressions; exact for the days that Python knows.
     """
     types = ((DataType.DATE, "true"),)
     inexact = outside_of_years(syntax, "v")
@@ -161,12 +148,8 @@ def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
     """Write the normal forms of a column of points in time.
 
     Args:
-        syntax: The database's SQL.
         moment: Expression of the grouped value `v`: the point in time, without a time zone.
         text: Expression of `v`: the point in time as `2024-01-31 09:30:00.000000`.
-
-    Returns:
-        The expressions; exact for the years that Python knows.
     """
     day, time = syntax.start.format(text, 10), syntax.rest.format(text, 12)
     shortened = (
@@ -183,12 +166,7 @@ def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
 
 
 def outside_of_years(syntax: SqlSyntax, moment: str) -> str:
-    """Write the condition that a point in time is outside of the years that Python knows.
-
-    Args:
-        syntax: The database's SQL.
-        moment: Expression of the point in time.
-    """
+    """Write the condition that a point in time is outside of the years that Python knows."""
     first, last = (syntax.day.format(f"'{day}'") for day in (_FIRST_DAY, _LAST_DAY))
     return f"({moment} < {first} OR {moment} > {last})"
 
@@ -197,7 +175,6 @@ def without_last_zeros(text: str, without_end: str = STANDARD_END) -> str:
     """Write the SQL expression that removes zeros after a decimal point, and a point at the end.
 
     Args:
-        text: Expression of a text with a decimal point.
         without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
     """
     return without_end.format(without_end.format(text, "'0'"), "'.'")
@@ -207,7 +184,6 @@ def without_needless_zeros(number: str, without_end: str = STANDARD_END) -> str:
     """Write the SQL expression that removes zeros at the end of a fraction, if there is one.
 
     Args:
-        number: Expression of a text.
         without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
     """
     return (

@@ -85,17 +85,11 @@ def count_values(
 
     Args:
         connection: A connection to the table's database, without a transaction.
-        relation: The table.
-        columns: The columns.
         sketch: How much to return of each, and in which SQL.
-        sample: The rows to count; all if None.
         key: The integer key to which the ranges of the sample belong.
 
     Returns:
         Counts by path; none if the database cannot join so many hashes or texts.
-
-    Raises:
-        SQLAlchemyError: A statement fails, or takes longer than the time limit.
     """
     counts: dict[str, SqlCounts] = {}
     if not sketch.is_joinable:
@@ -129,8 +123,6 @@ class _Statement:
         """Write the statement.
 
         Args:
-            columns: The columns.
-            sample: The rows to count; all if None.
             key: The integer key to which the ranges of the sample belong.
         """
         names = ", ".join(self._quote(column.path) for column in columns)

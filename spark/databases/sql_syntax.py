@@ -107,12 +107,7 @@ class SqlSyntax:
     the same rows, if the database can do this."""
 
     def matching(self, text: str, pattern: str) -> str:
-        """Write the condition that a part of a text matches a regular expression.
-
-        Args:
-            text: Expression of the text.
-            pattern: The regular expression.
-        """
+        """Write the condition that a part of a text matches a regular expression."""
         plain = pattern if self.has_silent_groups else _with_plain_groups(pattern, "")[0]
         return self.matches.format(text, self.quote_text(plain))
 
@@ -120,8 +115,6 @@ class SqlSyntax:
         r"""Write the text in which a regular expression is replaced everywhere.
 
         Args:
-            text: Expression of the text.
-            pattern: The regular expression.
             replacement: What replaces it; `\1` stands for the first group.
         """
         if not self.has_silent_groups:
@@ -145,31 +138,11 @@ def _with_plain_groups(pattern: str, replacement: str) -> tuple[str, str]:
 
 
 def quote_with_backslashes(text: str) -> str:
-    r"""Write a text as a string literal in which backslashes escape.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_with_backslashes(r"d'\w"))
-    'd\'\\w'
-    """
+    r"""Write a text as a string literal in which backslashes escape."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def quote_in_one_line(text: str) -> str:
-    r"""Write a text as a string literal in which backslashes escape, without control characters.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The literal.
-
-    >>> print(quote_in_one_line("d'\t"))
-    'd\'\x09'
-    """
+    r"""Write a text as a string literal in which backslashes escape, without control characters."""
     written = quote_with_backslashes(text)
     return re.sub("[\x01-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", written)

@@ -131,9 +131,6 @@ def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
     This hash is the table's state. It also depends on the address of the database and on the user,
     but not on the password.
 
-    Args:
-        engine: The database.
-
     Returns:
         States by schema and name, without the tables that have none.
     """

@@ -12,12 +12,7 @@ from datahub_hyperjoin.quoted_names import escape_for_quotes
 
 
 def stored_name(name: str, dialect: Dialect) -> quoted_name:
-    """Return a name as the database stores it; it will be quoted.
-
-    Args:
-        name: The name as SQLAlchemy reports it.
-        dialect: SQLAlchemy's dialect of the database.
-    """
+    """Return a name as the database stores it; it will be quoted."""
     is_exact = isinstance(name, quoted_name) and name.quote
     if dialect.requires_name_normalize and not is_exact:
         name = dialect.denormalize_name(name)
@@ -25,32 +20,17 @@ def stored_name(name: str, dialect: Dialect) -> quoted_name:
 
 
 def reported_name(name: str, dialect: Dialect) -> str:
-    """Return a name as SQLAlchemy reports it.
-
-    Args:
-        name: The name as the database stores it.
-        dialect: SQLAlchemy's dialect of the database.
-    """
+    """Return a name as SQLAlchemy reports it."""
     return dialect.normalize_name(name) if dialect.requires_name_normalize else name
 
 
 def name_in_quotes(name: str, dialect: Dialect) -> str:
-    """Write the quoted name of a schema, table or column.
-
-    Args:
-        name: The name as SQLAlchemy reports it.
-        dialect: SQLAlchemy's dialect of the database.
-    """
+    """Write the quoted name of a schema, table or column."""
     stored = escape_for_quotes(stored_name(name, dialect), dialect.name)
     return dialect.identifier_preparer.quote_identifier(stored)
 
 
 def relation_in_quotes(relation: Relation, dialect: Dialect) -> str:
-    """Write the quoted name of a table or view, with its schema if there is one.
-
-    Args:
-        relation: The table or view.
-        dialect: SQLAlchemy's dialect of its database.
-    """
+    """Write the quoted name of a table or view, with its schema if there is one."""
     names = (relation.schema, relation.name)
     return ".".join(name_in_quotes(name, dialect) for name in names if name)

@@ -74,9 +74,6 @@ _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0,
 def system_of(engine: "Engine") -> str:
     """Return the name of an engine's database system, such as `postgresql`.
 
-    Args:
-        engine: The database, after its first connection.
-
     Returns:
         SQLAlchemy's name of the system; `mariadb` even if the URL says `mysql`.
     """
@@ -87,21 +84,13 @@ def within(engine: "Engine", seconds: float) -> "Engine":
     """Return an engine whose connections read for a limited time in all.
 
     Args:
-        engine: A database.
         seconds: Time limit of each statement, and of all rows that it returns.
-
-    Returns:
-        An engine with the same pool of connections.
     """
     return engine.execution_options(**{_IN_ALL: seconds})
 
 
 def seconds_in_all(connection: "Connection") -> float:
-    """Return the time limit of a whole reading; infinite if only its statements are limited.
-
-    Args:
-        connection: A connection.
-    """
+    """Return the time limit of a whole reading; infinite if only its statements are limited."""
     limit: float = connection.get_execution_options().get(_IN_ALL, math.inf)
     return limit
 
@@ -110,7 +99,6 @@ def keep_limits(engine: "Engine", timeout: float) -> None:
     """Make all transactions of an engine read-only, and limit the time of their statements.
 
     Args:
-        engine: A new engine.
         timeout: Time limit of a statement in seconds, unless `within` set a smaller one.
     """
     from sqlalchemy import event  # noqa: PLC0415 (lakes of files need no database)
@@ -139,9 +127,6 @@ def keep_limits(engine: "Engine", timeout: float) -> None:
 def statement_limit(connection: "Connection") -> float:
     """Return the time limit of the statements of a connection's transaction, in seconds.
 
-    Args:
-        connection: A connection whose transaction has begun.
-
     Returns:
         The smallest of the limits of the recipe, of `within` and of the server itself.
     """
@@ -151,13 +136,6 @@ def statement_limit(connection: "Connection") -> float:
 
 def limited_in_mariadb(statement: str, seconds: float) -> str:
     """Limit the time of a statement of MariaDB, and of no other.
-
-    Args:
-        statement: The statement.
-        seconds: Its time limit.
-
-    Returns:
-        The statement; unchanged unless it is a query.
 
     Examples:
         >>> limited_in_mariadb("SELECT 1", 60)
@@ -175,13 +153,6 @@ def limited_in_mariadb(statement: str, seconds: float) -> str:
 
 def limited_in_mysql(statement: str, seconds: float) -> str:
     """Limit the time of a statement of MySQL, and of no other.
-
-    Args:
-        statement: The statement.
-        seconds: Its time limit.
-
-    Returns:
-        The statement; unchanged unless it begins with `SELECT`.
 
     Examples:
         >>> limited_in_mysql("SELECT 1", 60)

@@ -11,14 +11,7 @@ _HTTP_ERRORS = {"HttpError", "Http502Error", "Http503Error", "Http504Error"}
 
 
 def translate_http_error(context: "ExceptionContext") -> "SQLAlchemyError | None":
-    """Return SQLAlchemy's error for an answer of HTTP that is no answer of Trino.
-
-    Args:
-        context: An error while a statement is executed.
-
-    Returns:
-        The error; None for others.
-    """
+    """Return SQLAlchemy's error for an answer of HTTP that is no answer of Trino."""
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (lakes of files need no database)
 
     error = context.original_exception

@@ -49,9 +49,6 @@ _JOINED = "array_join(array_agg({text} ORDER BY {order}) FILTER (WHERE {conditio
 def quote_for_trino(text: str) -> str:
     r"""Write a text as a string literal, without control characters.
 
-    Args:
-        text: Any text.
-
     Returns:
         The literal; only if there are such characters, backslashes escape.
 
@@ -94,9 +91,6 @@ TRINO_SYNTAX = SqlSyntax(
 
 def trino_form(type_: TypeEngine[object]) -> SqlForm | None:
     """Write the normal forms of a column of Trino.
-
-    Args:
-        type_: The column's type, as SQLAlchemy reflects it.
 
     Returns:
         The expressions; None if SQL cannot compute the normal form.
@@ -160,11 +154,5 @@ def trino_can_compute(connection: Connection) -> bool:
     """Return whether Trino computes the normal forms of some values as this package does.
 
     Its versions differ, and so do the regular expressions that a server may be set to.
-
-    Args:
-        connection: A connection to it.
-
-    Returns:
-        True if all are equal.
     """
     return computes_probes(connection, trino_form, _PROBES)

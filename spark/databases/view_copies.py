@@ -22,16 +22,7 @@ from datahub_hyperjoin.spark.databases.relations import (
 
 
 def write_copy(view: Relation, engine: Engine, file: Path) -> None:
-    """Write all rows of a view to a file in Arrow's format, as text.
-
-    Args:
-        view: The view.
-        engine: Its database, with the time limit of the view.
-        file: The file to write.
-
-    Raises:
-        UnreadableTableError: The database does not return the rows, or not in time.
-    """
+    """Write all rows of a view to a file in Arrow's format, as text."""
     inspector = inspect_database(engine)
     columns, _ = choose_relation_columns(view, inspector)
     names = readable_paths(columns)
@@ -50,15 +41,7 @@ def write_copy(view: Relation, engine: Engine, file: Path) -> None:
 
 
 def read_copy(file: str, names: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-    """Read some columns of a copied view.
-
-    Args:
-        file: The file that `write_copy` has written.
-        names: The columns.
-
-    Yields:
-        Batches of the rows.
-    """
+    """Read some columns of a copied view."""
     with pa.OSFile(file, "rb") as source:
         schema = pa.ipc.open_file(source).schema
         places = [schema.get_field_index(name) for name in names]

@@ -28,14 +28,10 @@ def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
     """Open an Avro file to read all columns or those in `paths`.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read; fields of nested records are columns, as in `address.city`.
-
-    Raises:
-        UnreadableTableError: The file is not an Avro file.
     """
     import fastavro  # noqa: PLC0415 (few lakes have such files)
     from fastavro.schema import expand_schema  # noqa: PLC0415

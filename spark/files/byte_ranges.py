@@ -60,10 +60,6 @@ class RangeText(io.RawIOBase):
     """A stream of a byte range's rows, preceded by one line that readers have to skip.
 
     The line is the header if the range contains it; otherwise it is blank.
-
-    Args:
-        path: Path of the file.
-        part: The range.
     """
 
     def __init__(self, path: DataPath, part: ByteRange) -> None:
@@ -88,9 +84,6 @@ class RangeText(io.RawIOBase):
 
     def readinto(self, buffer: Buffer) -> int:
         """Write the next bytes into a buffer.
-
-        Args:
-            buffer: The buffer.
 
         Returns:
             Number of bytes written; 0 at the end of the range.
@@ -117,7 +110,6 @@ def divide_lines(path: DataPath, count: int) -> list[ByteRange]:
     """Divide a file into byte ranges of similar size, each beginning after a line end.
 
     Args:
-        path: Path of the file.
         count: Number of ranges; fewer if lines are long.
 
     Returns:
@@ -138,14 +130,6 @@ def scan_quotes(path: DataPath, part: ByteRange, dialect: Dialect) -> QuoteScan:
     """Count the quotes in a byte range, and check whether all belong to quoted fields.
 
     The check is made for a range that begins outside quotes and for one that begins inside.
-
-    Args:
-        path: Path of the file.
-        part: A range that begins after a line end.
-        dialect: The dialect of the file, with its delimiter.
-
-    Returns:
-        The result of the scan.
     """
     quote, before_fields = dialect.quote.encode(), f"{dialect.delimiter}{dialect.quote}\r\n"
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -172,10 +156,7 @@ def align_to_rows(
     """Wherever a range begins inside quotes, make it begin at the next row instead.
 
     Args:
-        path: Path of the file.
         ranges: Ranges that begin after line ends, in order.
-        scans: The scan of each.
-        dialect: The dialect of the file.
 
     Returns:
         Ranges of whole rows, in order; empty if the text cannot be divided.

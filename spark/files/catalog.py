@@ -31,17 +31,10 @@ def read_catalog_files(
     """Open the files of a Spark catalog table as one stream, to read the columns in `paths`.
 
     Args:
-        files: The files, and the columns that they should have.
         paths: Paths of the columns to read; all if None.
-        open_file: Function that opens one of the files.
 
     Returns:
         The table being read, with the columns of the catalog; those of partitions are the last.
-
-    Raises:
-        UnlikeCatalogError: A file differs from the catalog, or cannot be read. Perhaps Spark can
-            read it.
-        EmptyTableError: The files have no rows.
     """
     schema = pa.ipc.read_schema(pa.py_buffer(files.schema))
     return read_folder(files.folder, paths, open_file=partial(_open_as, schema, open_file))
@@ -130,11 +123,7 @@ def _conformed(
 
 
 def _as_type(path: str, column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert a column to its catalog type; raise an error if Spark would return other values.
-
-    Raises:
-        UnlikeCatalogError: Spark converts them in another way, or not at all.
-    """
+    """Convert a column to its catalog type; raise an error if Spark would return other values."""
     _check_age(path, column)
     if _has_same_texts(column.type, type_):
         return column

@@ -43,11 +43,7 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
 
 
 class DecompressedFile(io.RawIOBase):
-    """A stream of a file's bytes, decompressed if the file is compressed.
-
-    Args:
-        path: Path of the file.
-    """
+    """A stream of a file's bytes, decompressed if the file is compressed."""
 
     def __init__(self, path: DataPath) -> None:
         super().__init__()

@@ -71,16 +71,7 @@ def read_delimited(
     """Open a delimited text file, such as CSV, to read all columns or those in `paths`.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
-        dialect: The file's dialect; whatever it leaves open is detected.
-
-    Returns:
-        The table being read.
-
-    Raises:
-        EmptyTableError: The file is empty.
-        UnreadableTableError: The file is not text.
     """
     with ExitStack() as opened:
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
@@ -115,16 +106,8 @@ def read_delimited_range(
     The file must be one that `align_to_rows` can divide.
 
     Args:
-        path: Path of the file.
         part: The range, which begins at a row or at the header.
         paths: Paths of the columns to read; all if None.
-        dialect: The file's dialect; whatever it leaves open is detected as in the whole file.
-
-    Returns:
-        The rows of the range; it may have none.
-
-    Raises:
-        UnreadableTableError: The file is not text.
     """
     layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
 
@@ -141,16 +124,7 @@ def find_layout(
     """Find the delimiter, title lines, header and requested columns of a delimited text file.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
-        dialect: The file's dialect; whatever it leaves open is detected.
-
-    Returns:
-        The layout.
-
-    Raises:
-        EmptyTableError: The file is empty.
-        UnreadableTableError: The file is not text.
     """
     with DecompressedFile(path) as file:
         return _layout(TextStream(file, dialect), paths, dialect)

@@ -35,18 +35,9 @@ def read_delta(
     """Open a Delta table.
 
     Args:
-        path: The table's folder.
         paths: Paths of the columns to read; all if None.
         version: The version to read; the latest one if None.
         files: Indices of the data files to read; all if None.
-
-    Returns:
-        The table being read, with its partition columns.
-
-    Raises:
-        MissingDeltaError: The package `deltalake` is not installed.
-        UnreadableTableError: The log cannot be read, or the table uses a feature that
-            `deltalake` does not support.
     """
     _, table = _open(path, version)
     if files is not None:
@@ -61,15 +52,7 @@ def read_delta(
 
 
 def list_delta_files(path: Path) -> tuple[int, list[int]]:
-    """Return the latest version of a Delta table, and the sizes of its data files in bytes.
-
-    Args:
-        path: The table's folder.
-
-    Raises:
-        MissingDeltaError: The package `deltalake` is not installed.
-        UnreadableTableError: The log cannot be read.
-    """
+    """Return the latest version of a Delta table, and the sizes of its data files in bytes."""
     version, files = _open(path)
     with translate_read_errors():
         found = files.filesystem.get_file_info([each.path for each in files.get_fragments()])

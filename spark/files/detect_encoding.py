@@ -34,9 +34,6 @@ def detect_encoding(block: bytes) -> str:
 
     Only lines with bytes beyond ASCII are examined, and at most 16 KiB of them.
 
-    Args:
-        block: The beginning of the text.
-
     Returns:
         Python's name of the encoding; Windows-1252 if the text says too little.
 

@@ -27,18 +27,7 @@ _READ_AS_TEXT = re.compile(r"HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|TIME( .*|_.
 
 
 def list_duckdb_tables(path: Path, *, views: bool = True) -> list[tuple[str, str]]:
-    """List the tables and views of a DuckDB file.
-
-    Args:
-        path: Path of the file.
-        views: Whether views are listed.
-
-    Returns:
-        The schema and name of each.
-
-    Raises:
-        UnreadableTableError: DuckDB cannot open the file.
-    """
+    """List the tables and views of a DuckDB file."""
     with _opened(path) as connection:
         return connection.execute(
             "SELECT table_schema, table_name FROM information_schema.tables "
@@ -55,15 +44,10 @@ def read_duckdb_table(
     Views that read other files are not followed.
 
     Args:
-        path: Path of the file.
-        name: Schema and name of the table.
         paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read; members of structs are columns, as in `address.city`.
-
-    Raises:
-        UnreadableTableError: DuckDB cannot open the file or read the table.
     """
     table = ".".join(map(_quoted, name))
     with _opened(path) as connection:

@@ -94,11 +94,7 @@ class TextStream(io.RawIOBase):
         return self._ready.decode("utf-8")
 
     def skip(self, text: str) -> None:
-        """Skip the given text, which is the beginning of the first block.
-
-        Args:
-            text: The text.
-        """
+        """Skip the given text, which is the beginning of the first block."""
         self._ready = self._ready[len(text.encode()) :]
 
     def rest(self) -> bytes | None:
@@ -120,9 +116,6 @@ class TextStream(io.RawIOBase):
 
     def readinto(self, buffer: Buffer) -> int:
         """Write the next bytes into a buffer, in UTF-8.
-
-        Args:
-            buffer: The buffer.
 
         Returns:
             Number of bytes written; 0 at the end of the file.

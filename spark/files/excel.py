@@ -55,15 +55,8 @@ def can_read_workbooks() -> bool:
 def list_sheets(path: DataPath) -> list[str]:
     """List the sheets of a workbook.
 
-    Args:
-        path: Path of the file.
-
     Returns:
         The names of its sheets with cells, in their order.
-
-    Raises:
-        MissingExcelError: The package that reads workbooks is not installed.
-        UnreadableTableError: The file is no workbook, or needs a password.
     """
     with _translated_errors():
         from python_calamine import SheetTypeEnum  # noqa: PLC0415 (an optional requirement)
@@ -81,16 +74,7 @@ def read_sheet(
     Title lines above the header are skipped.
 
     Args:
-        location: The sheet.
-        path: Path of its file.
         paths: Paths of the columns to read; all if None.
-
-    Returns:
-        The table being read.
-
-    Raises:
-        EmptyTableError: The sheet has no cells.
-        UnreadableTableError: The file is no workbook, or the sheet has no header.
     """
     extent = RowEstimate()
     rows = _rows(path, location.sheet, extent)

@@ -44,17 +44,11 @@ def read_fixed_width(
     """Open a text file with columns of fixed widths, to read all columns or those in `paths`.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
         dialect: Provides the encoding, if it is not to be detected.
 
     Returns:
         The table being read. Values have no spaces around them, and blank ones are missing.
-
-    Raises:
-        EmptyTableError: The file is empty.
-        WidthSchemaError: The schema is missing or malformed.
-        UnreadableTableError: The file is not text.
     """
     places = _read_schema(path)
     columns, notes = choose_columns([Column(name, at) for at, name in enumerate(places)], paths)

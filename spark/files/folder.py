@@ -55,16 +55,11 @@ def read_folder(
     the columns.
 
     Args:
-        folder: The table's folder.
         paths: Paths of the columns to read; all if None.
-        open_file: Function that opens one of the files.
         parts: Paths of the files to read, relative to the folder; all if None.
 
     Returns:
         The table being read; the partition keys are its last columns.
-
-    Raises:
-        TableError: No file can be read.
     """
     ordered = reading_order(folder)
     first = _open_first(folder, ordered, open_file)
@@ -87,9 +82,6 @@ def read_folder(
 def reading_order(folder: Folder) -> list[str]:
     """Return the files of a folder in a pseudo-random order that never changes.
 
-    Args:
-        folder: The table's folder.
-
     Returns:
         Paths of the files, in the same order in every run.
     """
@@ -98,9 +90,6 @@ def reading_order(folder: Folder) -> list[str]:
 
 def partition_keys(part: str) -> dict[str, str | None]:
     """Parse the partition keys in a file's path.
-
-    Args:
-        part: Path of the file below the table's folder.
 
     Returns:
         The value of each key.

@@ -93,12 +93,7 @@ def name_first_column(
     are columns without a name, too.
 
     Args:
-        names: The names in the header.
-        rows: The first rows.
         total: About how many rows there are; 0 if these are all.
-
-    Returns:
-        The names of all columns.
 
     Examples:
         >>> name_first_column(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
@@ -141,8 +136,6 @@ def note_names(
     """Return notes for users if a column name is made up, or if the header looks like values.
 
     Args:
-        names: The names of all columns.
-        header: The names in the header.
         rows: The first rows.
 
     >>> note_names(["row_name", "mpg"], ["", "mpg"], []), note_names(["mpg"], ["mpg"], [])

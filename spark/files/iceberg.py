@@ -34,7 +34,6 @@ def read_iceberg(
     """Open an Iceberg table to read all columns or those in `paths`.
 
     Args:
-        path: The table's folder.
         paths: Paths of the columns to read; all if None.
         metadata: The metadata file whose current snapshot is read; the newest one if None.
         files: Indices of the data files to read, in the order of their paths; all if None.
@@ -42,10 +41,6 @@ def read_iceberg(
     Returns:
         The table being read. The metadata names the data files, which may be outside the folder.
         One data file at a time is in memory, with the columns to read.
-
-    Raises:
-        MissingIcebergError: The package `pyiceberg` is not installed.
-        UnreadableTableError: The metadata cannot be read.
     """
     table = _open(path, metadata)
     tasks = None if files is None else _plan(table)[files.start : files.stop]
@@ -53,15 +48,7 @@ def read_iceberg(
 
 
 def list_iceberg_files(path: Path) -> tuple[Path, list[int]]:
-    """Return the newest metadata file of an Iceberg table, and its data files' sizes in bytes.
-
-    Args:
-        path: The table's folder.
-
-    Raises:
-        MissingIcebergError: The package `pyiceberg` is not installed.
-        UnreadableTableError: The metadata cannot be read.
-    """
+    """Return the newest metadata file of an Iceberg table, and its data files' sizes in bytes."""
     table = _open(path)
     return Path(table.metadata_location), [task.file.file_size_in_bytes for task in _plan(table)]
 
@@ -96,8 +83,6 @@ def stream_rows(
     """Read the rows of an Iceberg table, or of some of its data files (`tasks`), as a stream.
 
     Args:
-        table: The table.
-        paths: The columns to read; all if None.
         tasks: The data files to read; all of the current snapshot if None.
 
     Returns:
@@ -113,17 +98,7 @@ def stream_rows(
 
 
 def newest_metadata(folder: Path) -> Path:
-    """Find the newest metadata file in a table's metadata folder.
-
-    Args:
-        folder: The table's metadata folder. Every change of the table adds a file to it.
-
-    Returns:
-        The file's path; see `choose_metadata`.
-
-    Raises:
-        NoMetadataError: No file can be identified as the newest metadata.
-    """
+    """Find the newest metadata file in a table's metadata folder."""
     hint = folder / VERSION_HINT
     changed = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
     return folder / choose_metadata(
@@ -141,9 +116,6 @@ def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
     Returns:
         The file that the hint names, else the file of the highest version. A hint that is a
         number may be out of date; Iceberg's own readers look for higher versions, too.
-
-    Raises:
-        NoMetadataError: No file name has a version.
 
     Examples:
         >>> choose_metadata({"v9.metadata.json": 0, "v10.metadata.json": 0}, "9")

@@ -51,15 +51,10 @@ def read_json_file(path: DataPath, paths: Collection[str] | None) -> TableStream
     """Open a JSON file.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read; members of nested objects are columns, as in `address.city`.
-
-    Raises:
-        EmptyTableError: The file holds an empty array.
-        UnreadableTableError: The file holds no table.
     """
     kind = _kind(path)
     match kind:
@@ -159,10 +154,6 @@ def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
     """Return the complete elements at the start of a text, and the position after the last one.
 
     An element that is not an object, or is nested too deeply, becomes None.
-
-    Args:
-        text: A part of an array.
-        is_all: Whether nothing follows.
 
     Returns:
         The elements, and the position after the last whole one.

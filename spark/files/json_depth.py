@@ -17,11 +17,7 @@ _OPEN, _CLOSE = ord("{"), ord("}")
 
 
 class ShallowLines(io.RawIOBase):
-    """A stream of JSON Lines that raises an error if a line is nested too deeply.
-
-    Args:
-        source: The lines.
-    """
+    """A stream of JSON Lines that raises an error if a line is nested too deeply."""
 
     def __init__(self, source: DecompressedFile) -> None:
         super().__init__()
@@ -40,9 +36,6 @@ class ShallowLines(io.RawIOBase):
 
         Returns:
             The bytes; fewer than `size` at the end of the file.
-
-        Raises:
-            TooDeepError: A line among them is nested too deeply.
         """
         content = self._source.read(size)
         lines = self._line + content

@@ -28,14 +28,10 @@ def read_json_lines(path: DataPath, paths: Collection[str] | None) -> TableStrea
     """Open a JSON Lines file to read all columns or those in `paths`.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read; members of nested objects are columns, as in `address.city`.
-
-    Raises:
-        UnreadableTableError: Most lines are not objects.
     """
     try:
         with _opened(path) as (lines, _):

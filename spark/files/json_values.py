@@ -50,14 +50,8 @@ DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_mi
 def columns_of_lines(path: DataPath) -> list[Column]:
     """List the columns of the JSON objects in the first lines of a file.
 
-    Args:
-        path: Path of the file.
-
     Returns:
         The columns, in the order in which they appear. None if most lines are not objects.
-
-    Raises:
-        UnreadableTableError: All lines are too long.
     """
     lines, are_long = list[bytes](), False
     with DecompressedFile(path) as source:
@@ -74,9 +68,6 @@ def columns_of_lines(path: DataPath) -> list[Column]:
 
 def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
     """List the columns that JSON objects contain.
-
-    Args:
-        objects: The first objects of a file.
 
     Returns:
         The columns, in the order in which they appear. Members of nested objects are columns, as in
@@ -101,14 +92,7 @@ def read_lines(
     """Read the JSON objects in the lines of a file, after skipping the first `after` objects.
 
     Args:
-        path: Path of the file.
-        paths: Paths of the columns to read.
         notes: Receives a note about lines that are not objects, and about those that are too long.
-        extent: Receives the estimated number of rows.
-        after: Number of objects to skip, because they have been read.
-
-    Yields:
-        Batches of the rows of a few megabytes.
     """
     skipped = long = rows = 0
     try:
@@ -132,10 +116,6 @@ def read_lines(
 
 def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
     """Convert JSON objects to a batch of rows.
-
-    Args:
-        objects: The objects.
-        paths: Paths of the columns to keep.
 
     Returns:
         One row for each object. A missing member is null, and so is a list.

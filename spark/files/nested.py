@@ -23,12 +23,6 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
     """Convert read errors in a `with` block to `UnreadableTableError`.
 
     These are errors of Arrow and of the operating system.
-
-    Args:
-        *errors: Further exception types to translate.
-
-    Raises:
-        UnreadableTableError: One of these errors occurred; the message has its first line.
     """
     try:
         yield
@@ -39,9 +33,6 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
     """List the columns of an Arrow schema, with each struct replaced by its members.
-
-    Args:
-        schema: The file's schema.
 
     Returns:
         The columns. Those of lists and maps are opaque: their values are not compared.
@@ -54,10 +45,6 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
     """List the top-level fields that contain the given columns.
-
-    Args:
-        schema: The file's schema.
-        paths: Paths of the columns.
 
     Returns:
         Names of top-level fields, in the order of the schema. A struct is always read whole.
@@ -74,7 +61,6 @@ def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
     """Return the given columns of a batch, with each struct replaced by its members.
 
     Args:
-        batch: Rows with the file's fields.
         paths: Paths of the columns to keep; it may be empty.
 
     Returns:

@@ -22,15 +22,8 @@ def read_orc(
     """Open an ORC file.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
         stripes: Indices of the stripes to read; all if None.
-
-    Returns:
-        The table being read.
-
-    Raises:
-        UnreadableTableError: The file is not an ORC file.
     """
     with translate_read_errors():
         file = orc.ORCFile(open_at_random(path))
@@ -43,14 +36,7 @@ def read_orc(
 
 
 def count_stripes(path: DataPath) -> int:
-    """Return the number of stripes in an ORC file, each of which can be read alone.
-
-    Args:
-        path: Path of the file.
-
-    Raises:
-        UnreadableTableError: The file is not an ORC file.
-    """
+    """Return the number of stripes in an ORC file, each of which can be read alone."""
     with translate_read_errors():
         return int(orc.ORCFile(open_at_random(path)).nstripes)
 

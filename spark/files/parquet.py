@@ -29,15 +29,8 @@ def read_parquet(
     """Open a Parquet file to read all columns or those in `paths`.
 
     Args:
-        path: Path of the file.
         paths: Paths of the columns to read; all if None.
         groups: Indices of the row groups to read; all if None.
-
-    Returns:
-        The table being read.
-
-    Raises:
-        UnreadableTableError: The file is not a Parquet file.
     """
     with translate_read_errors():
         file = pq.ParquetFile(open_at_random(path))

@@ -48,11 +48,7 @@ class StoredFile:
         return PurePosixPath(self.uri).suffix
 
     def with_name(self, name: str) -> "StoredFile":
-        """Return the file with the given name in the same folder.
-
-        Args:
-            name: Its name.
-        """
+        """Return the file with the given name in the same folder."""
         return replace(self, uri=f"{self.uri.rpartition('/')[0]}/{name}")
 
 
@@ -63,12 +59,6 @@ DataPath = Path | StoredFile
 def local_path(uri: str) -> Path:
     """Convert a path or a `file:` URI to a `Path`.
 
-    Args:
-        uri: A path or a URI.
-
-    Returns:
-        The path, without percent-encoding.
-
     Examples:
         >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
         ('/lake/sales 2024.csv', 'lake/sales.csv')
@@ -77,17 +67,7 @@ def local_path(uri: str) -> Path:
 
 
 def open_in_order(path: DataPath) -> BinaryIO:
-    """Open a file whose bytes are read from the first to the last.
-
-    Args:
-        path: The file.
-
-    Returns:
-        A buffered stream of its bytes.
-
-    Raises:
-        OSError: The file is missing, or may not be read.
-    """
+    """Open a file whose bytes are read from the first to the last."""
     match path:
         case Path():
             return path.open("rb")
@@ -100,15 +80,9 @@ def open_in_order(path: DataPath) -> BinaryIO:
 def open_at_random(path: DataPath) -> Path | pa.NativeFile:
     """Return a file for random access by Arrow's Parquet and ORC readers.
 
-    Args:
-        path: The file.
-
     Returns:
         The path of a local file, which these readers open; else a file that requests only the
         bytes that are read.
-
-    Raises:
-        OSError: The file is missing, or may not be read.
     """
     match path:
         case Path():
@@ -120,14 +94,7 @@ def open_at_random(path: DataPath) -> Path | pa.NativeFile:
 
 
 def bytes_of(path: DataPath) -> int:
-    """Return the size of a file in bytes.
-
-    Args:
-        path: The file.
-
-    Raises:
-        OSError: The file is missing, or may not be asked for.
-    """
+    """Return the size of a file in bytes."""
     match path:
         case Path():
             return path.stat().st_size
@@ -141,33 +108,15 @@ def bytes_of(path: DataPath) -> int:
 def entity_tag(file: StoredFile) -> str:
     """Request the entity tag of a file in S3, which differs for files with different content.
 
-    Args:
-        file: The file.
-
     Returns:
         The ETag, which S3 mostly computes from the content; empty if the store tells none.
-
-    Raises:
-        OSError: The file is missing, or may not be asked for.
     """
     with _opened(file) as opened:
         return (opened.metadata() or {}).get("ETag", b"").decode()
 
 
 def sizes_in_store(folder: str, parts: Sequence[str], store: ObjectStore) -> list[int]:
-    """Request the sizes of many files of an object store in parallel.
-
-    Args:
-        folder: URI of their folder.
-        parts: Their paths below it.
-        store: The store.
-
-    Returns:
-        Bytes of each file; 0 if it is missing.
-
-    Raises:
-        OSError: The store cannot be reached, or refuses.
-    """
+    """Request the sizes of many files of an object store in parallel."""
     file_system, root = reach_store(folder, store)
     infos = file_system.get_file_info([f"{root}/{part}" for part in parts])
     return [info.size or 0 for info in infos]
@@ -178,13 +127,9 @@ def reach_store(uri: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
 
     Args:
         uri: URI of the file or folder, not percent-encoded.
-        store: The store.
 
     Returns:
         The file system, whose connections all files of the process share, and the path.
-
-    Raises:
-        OSError: The bucket does not exist, or the store cannot be reached.
     """
     scheme, _, rest = uri.partition("://")
     host, _, key = rest.partition("/")

@@ -107,7 +107,6 @@ def divide_large(
     """Divide large tables into parts that together contain all rows; skip text files.
 
     Args:
-        tables: The tables.
         size: Size in bytes from which a table is divided.
         max_bytes: Approximate number of bytes to read of each table.
 
@@ -127,17 +126,11 @@ def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
     """Divide a table into parts that together have all its rows.
 
     Args:
-        location: The table's location.
         size: Number of bytes to read of the table: its size, or less.
 
     Returns:
         Two or more parts, of each of which about 64 MiB are read; empty if one task should read
         the table.
-
-    Raises:
-        OSError: The table's store cannot be reached, or refuses.
-        UnreadableTableError: The file is not a Parquet file, or the table's log or metadata cannot
-            be read.
     """
     parts = [*_parts(location, max(1, -(-size // _PART_BYTES)))]
     return parts if len(parts) > 1 else ()

@@ -30,10 +30,6 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
     The delimiter is the candidate with the highest score: the number of fields in the header, times
     the share of rows that have the same number.
 
-    Args:
-        head: The beginning of the file.
-        dialect: The rest of the file's dialect.
-
     Returns:
         The delimiter. If there is only one column, it is the first candidate that the dialect does
         not use otherwise.
@@ -57,16 +53,7 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
 
 
 def read_header(head: str, dialect: Dialect) -> list[str]:
-    """Return the names in the first row of a delimited text.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect.
-
-    Raises:
-        EmptyTableError: The file is empty.
-        UnreadableTableError: The row cannot be parsed.
-    """
+    """Return the names in the first row of a delimited text."""
     try:
         header = next(_parse_rows(head, dialect), None)
     except csv.Error as error:
@@ -80,10 +67,6 @@ def read_header(head: str, dialect: Dialect) -> list[str]:
 
 def split_titles(head: str, dialect: Dialect) -> tuple[str, list[list[str]]]:
     r"""Split the beginning of delimited text into the title lines, and the header and first rows.
-
-    Args:
-        head: The beginning of the file.
-        dialect: The file's dialect, with its delimiter.
 
     Returns:
         The title lines above the header, with the blank lines below them, empty if there are none;

@@ -21,7 +21,6 @@ def is_delimited(path: DataPath, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     """Return whether the beginning of a file is a header and rows, and not prose.
 
     Args:
-        path: Path of the file.
         dialect: The dialect in which the file would be read.
     """
     with DecompressedFile(path) as file:
@@ -35,7 +34,6 @@ def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
     prose, a space follows each comma.
 
     Args:
-        content: The beginning of the file.
         dialect: The dialect in which the file would be read.
 
     >>> has_rows(b"stop_id;stop_name\n8000;Halle\n"), has_rows(b"Dear Ann,\nthank you, and bye\n")

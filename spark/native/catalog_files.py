@@ -82,8 +82,6 @@ def locate_files(
 
     Args:
         session: Describes the tables, in one statement for each schema, and no job.
-        catalog: The catalog's name.
-        relations: Its tables and views.
 
     Returns:
         The files by table, without tables that only Spark can read.

@@ -20,19 +20,9 @@ def list_catalog(
 ) -> list[ListedRelation]:
     """List the tables and views of a Spark catalog.
 
-    Args:
-        session: Queries the catalog.
-        catalog: The catalog's name.
-        connection: Its recipe key, for messages.
-        wanted: Whether to list a schema.
-        views: Whether to list views.
-
     Returns:
         Tables and views, ordered by schema and name. Their sizes are 0, because Spark does not
         report them.
-
-    Raises:
-        UnreachableSourceError: The catalog does not exist, or the system behind it does not answer.
     """
     try:
         schemas = session.sql(f"SHOW NAMESPACES IN {quoted([catalog])}").collect()

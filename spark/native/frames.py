@@ -79,16 +79,8 @@ class TableFrame:
 def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
     """Load a table as a Spark data frame.
 
-    Args:
-        session: Reads the table.
-        location: The table's location.
-
     Returns:
         Its rows. Only what determines the columns is read at once.
-
-    Raises:
-        PySparkException: Spark cannot determine the columns.
-        TypeError: Spark has no reader for such a location.
     """
     match location:
         case CatalogTable():
@@ -113,9 +105,6 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 
     Each struct is replaced by its members.
 
-    Args:
-        frame: Its rows.
-
     Returns:
         Columns in order, and for the path of each the expression that selects its values.
     """
@@ -133,10 +122,6 @@ def select_columns(
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
     """Select the columns to read from a data frame, and write notes about unusable columns.
 
-    Args:
-        frame: Its rows.
-        paths: The columns to read; all if None.
-
     Returns:
         Rows with the columns whose values are read, all requested columns, and notes. The columns
         of the rows are numbered, because Spark would read a dot in a name as a member of a struct.
@@ -149,34 +134,19 @@ def select_columns(
 
 
 def spark_error_text(error: Exception) -> str:
-    """Return a short form of a Spark error message for users.
-
-    Args:
-        error: The error.
-
-    Returns:
-        Its first line, without credentials.
-    """
+    """Return a short form of a Spark error message for users."""
     lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(_PY4J_PREFIX)]
     return redact(lines[0] if lines else type(error).__name__)
 
 
 def is_lost_worker(error: Exception) -> bool:
-    """Return whether a Spark job failed because a worker crashed or was killed.
-
-    Args:
-        error: The job's error.
-    """
+    """Return whether a Spark job failed because a worker crashed or was killed."""
     return any(sign in str(error) for sign in _LOST_WORKER)
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
     """Convert Spark's error about a table to a `TableError`.
-
-    Args:
-        location: The table's location.
-        error: The error.
 
     Returns:
         An error with Spark's message in one line, without credentials.

@@ -43,14 +43,7 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return the copy of a file, given the URI of the original file.
-
-        Args:
-            location: The file's URI in the metadata.
-
-        Returns:
-            The copy, which may be missing.
-        """
+        """Return the copy of a file, given the URI of the original file."""
         return _CopiedFile(location, self.copies.get(location))
 
     def new_output(self, location: str) -> OutputFile:
@@ -107,16 +100,8 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
     A file that the metadata places below the table's own location is read below `folder`: the
     recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
 
-    Args:
-        session: Lists and fetches files.
-        folder: The table.
-
     Returns:
         The plan. It has no task if the table has no rows.
-
-    Raises:
-        UnreadableTableError: The metadata cannot be read.
-        PySparkException: Spark cannot list the metadata.
     """
     metadata, uri = _read_metadata(session, folder)
     files = CopiedFiles({})
@@ -148,10 +133,6 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
 
 def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
     """Open the copy of an Iceberg data file as a stream of rows.
-
-    Args:
-        file: The copy, and the plan that reads it.
-        paths: The columns to read; all if None.
 
     Returns:
         The stream. It has the columns of the table as they are named now, without deleted rows.

@@ -26,10 +26,8 @@ def map_tasks(
     """Describe a Spark job with the given tasks. It runs when its rows are wanted.
 
     Args:
-        session: Runs the job.
         tasks: The items of each task, such as the tables that it reads.
         work: Returns the rows for the items of a task.
-        schema: The columns of the rows.
     """
     # Each task unpickles the function below with all that it refers to. The items of other tasks
     # stay bytes, since to unpickle those of 20,000 tables takes half a second.
@@ -47,13 +45,6 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
     """Run the Spark job that computes a data frame, and return the rows.
 
     After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
-
-    Args:
-        frame: The rows.
-
-    Raises:
-        KeyboardInterrupt: The user interrupted the job.
-        PySparkException: The job failed.
     """
     try:
         return frame.toArrow()
@@ -64,11 +55,7 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
 
 
 def hides_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error was raised while a `KeyboardInterrupt` was being handled.
-
-    Args:
-        error: The error of a Spark job.
-    """
+    """Return whether an error was raised while a `KeyboardInterrupt` was being handled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None

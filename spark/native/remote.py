@@ -25,16 +25,6 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
     """List the files below a folder.
 
     Files that Spark treats as hidden are left out.
-
-    Args:
-        session: Lists the folder.
-        folder: Its URI.
-
-    Returns:
-        Files, ordered by path.
-
-    Raises:
-        PySparkException: The folder does not exist, or Spark cannot reach it.
     """
     reader = session.read.format("binaryFile").option("recursiveFileLookup", value=True)
     return _listed(reader.load(escape_pattern(folder)), folder)
@@ -44,14 +34,6 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
     """List the log files of the Delta tables below a folder.
 
     Spark treats the logs as hidden, so `list_files` does not return them.
-
-    Args:
-        session: Lists the folders.
-        folder: The URI of the top folder.
-        depth: Number of folder levels to search below it.
-
-    Returns:
-        Files, ordered by path.
     """
     # Recursive listing skips hidden folders, but a pattern that names them does not.
     logs = []
@@ -66,10 +48,6 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
 
 def read_binary_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
     """Read files into a Spark data frame that has one row for each file.
-
-    Args:
-        session: Reads the files.
-        uris: Their URIs.
 
     Returns:
         A row for each file with its `path`, which is its URI as listed, and its `content`. Files
@@ -86,27 +64,13 @@ def read_binary_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
 
 
 def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
-    """Fetch small files to the driver in one Spark job.
-
-    Args:
-        session: Reads the files.
-        uris: Their URIs.
-
-    Returns:
-        Contents by URI, without files that cannot be read.
-
-    Raises:
-        KeyboardInterrupt: The user interrupted the job.
-    """
+    """Fetch small files to the driver in one Spark job."""
     rows = collect_arrow(read_binary_files(session, uris))
     return dict(zip(rows["path"].to_pylist(), rows["content"].to_pylist(), strict=True))
 
 
 def escape_pattern(uri: str) -> str:
     r"""Escape the characters of a URI that have a special meaning in Spark's glob patterns.
-
-    Args:
-        uri: A path or a URI.
 
     Returns:
         The pattern that matches this URI only.

@@ -77,15 +77,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """List the files that workers need to read the given tables.
-
-    Args:
-        session: Reads the metadata of Iceberg tables.
-        tables: Tables on the route of shipped files.
-
-    Returns:
-        The files, and the errors of tables that failed.
-    """
+    """List the files that workers need to read the given tables."""
     files: dict[str, ShippedFile] = {}
     errors: dict[int, TableError] = {}
     # Only Iceberg tables take time here; for the others there is nothing to read.
@@ -151,10 +143,6 @@ def receive_files(
     """Write received files to the worker's disk one at a time, and yield each with its table.
 
     While a file is read, the memory of the worker is limited.
-
-    Args:
-        batches: URIs and contents.
-        files: All shipped files, by URI.
 
     Yields:
         A file, and its table with the location of the copy. The copy is removed when the next

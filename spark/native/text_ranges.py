@@ -60,10 +60,6 @@ class _DividedFile:
 def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, list[FileRange]]:
     """Divide delimited text files into ranges of whole rows.
 
-    Args:
-        session: Runs one Spark job that reads all files.
-        tables: Large tables.
-
     Returns:
         The ranges by the index of the table, for tables that many tasks may read.
     """

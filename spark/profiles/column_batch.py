@@ -49,7 +49,6 @@ class ColumnBatch:
     """A batch of tables whose columns are profiled together.
 
     Args:
-        config: Limits on what is read and kept.
         databases: Open databases, to which those of the tables are added.
     """
 
@@ -65,14 +64,7 @@ class ColumnBatch:
         """Whether further tables should be added to another batch."""
 
     def add(self, table: Table) -> None:
-        """Read a table, and add its values to the batch.
-
-        Args:
-            table: The table.
-
-        Raises:
-            TableError: The table cannot be used. The batch is then as it was before.
-        """
+        """Read a table, and add its values to the batch."""
         counted = None
         if counts_itself(table, self._config):
             # SQLAlchemy takes a quarter of a second to import; lakes of files need none.

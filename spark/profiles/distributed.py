@@ -77,9 +77,6 @@ def profile_distributed(
     """Profile tables through Spark's own readers.
 
     Args:
-        session: Runs the Spark jobs.
-        tables: The tables.
-        config: Limits on what is read and kept.
         result_folder: Provides the folder in which each profile is written as soon as it is known.
 
     Returns:

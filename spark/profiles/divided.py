@@ -63,11 +63,7 @@ def divide_to_profile(
     Text is not divided, since a further job would read it to find where its rows begin.
 
     Args:
-        tables: Tables that tasks of this package read.
         config: Provides the size from which a table is divided, and the number of bytes to read.
-
-    Returns:
-        Two or more parts of each such table.
     """
     return divide_large(tables, size=_FACTOR * config.split_bytes, max_bytes=config.max_bytes)
 
@@ -83,8 +79,6 @@ def profile_divided(
 
     Args:
         session: Runs one job; more if a table ends its worker.
-        tables: The tables.
-        parts: The parts of each table.
         config: Limits on what is read and kept. Each part may contribute an equal share.
         result_folder: Provides the folder in which profiles are written as soon as they are
             known.

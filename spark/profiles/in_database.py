@@ -95,7 +95,6 @@ def count_in_database(
     Args:
         table: A table of a database for which `counts_itself` holds.
         databases: Open databases, to which that of the table is added.
-        config: Limits on what is counted and kept.
 
     Returns:
         The counts; None if the database has counted no column, so that the table must be read.

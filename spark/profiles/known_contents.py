@@ -59,11 +59,7 @@ class _Content:
 
 
 class KnownContents:
-    """The contents of tables in files, as earlier runs read them.
-
-    Args:
-        store: Keeps the checksums.
-    """
+    """The contents of tables in files, as earlier runs read them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -79,12 +75,6 @@ class KnownContents:
 
         Only local files that have the same size and another time of change are read, and none if
         no hashes of values may be kept.
-
-        Args:
-            tables: The tables of this run, with the states of their files.
-
-        Returns:
-            The same tables, in the same order.
         """
         config = self._store.config
         if config.store is None or not config.keep_values:
@@ -110,9 +100,6 @@ class KnownContents:
         """Keep the checksums of the tables that this run has profiles of.
 
         Tables whose files have changed since the run began get none.
-
-        Args:
-            profiles: All profiles of this run.
         """
         tables = [each.table for each in profiles if not each.fault and each.table.id in self._seen]
         kept, new = dict[str, _Content](), list[Table]()

@@ -34,9 +34,6 @@ class LostTables:
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
         """For each table that recently crashed a worker, return a profile that says so.
 
-        Args:
-            tables: The tables without a stored profile.
-
         Returns:
             For each such table, a profile with a fault that says when it is read again.
         """
@@ -50,11 +47,7 @@ class LostTables:
         }
 
     def keep(self, profiles: Iterable[TableProfile]) -> None:
-        """Remember the tables that crashed a worker in this run or an earlier one.
-
-        Args:
-            profiles: All profiles of this run.
-        """
+        """Remember the tables that crashed a worker in this run or an earlier one."""
         kept = {
             self._key(one.table): json.dumps(day.isoformat())
             for one in profiles

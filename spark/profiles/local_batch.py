@@ -55,8 +55,6 @@ def profile_local_batch(
 
     Args:
         session: Runs the Spark jobs; None to read the tables in processes of this program.
-        tables: The tables.
-        config: Limits on what is read and kept.
         result_folder: Provides the folder in which workers write profiles as soon as they have
             them.
 
@@ -95,15 +93,7 @@ def profile_local_batch(
 
 
 def profile_here(tables: Sequence[Table], config: ProfileConfig) -> list[TableProfile]:
-    """Profile tables in this process, which a table that crashes it would end.
-
-    Args:
-        tables: The tables.
-        config: Limits on what is read and kept.
-
-    Returns:
-        One profile per table, in their order.
-    """
+    """Profile tables in this process, which a table that crashes it would end."""
     with Databases() as databases:
         found = chain.from_iterable(profile_each(with_absolute_paths(tables), config, databases))
         return [replace(each, table=table) for each, table in zip(found, tables, strict=True)]
@@ -113,8 +103,6 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
     """Profile one table in this process.
 
     Args:
-        table: The table.
-        config: Limits on what is read and kept.
         databases: Open databases, to which those of the table are added.
 
     Returns:
@@ -130,8 +118,6 @@ def profile_each(
     """Profile tables in this process, in batches.
 
     Args:
-        tables: The tables, read one after the other.
-        config: Limits on what is read and kept.
         databases: Open databases, to which those of the tables are added.
 
     Yields:
@@ -150,9 +136,6 @@ def profile_each(
 
 def fault_text(error: Exception) -> str:
     """Return a message that tells users why a table cannot be read.
-
-    Args:
-        error: The error that occurred.
 
     Returns:
         The message of an error of this package; otherwise a message with the error's type.
@@ -174,10 +157,6 @@ def _printable(text: str) -> str:
 
 def faulty_profile(table: Table, error: Exception) -> TableProfile:
     """Return a profile that says why a table cannot be read.
-
-    Args:
-        table: The table.
-        error: The error that occurred.
 
     Returns:
         A profile with a fault. It lists the columns if they are known.

@@ -23,15 +23,10 @@ def run_in_halves(
     found in about log n further jobs, which read only what the first has not finished.
 
     Args:
-        job: Reads tables, and returns the results.
-        tables: Indices of the tables.
         salvage: Returns the results of tables that a failed job had finished.
 
     Returns:
         Results by index, and the tables that crash a worker even if nothing else is read.
-
-    Raises:
-        PySparkException: The job failed for another reason.
     """
     try:
         return dict(job(tables)), []

@@ -109,18 +109,13 @@ def count_part(
     """Count the rows in one part of a table, and aggregate the part's columns.
 
     Args:
-        table: The table's index.
         part: The part's index. If parts write a value differently, the form of the first is kept.
-        stream: The part's rows.
         config: How many distinct values are kept per column, and how they are hashed.
         file: The part's name in its notes, if it is a file.
         sample: Counts the rows of the stream as they are drawn, if the part is sampled.
 
     Returns:
         Rows of `PART_ROW`: the part, and each of its columns.
-
-    Raises:
-        TableError: The part cannot be read.
     """
     aggregates: dict[str, ColumnAggregate] = {}
     # Readers add notes on rows while they read.
@@ -151,13 +146,7 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
     """Return the counts of a table part that is empty or unreadable.
 
     Args:
-        table: The table's index.
-        part: The part's index.
-        file: The part's name.
         fault: Why it cannot be read; empty if it has no rows.
-
-    Returns:
-        A row of `PART_ROW`.
     """
     notes, faults = (f"skipped file: {file} {fault}",), (fault,)
     count = PartCount(1, notes=notes, faults=faults) if fault else PartCount(1)
@@ -180,11 +169,6 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.
-        tables: All tables.
-        config: Limits on what is kept.
-
-    Returns:
-        One row of `MERGED_ROW`.
     """
     # Spark delivers parts in any order; profiles must not depend on it.
     parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
@@ -205,17 +189,6 @@ def collect_counts(
     """Run the Spark job that counts parts of tables, and merge the counts by column.
 
     Spark merges them, so that the driver receives one count per column and not one per part.
-
-    Args:
-        parts: Rows of `PART_ROW`.
-        tables: All tables.
-        config: Limits on what is kept.
-
-    Returns:
-        By table index, the values of `MERGED_ROW.counted`.
-
-    Raises:
-        PySparkException: The job failed.
     """
 
     def merge(rows: pa.Table) -> pa.Table:
@@ -232,8 +205,6 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
     """Build a table's profile from the merged counts of its parts, and note missing files.
 
     Args:
-        table: The table.
-        counted: The table's values of `MERGED_ROW.counted`.
         files: Number of files that the table has, if its parts are files.
 
     Returns:

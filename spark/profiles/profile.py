@@ -28,8 +28,6 @@ def profile_lake(
     Args:
         session: Runs the Spark jobs; None to read the tables in processes of this program, if they
             do not need Spark (`need_spark`).
-        tables: The tables.
-        config: Limits on what is read and kept.
         result_folder: Provides the folders in which profiles are written as soon as they are
             known.
 

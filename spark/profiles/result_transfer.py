@@ -30,14 +30,7 @@ _SUFFIX = ".profiles"
 
 
 def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
-    """Provide a temporary folder for the results of a job.
-
-    Args:
-        tables: The tables of the job.
-
-    Returns:
-        A temporary folder, which only this user can enter.
-    """
+    """Provide a temporary folder for the results of a job."""
     del tables
     return temporary_folder()
 
@@ -50,12 +43,7 @@ def send_profiles(
     If the file cannot be written, the row contains the profiles.
 
     Args:
-        tables: Indices of the tables.
-        profiles: Their profiles.
         folder: The driver's folder for results. Workers on other machines do not find it.
-
-    Returns:
-        A row of `RESULT_ROW`.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, RESULT_FILE_ROW) as stream:
@@ -65,15 +53,7 @@ def send_profiles(
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Build profiles from the rows that workers returned.
-
-    Args:
-        results: Rows of `RESULT_ROW`.
-        tables: All tables.
-
-    Returns:
-        Profiles by the tables' indices.
-    """
+    """Build profiles from the rows that workers returned."""
     profiles: dict[int, TableProfile] = {}
     with gc_paused():
         for inline, file in zip(results["profiles"], results["file"].to_pylist(), strict=True):
@@ -83,15 +63,7 @@ def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, Ta
 
 
 def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Read the profiles that workers finished before a job failed.
-
-    Args:
-        folder: The job's folder for results.
-        tables: All tables.
-
-    Returns:
-        Profiles by the tables' indices.
-    """
+    """Read the profiles that workers finished before a job failed."""
     with gc_paused():
         return {
             index: profile
@@ -102,9 +74,6 @@ def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TablePr
 
 def read_results(folder: Path) -> Iterator[pa.RecordBatch]:
     """Read all result files in a folder.
-
-    Args:
-        folder: The folder.
 
     Yields:
         Rows of `RESULT_FILE_ROW`. Files that were not written to their end are left out.

@@ -64,7 +64,6 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
     """Choose the route for a table.
 
     Args:
-        table: The table.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
@@ -97,7 +96,6 @@ def whole_route_of(table: Table, config: ProfileConfig) -> Route:
     Databases are always read in local batches, which limit their connections.
 
     Args:
-        table: The table.
         config: Provides the size from which a table is read by many tasks.
     """
     in_database = database_of(table.location) is not None
@@ -117,7 +115,6 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
     """Return whether tables need Spark, because of their size or location.
 
     Args:
-        tables: The tables.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
@@ -134,7 +131,6 @@ def may_need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
     """Return whether tables need Spark, or have a size that nobody knows.
 
     Args:
-        tables: The tables to read.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
@@ -149,9 +145,6 @@ def are_short_texts(tables: Sequence[Table]) -> bool:
 
     To read them takes less time than to start a process, and they crash none: they are neither
     compressed nor binary.
-
-    Args:
-        tables: The tables to read.
     """
     return sum(table.size for table in tables) <= _FEW_BYTES and all(
         isinstance(table.location, File)
@@ -168,8 +161,6 @@ def session_for(
     """Return a Spark session to read tables, or None if local processes read them faster.
 
     Args:
-        tables: The tables to read.
-        session: Starts the Spark session.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
@@ -188,9 +179,6 @@ def session_to_compare(
     values in less time than Spark takes to bring those of a column together.
 
     Args:
-        tables: The tables to read.
-        values: Number of distinct values of all columns to compare.
-        session: Starts the Spark session.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:

@@ -72,15 +72,7 @@ def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
 
 
 def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfile]:
-    """Convert Arrow rows to profiles.
-
-    Args:
-        tables: The table of each row.
-        rows: Rows with the columns of `PROFILE_ROW`.
-
-    Returns:
-        One profile per row.
-    """
+    """Convert Arrow rows to profiles."""
     bounds = [*pairwise(_bounds(rows["columns"]))]
     others = (_to_list(rows[name]) for name in ("rows", "notes", "fault"))
     fields = [*zip(tables, bounds, *others, strict=True)]

@@ -61,8 +61,6 @@ def profile_shipped_files(
     Args:
         session: Runs one job for tables in one file, and one for tables in many files; more if a
             table ends its worker.
-        tables: The tables.
-        config: Limits on what is read and kept.
         result_folder: Provides the folder in which profiles are written as soon as they are
             known.
 

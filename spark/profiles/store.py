@@ -72,12 +72,7 @@ NoteDamaged = Callable[[Path, str], None]
 
 
 def log_damaged(path: Path, reason: str) -> None:
-    """Log a warning that a stored file cannot be read.
-
-    Args:
-        path: The file or folder.
-        reason: Why it cannot be read.
-    """
+    """Log a warning that a stored file cannot be read."""
     logger.warning("Ignoring the stored file %s, and reading again: %s", path, reason)
 
 
@@ -87,7 +82,6 @@ class Store:
     It stays empty unless a folder is configured.
 
     Args:
-        config: The folder, and the settings that profiles depend on.
         note_damaged: Receives each file that cannot be read, and the reason.
     """
 
@@ -100,9 +94,6 @@ class Store:
 
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
         """Return the stored profiles of unchanged tables.
-
-        Args:
-            tables: The tables of this run.
 
         Returns:
             Profiles by table, without tables that were changed or never profiled.
@@ -121,12 +112,6 @@ class Store:
         """Provide a folder into which workers write each finished profile.
 
         If this run ends early, the next one finds them there.
-
-        Args:
-            tables: The tables that are profiled.
-
-        Yields:
-            The folder; a temporary one if nothing is stored.
         """
         with ExitStack() as opened:
             folder = self._new_results([table_key(table, self._settings) for table in tables])
@@ -164,13 +149,8 @@ class Store:
         """Return the stored evidence of pairs whose tables and ways of comparison are unchanged.
 
         Args:
-            pairs: The pairs of this run.
-            tables: The tables of their columns.
             ways: The entity kind and the notations by which a pair is compared, as one text; none
                 for a pair whose values are compared in normal form only.
-
-        Returns:
-            Evidence by pair, without pairs that were never verified.
         """
         return self._read_evidence(_EVIDENCE_FILE, pair_keys(pairs, tables, ways))
 
@@ -182,8 +162,6 @@ class Store:
         A later run finds it only for pairs that it compares in the same `ways`.
 
         Args:
-            evidence: The evidence of this run.
-            tables: The tables of the pairs' columns.
             ways: The names of the ways in which pairs are compared besides as written.
         """
         self._write_evidence(_EVIDENCE_FILE, evidence, pair_keys([*evidence], tables, ways))
@@ -194,25 +172,13 @@ class Store:
         """Return the stored evidence for joins through crosswalks.
 
         Neither the tables of a join nor its crosswalk may have changed.
-
-        Args:
-            bridges: The joins of this run.
-            tables: The tables of their columns.
-
-        Returns:
-            Evidence by bridge, without bridges that were never verified.
         """
         return self._read_evidence(_BRIDGES_FILE, bridge_keys(bridges, tables))
 
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Replace the stored evidence for joins through crosswalks with this run's evidence.
-
-        Args:
-            evidence: The evidence of this run.
-            tables: The tables of the bridges' columns.
-        """
+        """Replace the stored evidence for joins through crosswalks with this run's evidence."""
         self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:

@@ -14,10 +14,6 @@ from datahub_hyperjoin.tables import Pair, Table
 def result_key(tables: Sequence[Table], *parts: str) -> str:
     """Build the store key of a result that depends on several tables.
 
-    Args:
-        tables: The tables.
-        *parts: Everything else that the result depends on.
-
     Returns:
         A key that differs if a table has changed; empty if a table's state is unknown.
     """
@@ -27,12 +23,7 @@ def result_key(tables: Sequence[Table], *parts: str) -> str:
 
 
 def table_key(table: Table, *settings: str) -> str:
-    """Build the store key of results that depend on one table.
-
-    Args:
-        table: The table.
-        *settings: The settings that it depends on.
-    """
+    """Build the store key of results that depend on one table."""
     # The version is part of the key, because another one may compute other profiles.
     parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
     return sha256(repr(parts).encode()).hexdigest()
@@ -44,8 +35,6 @@ def pair_keys(
     """Return a store key for each pair, based on both tables and on how values are compared.
 
     Args:
-        pairs: The pairs.
-        tables: The tables of their columns.
         ways: How each pair is compared, if not in normal form only.
 
     Returns:
@@ -62,10 +51,6 @@ def pair_keys(
 
 def bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
     """Return a store key for each join through a crosswalk.
-
-    Args:
-        bridges: The joins.
-        tables: The tables of their columns.
 
     Returns:
         Keys by bridge, without bridges of a table whose state is unknown.

@@ -30,7 +30,6 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
     """Choose the hash function of a run, and return the settings with this choice.
 
     Args:
-        config: The settings of the recipe.
         tables: All tables of the run, also those whose profiles are stored: the choice must not
             depend on what has changed.
 
@@ -57,10 +56,6 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
 
 def counts_itself(table: Table, config: ProfileConfig) -> bool:
     """Return whether the database of a table counts the table's values, so that no row is read.
-
-    Args:
-        table: The table.
-        config: The settings of the run, with the hash of its sketches.
 
     Returns:
         True for tables that are larger than their profiles, if the run uses MD5, and for all

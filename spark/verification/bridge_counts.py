@@ -68,14 +68,7 @@ class BridgeCounts:
 
 
 def unpack_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Unpack hash partitions into rows, one for each column and value.
-
-    Args:
-        batches: Rows of `PARTITION_ROW`.
-
-    Yields:
-        Rows of `VALUE_ROW`.
-    """
+    """Unpack hash partitions into rows, one for each column and value."""
     for batch in batches:
         for row in batch.to_pylist():
             numbers = np.frombuffer(row["columns"], "<i4")
@@ -97,9 +90,6 @@ def count_bridges(
         links: The numbers of each join, its left column, its crosswalk and its right column.
         values: The hash of each distinct value as `hash`, with its `column` and number of `rows`.
         entries: Rows of crosswalks as hashes `x` and `y`, with their number as `entries`.
-
-    Returns:
-        The counts.
     """
     import duckdb  # noqa: PLC0415 (few lakes have crosswalks)
 

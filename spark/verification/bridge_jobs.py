@@ -33,14 +33,8 @@ def count_bridges_on_spark(
     """Count the values and rows that match through crosswalks.
 
     Args:
-        session: Runs the Spark jobs.
         links: The numbers of each join, its left column, its crosswalk and its right column.
-        columns: The left and right columns.
-        crosswalks: The crosswalks.
         config: Provides the size from which a table is read by many tasks.
-
-    Raises:
-        PySparkException: A table cannot be read on the distributed route.
     """
     values = _values(session, columns, config)
     return _count(session, links, values, read_crosswalks(session, crosswalks, config))
@@ -57,9 +51,6 @@ def find_unreadable(
     On the distributed route, one unreadable table fails the job, so each is tried alone.
 
     Args:
-        session: Runs a Spark job for each table.
-        columns: The left and right columns.
-        crosswalks: The crosswalks.
         config: Provides the size from which a table is read by many tasks.
     """
     alone = [(each.table.id, _values(session, [each], config)) for each in columns]
@@ -125,10 +116,8 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, M
     The ends of a join are its left and its right column. The last three arguments select the end.
 
     Args:
-        linked: The entries that both ends hold.
         value: The name of the crosswalk's column on this end: `x` or `y`.
         own: The column of `linked` with the number of rows of this end that hold a value.
-        other: The same of the other end.
     """
     matched = F.sum(F.col("entries") * F.col(other))
     counted = linked.groupBy("bridge", value).agg(

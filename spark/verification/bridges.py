@@ -97,8 +97,6 @@ def verify_bridges(
 
     Args:
         session: Runs the Spark jobs; None to read all tables in this process.
-        tables: The tables of the columns.
-        bridges: The columns, and those of the crosswalks.
         texts: Columns of text, in which words such as `NA` are values; a part of a table cannot
             tell, so the profiles of whole tables do.
         config: Provides the size from which a table is read by many tasks.

@@ -52,7 +52,6 @@ def verify_composites(
 
     Args:
         session: Runs up to two Spark jobs; None to read all tables in this process.
-        tables: The tables of the columns.
         references: The referring and the referenced columns of each reference.
         texts: Columns of text, in which words such as `NA` are values.
         config: Provides the size from which a table is read by many tasks.

@@ -32,8 +32,6 @@ def read_crosswalks(
     """Read the rows of crosswalks into a Spark data frame.
 
     Args:
-        session: Runs the Spark jobs.
-        requests: The columns to read.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:

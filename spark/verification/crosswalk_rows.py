@@ -51,7 +51,6 @@ def entries_of_table(
     """Read the crosswalks of one table, with hashes in place of values.
 
     Args:
-        request: The columns to read.
         databases: Open databases, to which those of the table are added.
 
     Yields:
@@ -69,15 +68,7 @@ def entries_of_table(
 def entries_of_batch(
     batch: pa.RecordBatch, request: RequestedCrosswalks
 ) -> Iterator[pa.RecordBatch]:
-    """Replace the values in some rows of crosswalks by hashes.
-
-    Args:
-        batch: Rows of the table.
-        request: The columns to read.
-
-    Yields:
-        Rows of `ENTRY_ROW`.
-    """
+    """Replace the values in some rows of crosswalks by hashes."""
     hashed = {
         path: hash_rows(batch.column(path), is_text=path in request.texts)
         for path in batch.schema.names

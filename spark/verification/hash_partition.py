@@ -39,9 +39,6 @@ def partition_values(
     Args:
         columns: The number and the values of each column.
         count: Number of hash partitions, each of which has a range of hashes of equal width.
-
-    Yields:
-        Rows of `PARTITION_ROW`.
     """
     waiting: list[tuple[int, DistinctValues]] = []
     filled = 0

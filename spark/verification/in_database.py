@@ -69,8 +69,6 @@ def count_in_databases(
     Pairs of columns from different databases are not counted.
 
     Args:
-        tables: The tables of the columns.
-        pairs: Left and right columns.
         texts: Columns of text, in which words such as `NA` are values.
 
     Returns:

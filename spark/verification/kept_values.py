@@ -55,7 +55,6 @@ def name_of_column(path: str, kind: str) -> str:
     """Name the values of a column.
 
     Args:
-        path: Path of the column.
         kind: The notation in which its values are read; empty for values as written. The name of
             an entity kind stands for values as written, which are translated later.
     """
@@ -66,7 +65,6 @@ def name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
     """Name the values of a column tuple.
 
     Args:
-        columns: The columns.
         texts: Paths of the columns of text, in which words such as `NA` are values.
     """
     return json.dumps([columns.paths, columns.shuffled, sorted({*columns.paths} & {*texts})])
@@ -77,7 +75,6 @@ def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId,
 
     Args:
         config: The folder of the store, and whether values may stay on disk.
-        tables: The tables to verify.
 
     Returns:
         Files by table. Tables of an unknown state have none, nor do the largest tables if the
@@ -102,7 +99,6 @@ def prune_value_files(config: ProfileConfig, tables: Sequence[Table]) -> None:
 
     Args:
         config: The folder of the store, and whether kept values may be used.
-        tables: All tables of the run.
     """
     if config.store is None:
         return
@@ -124,7 +120,6 @@ def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
 
     Args:
         file: The file; None if no values are kept.
-        names: The names of the values that are needed.
 
     Returns:
         The number of bytes; None if the table must be read.
@@ -163,8 +158,6 @@ def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
     """Keep the values of a table for later runs.
 
     Args:
-        file: The file; None to keep nothing.
-        values: The values of the table.
         size: Size of the table in bytes. If its hashes take more space, they are not kept.
     """
     taken = sum(each.hashes.nbytes for each in values.values())

@@ -71,7 +71,6 @@ def search_keys(
     Args:
         session: Runs one Spark job, and one more for each table on the distributed route; more if
             a table crashes its worker. None to read all tables in this process.
-        tables: The tables of this run.
         searches: The columns among which to search, by table.
         config: Provides the size from which a table is read by many tasks.
 
@@ -94,10 +93,6 @@ def search_keys(
 
 def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
     """Find the minimal sets of at most `most` columns that identify every row.
-
-    Args:
-        columns: The hashed columns by path.
-        most: Maximum number of columns in a set.
 
     Returns:
         Sets of two or more columns, the narrowest and least likely to be unique by accident first;

@@ -35,7 +35,6 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
 
     Args:
         left: Hashes of the distinct values, ascending, and the number of rows of each.
-        right: The same of the other column.
 
     Returns:
         The counts. With n values on the shorter and N on the longer side, this takes n log N steps.
@@ -61,11 +60,6 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
 
 def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Evidence:
     """Compute the evidence for a join from the counts of each column and of the pair.
-
-    Args:
-        left: Counts of the left column with itself.
-        right: Counts of the right column with itself.
-        both: Counts of the left column with the right.
 
     Returns:
         The evidence. A side is unique if it has as many rows with a value as distinct values.

@@ -28,9 +28,7 @@ def count_requests(
     Unreadable tables are left out.
 
     Args:
-        partition: Partitions the values of columns by hash.
         requests: The columns of each table, with their numbers.
-        to_count: Numbers of the left and right columns.
 
     Returns:
         Counts by pair of numbers, without columns that cannot be read and pairs that share nothing.
@@ -60,11 +58,7 @@ def _readable(
 
 
 def can_count(values: DataFrame) -> bool:
-    """Try to count the rows of a data frame in Spark, and return whether this succeeds.
-
-    Args:
-        values: The rows.
-    """
+    """Try to count the rows of a data frame in Spark, and return whether this succeeds."""
     try:
         values.count()
     except SPARK_ERRORS:

@@ -54,9 +54,6 @@ def partition_lake(
     Each table is read on the route that suits it.
 
     Args:
-        session: Runs the Spark jobs.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
@@ -90,17 +87,7 @@ def partition_local_batch(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of many tables by hash, on the local batch route.
-
-    Args:
-        session: Runs the Spark job.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        Rows of `PARTITION_ROW`. An unreadable table has none.
-    """
+    """Partition the values of many tables by hash, on the local batch route."""
     work = partial(partition_tables, synonyms=synonyms, count=count)
     tasks = pack(requests, lambda request: request.table)
     return map_tasks(session, tasks, work, PARTITION_ROW)
@@ -113,20 +100,7 @@ def partition_distributed(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of one table by hash into `count` parts, on the distributed route.
-
-    Args:
-        session: Runs the Spark job.
-        request: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        Rows of `PARTITION_ROW`.
-
-    Raises:
-        PySparkException: Spark cannot determine the table's columns.
-    """
+    """Partition the values of one table by hash into `count` parts, on the distributed route."""
     rows = load_frame(session, request.table.location)
     frame, columns, _ = select_columns(rows, request.paths)
     paths = readable_paths(columns)
@@ -145,17 +119,7 @@ def partition_shipped_files(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of many tables by hash, on the shipped files route.
-
-    Args:
-        session: Runs the Spark job.
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Returns:
-        Rows of `PARTITION_ROW`. An unreadable file has none.
-    """
+    """Partition the values of many tables by hash, on the shipped files route."""
     files = plan_shipment(session, [request.table for request in requests]).files
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -177,12 +141,6 @@ def partition_parts(
     count: int,
 ) -> DataFrame:
     """Partition the values of large tables by hash. One task reads each part of a table.
-
-    Args:
-        session: Runs the Spark job.
-        parts: The columns to read, with a part of the table.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
 
     Returns:
         Rows of `PARTITION_ROW`. An error in one part fails the job: the rows of the others are not

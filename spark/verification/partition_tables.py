@@ -15,15 +15,6 @@ from datahub_hyperjoin.spark.verification.requested_columns import RequestedColu
 def partition_tables(
     requests: Sequence[RequestedColumns], *, synonyms: Mapping[str, Synonyms], count: int
 ) -> Iterator[pa.RecordBatch]:
-    """Read the requested columns of some tables, and partition their values by hash.
-
-    Args:
-        requests: The columns to read.
-        synonyms: Synonyms by entity kind.
-        count: Number of hash partitions.
-
-    Yields:
-        Rows of `PARTITION_ROW`. An unreadable table has none.
-    """
+    """Read the requested columns of some tables, and partition their values by hash."""
     with limited_memory(), Databases() as databases:
         yield from partition_values(read_values(requests, synonyms, databases), count=count)

@@ -44,7 +44,6 @@ def count_without_spark(
     Args:
         requests: The columns of each table, with their numbers.
         to_count: The pairs, each as the numbers of its left and its right column.
-        synonyms: Synonyms by entity kind.
 
     Returns:
         Counts by pair of numbers, without columns that cannot be read.

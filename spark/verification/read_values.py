@@ -50,8 +50,6 @@ def read_values(
     """Read columns of tables, or the values that an earlier run kept of them.
 
     Args:
-        requests: The columns to read of each table.
-        synonyms: Synonyms by entity kind.
         databases: Open databases, to which those of the tables are added.
         is_whole: Whether all rows of each table are read, which then determine the columns' types.
 
@@ -77,17 +75,7 @@ def values_of_rows(
     request: RequestedColumns,
     synonyms: Mapping[str, Synonyms],
 ) -> Iterator[tuple[int, DistinctValues]]:
-    """Count the values in one part of a table.
-
-    Args:
-        batches: The rows of the part.
-        paths: The columns of the rows.
-        request: The columns of the table to count.
-        synonyms: Synonyms by entity kind.
-
-    Yields:
-        The number and the distinct values of each column.
-    """
+    """Count the values in one part of a table."""
     batch = _TableBatch()
     batch.count(batches, paths, request, {})
     [(_, values)] = batch.values(is_whole=False)

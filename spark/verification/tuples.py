@@ -72,9 +72,6 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
     """Hash the tuple of each row, and leave out the rows in which a value is missing.
 
-    Args:
-        columns: The columns of the tuple, in order.
-
     Returns:
         One hash per row without missing values; another order of values gives another hash.
 
@@ -100,8 +97,6 @@ def count_tuples(
     """For each tuple of columns, count the distinct combinations of values in a batch of rows.
 
     Args:
-        batch: Rows with columns under their paths.
-        tuples: The tuples to count; those with a column that the batch lacks are left out.
         texts: Paths of the columns of text, in which words such as `NA` are values.
         seed: Determines how columns are shuffled; another one for each batch of a table.
 
@@ -119,16 +114,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash the columns of a batch that belong to any of the given column tuples.
-
-    Args:
-        batch: Rows with columns under their paths.
-        tuples: The tuples.
-        texts: The columns of text.
-
-    Returns:
-        The hashed columns by path, each once.
-    """
+    """Hash the columns of a batch that belong to any of the given column tuples."""
     needed = {path for wanted in tuples for path in wanted.paths}
     return {
         path: hash_rows(batch.column(path), is_text=path in texts)

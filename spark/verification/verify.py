@@ -93,9 +93,6 @@ def log_unread(table: TableId) -> None:
     """Log a warning about a table that can no longer be read.
 
     This is the default for callers that have no report.
-
-    Args:
-        table: The table.
     """
     logger.warning("Not verified, because it can no longer be read: %s", table)
 
@@ -113,9 +110,6 @@ def verify_joins(
 
     Args:
         session: Runs one Spark job; None to read all tables in processes of this program.
-        tables: The tables of the columns.
-        pairs: Left and right columns.
-        kinds: Facts about the columns from their profiles.
         config: Provides the size from which a table is read by many tasks.
         note_unread: Receives the tables that cannot be read: their pairs are not refuted.
 
@@ -160,9 +154,6 @@ def size_to_read(
     Of an unchanged table, the store may hold the values.
 
     Args:
-        tables: The tables of the columns.
-        pairs: Left and right columns.
-        kinds: Facts about the columns from their profiles.
         config: Names the store in which values are kept.
     """
     files = value_files(config, tables)
@@ -254,10 +245,6 @@ def unread_tables(
 
     Args:
         requests: The columns of each table, with their numbers.
-        counts: Counts by pair of numbers. A column that was read has been counted with itself.
-
-    Yields:
-        The tables.
     """
     for request in requests:
         numbers = chain(*(kinds.values() for kinds in request.columns.values()))

@@ -1,5 +1,4 @@
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
