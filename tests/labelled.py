@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.evaluate.calibration import bin_scores
-from datahub_hyperjoin.evaluate.cost import Cost
 from datahub_hyperjoin.evaluate.labelled_lake import (
     ColumnName,
     LabelledLake,
@@ -16,7 +15,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import (
 )
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.evaluate.metrics import score_rankings
-from datahub_hyperjoin.evaluate.run import MethodRuns, Run
+from datahub_hyperjoin.evaluate.run import Cost, MethodRuns, Run
 from datahub_hyperjoin.progress import Progress
 from lake import write_flights
 

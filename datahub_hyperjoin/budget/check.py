@@ -1,17 +1,126 @@
 """Report the cost of the stages after profiling, and stop a run that needs too much memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import psutil
 
 from datahub_hyperjoin.budget.counts import LakeCounts, count_lake
 from datahub_hyperjoin.budget.errors import NotEnoughMemoryError
 from datahub_hyperjoin.budget.estimate import estimate_costs, is_bound_by_hashes
-from datahub_hyperjoin.budget.memory_limit import memory_in_use, usable_memory
-from datahub_hyperjoin.budget.speed import relative_slowness
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.tables import TableProfile
 from datahub_hyperjoin.wording import name_some
+
+# A container often has less memory than its machine, and the system ends a process that exceeds the
+# limit of its control group without a word.
+
+_GROUPS = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_LIMITS = {
+    "memory.max": "memory.current",
+    "memory.limit_in_bytes": "memory.usage_in_bytes",
+}
+"""For both versions of Linux control groups: the file with the limit, and the one with the use."""
+_CACHES = ("inactive_file", "total_inactive_file")
+"""Counters of cached files, whose memory counts as used although the system frees it on demand."""
+
+
+def memory_in_use() -> int:
+    """Return the memory that this process uses now, in bytes."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def usable_memory(groups: Path = _GROUPS, membership: Path = _MEMBERSHIP) -> int:
+    """Return the total memory that this process may use, in bytes.
+
+    It is what the process uses now, and what the machine and the process's control groups have
+    left, whichever is less.
+
+    Args:
+        groups: The folder of control groups; other systems than Linux have none.
+    """
+    left = [int(psutil.virtual_memory().available)]
+    left += [free for group in _own_groups(groups, membership) for free in _free_in(group)]
+    return memory_in_use() + min(left)
+
+
+def _own_groups(groups: Path, membership: Path) -> Iterator[Path]:
+    """Yield the control groups that may limit the memory of this process.
+
+    These are the groups of the process, and all groups that contain them.
+    """
+    try:
+        lines = membership.read_text("utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root = groups / controllers
+        own = root / path.lstrip("/")
+        yield from (folder for folder in (own, *own.parents) if folder.is_relative_to(root))
+
+
+def _free_in(group: Path) -> Iterator[int]:
+    """Yield how many more bytes a control group may use; nothing for a group without a limit."""
+    for limit, usage in _LIMITS.items():
+        try:
+            most, used = ((group / name).read_text("ascii").strip() for name in (limit, usage))
+        except OSError:
+            continue
+        if most != "max":
+            yield max(int(most) - int(used) + _cached_in(group), 0)
+
+
+def _cached_in(group: Path) -> int:
+    try:
+        lines = (group / "memory.stat").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    counts = dict(line.split() for line in lines)
+    return max(int(counts.get(name, 0)) for name in _CACHES)
+
+
+REFERENCE_SECONDS = 0.0083
+"""Processor seconds of `typical_work` on the machine to which the weights of the estimate are
+fitted."""
+_TURNS = 5
+"""How often the work is repeated; the fastest turn is the one that others disturb least."""
+
+
+def typical_work() -> None:
+    """Do what most of a run's time goes to: loops of Python, sorting, and products of vectors."""
+    counts: dict[int, int] = {}
+    for number in range(50_000):
+        counts[number % 997] = counts.get(number % 997, 0) + number
+    numbers = np.arange(1 << 16) * 40_503 % 40_009
+    np.unique(numbers, return_inverse=True)
+    vectors = numbers.reshape(-1, 64).astype(np.float32)
+    np.matmul(vectors, vectors.T)
+
+
+def relative_slowness(work: Callable[[], object] = typical_work) -> float:
+    """Measure the processor time of some work, as a multiple of `REFERENCE_SECONDS`.
+
+    By default, it takes less than a tenth of a second.
+
+    Returns:
+        Less than 1 on a machine that is faster than that of the estimate's weights.
+    """
+    return min(_seconds(work) for _ in range(_TURNS)) / REFERENCE_SECONDS
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = process_time()
+    work()
+    return process_time() - started
+
 
 _MEBIBYTE = 1 << 20
 

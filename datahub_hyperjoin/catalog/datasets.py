@@ -1,18 +1,29 @@
 """Read the columns, primary keys and foreign keys of datasets in DataHub."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.metadata.schema_classes import (
+    ArrayTypeClass,
+    BooleanTypeClass,
+    BytesTypeClass,
     DataPlatformInstanceClass,
     DatasetPropertiesClass,
+    DateTypeClass,
+    FixedTypeClass,
     ForeignKeyConstraintClass,
+    MapTypeClass,
+    NumberTypeClass,
+    RecordTypeClass,
     SchemaFieldClass,
     SchemaMetadataClass,
     StatusClass,
+    TimeTypeClass,
+    UnionTypeClass,
 )
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
@@ -27,11 +38,35 @@ from datahub_hyperjoin.catalog.entities import (
     scroll,
 )
 from datahub_hyperjoin.catalog.labels import LABEL_ASPECTS, read_labels
-from datahub_hyperjoin.catalog.types import declared_type
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+
+_TYPES: Mapping[type, DataType] = {
+    ArrayTypeClass: DataType.NESTED,
+    BooleanTypeClass: DataType.BOOLEAN,
+    BytesTypeClass: DataType.BINARY,
+    DateTypeClass: DataType.DATE,
+    FixedTypeClass: DataType.BINARY,
+    MapTypeClass: DataType.NESTED,
+    NumberTypeClass: DataType.INTEGER,
+    RecordTypeClass: DataType.NESTED,
+    TimeTypeClass: DataType.TIMESTAMP,
+    UnionTypeClass: DataType.NESTED,
+}
+"""Data type for each class of types in DataHub; columns of any other class hold text."""
+_FRACTION = re.compile(r"float|double|real|\(\s*\d+\s*,\s*[1-9]", re.IGNORECASE)
+"""Matches the native names of number types with decimals, such as `decimal(10,2)`."""
+
+
+def declared_type(field: SchemaFieldClass) -> DataType:
+    """Return the type that DataHub declares for a column."""
+    declared = _TYPES.get(type(field.type.type), DataType.TEXT)
+    if declared is DataType.INTEGER and _FRACTION.search(field.nativeDataType or ""):
+        return DataType.DECIMAL
+    return declared
+
 
 _ASPECTS = tuple(
     kind.ASPECT_NAME

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from datahub_hyperjoin.catalog.stored import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.discovery.exclusion import Exclusion
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.object_stores import ObjectStore, check_store_uri, is_in_store
 from datahub_hyperjoin.tables import Table
@@ -24,6 +24,45 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
     from datahub_hyperjoin.discovery.progress import RunProgress
+
+
+class Exclusion:
+    """The tables that a search leaves out, by patterns of their names.
+
+    Args:
+        patterns: Names, or endings of names after a dot or slash, with the wildcards `*`, `?` and
+            `[abc]`.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._patterns = tuple(patterns)
+        self.unused = dict.fromkeys(self._patterns)
+        """The patterns that no table has fitted yet."""
+        self.left_out = 0
+        """Number of tables that were left out."""
+
+    def keeps(self, name: str) -> bool:
+        """Return whether a table is searched.
+
+        Examples:
+            >>> exclusion = Exclusion(["audit_*", "public.log"])
+            >>> [exclusion.keeps(name) for name in ("public.audit_2024", "public.log", "log")]
+            [False, False, True]
+        """
+        names = [*_endings(name)]
+        fitting = [
+            each for each in self._patterns if any(fnmatchcase(name, each) for name in names)
+        ]
+        for each in fitting:
+            self.unused.pop(each, None)
+        self.left_out += bool(fitting)
+        return not fitting
+
+
+def _endings(name: str) -> Iterator[str]:
+    yield name
+    yield from (name[at + 1 :] for at, sign in enumerate(name) if sign in "./")
+
 
 Source = str | Path | Mapping[str, object]
 """A folder, a database's file or URL, or a dict of data frames."""

@@ -4,24 +4,28 @@ The layers of metadata are relationships, structured properties, queries, docume
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
+from datahub.configuration.common import OperationalError
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass
+from requests import RequestException
 
+from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.contexts import emit_contexts
-from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
 from datahub_hyperjoin.emit.embeds import embed_url, emit_embed
+from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.guide import write_guide
 from datahub_hyperjoin.emit.lineage import build_lineage, emit_lineage
-from datahub_hyperjoin.emit.patches import add_terms
+from datahub_hyperjoin.emit.patches import add_terms, change_tags
 from datahub_hyperjoin.emit.properties import (
     emit_column,
     emit_dataset,
@@ -31,24 +35,104 @@ from datahub_hyperjoin.emit.properties import (
 )
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.queries import emit_query, query_of
-from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.terms import create_term, find_terms, name_terms
 from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn, pairs_in
+from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES, band_of
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
 from datahub_hyperjoin.metadata.urns import (
     AUTHOR,
     JOIN_OVERVIEW,
+    band_urn,
     column_urn,
     dataset_urn,
     document_urn,
+    role_urn,
 )
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import TableId
+
+
+def create_missing_definitions(
+    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
+) -> Iterator[MetadataWorkUnit]:
+    """Create the structured properties and tags that do not exist yet.
+
+    Args:
+        graph: DataHub's server. Definitions that it has are kept, since a person may have changed
+            them. The others are committed at once, because the server rejects metadata that refers
+            to an unknown definition. None if the run has no server.
+    """
+    if graph is None:
+        for proposal in proposals:
+            yield proposal.as_workunit(is_primary_source=False)
+        return
+    wanted = list(proposals)
+    existing = _read_existing(wanted, graph)
+    for proposal in wanted:
+        if (proposal.entityUrn, proposal.aspectName) not in existing:
+            _commit(proposal, graph)
+
+
+def _read_existing(
+    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
+) -> set[tuple[str | None, str | None]]:
+    """Return the URN and aspect name of each proposed aspect that the server already has.
+
+    The set may be incomplete if the server cannot be read. That does no harm, because each proposal
+    only creates: the server keeps an aspect that it has.
+    """
+    existing: set[tuple[str | None, str | None]] = set()
+    for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):
+        members = list(group)
+        urns = sorted({str(proposal.entityUrn) for proposal in members})
+        names = sorted({str(proposal.aspectName) for proposal in members})
+        try:
+            entities = graph.get_entities(entity_type, urns, names)
+        except (RequestException, ValueError, TypeError):
+            continue
+        existing.update((urn, name) for urn, aspects in entities.items() for name in aspects)
+    return existing
+
+
+def _commit(proposal: MetadataChangeProposalWrapper, graph: DataHubGraph) -> None:
+    try:
+        graph.emit_mcp(proposal)
+    except OperationalError as error:
+        reason = explain(error, graph.config.token)
+        raise RefusedError.definition(str(proposal.entityUrn), reason=reason) from error
+
+
+_OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
+
+
+def emit_relationship(
+    join: Join, model_version: str, *, no_sql: str = ""
+) -> Iterator[MetadataWorkUnit]:
+    """Write a join as a relationship with two tags: the join's role and its confidence band.
+
+    Args:
+        no_sql: Why the join has no SQL, if it was sought and not found.
+
+    Yields:
+        The relationship, which stateful ingestion removes with its join, and a patch of its tags.
+        The tags' contexts hold the joinability and the facts of the evidence, because GraphQL shows
+        no other text of a relationship that programs may write.
+    """
+    urn, aspect = join_urn(join), to_aspect(join, model_version)
+    if no_sql:
+        aspect.customProperties["no_sql"] = no_sql
+    yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
+    contexts = {
+        band_urn(band_of(join)): f"{join.joinability:.4f}",
+        role_urn(join.role): RoleContext.of(join).text,
+    }
+    yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
 
 
 def emit_findings(

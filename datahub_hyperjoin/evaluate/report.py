@@ -2,25 +2,249 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from jaxtyping import Float
 from tabulate import tabulate
 
-from datahub_hyperjoin.evaluate.bootstrap import Interval
-from datahub_hyperjoin.evaluate.predictions import write_predictions
-from datahub_hyperjoin.evaluate.run import LakeResult
-from datahub_hyperjoin.evaluate.summary import (
-    COHERENCE,
-    COMPARED,
-    ERROR,
-    SHARE,
-    MethodSummary,
-    MetricSummary,
-    ceilings,
-    summarise,
-)
+from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
+from datahub_hyperjoin.evaluate.calibration import Reliability, expected_error
+from datahub_hyperjoin.evaluate.labelled_lake import Rankings
+from datahub_hyperjoin.evaluate.metrics import COHERENCE_CUTOFF, CUTOFFS
+from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
 from datahub_hyperjoin.storage import replacing
+
+# A summary has means, confidence intervals and differences between methods.
+
+COMPARED = ("P@15", "R@15")
+"""The main metrics, shown with the interval of the difference between methods."""
+SHARE = "P@15 of ceiling"
+"""`P@15` divided by the `P@15` of a perfect ranking."""
+COHERENCE = f"coherence@{COHERENCE_CUTOFF}"
+"""Share of pairs of candidates that join with each other."""
+ERROR = "ECE"
+"""The expected calibration error."""
+_RANKED = (*(f"{letter}@{cutoff}" for letter in "PR" for cutoff in CUTOFFS), "MAP", "MRR")
+METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
+"""All metrics; `ECE` only exists for methods whose scores lie in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """One metric of one ranking method, averaged over query columns and seeds."""
+
+    value: Interval
+    """Mean over all query columns, with its interval. Each query column is first averaged over
+    seeds."""
+
+    difference: Interval | None
+    """Mean of the paired differences to the first method; None for the first method itself."""
+
+    spread: float
+    """Difference between the best and the worst seed, each averaged over all query columns."""
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    """A summary of the runs of one ranking method on one lake."""
+
+    name: str
+    """The name shown in reports."""
+
+    metrics: Mapping[str, MetricSummary]
+    """The metrics by name."""
+
+    reliability: Reliability | None
+    """Calibration of the scores; None without candidates or with scores outside [0, 1]."""
+
+    seeds: int
+    """Number of runs, each with a seed of its own."""
+
+    seconds: float
+    """Mean run time per seed."""
+
+    megabytes: float
+    """Greatest peak memory of all seeds (MiB)."""
+
+    trained: int
+    """Number of networks trained, over all seeds."""
+
+    fault: str
+    """Reason of the first failure; empty if no seed failed."""
+
+
+def ceilings(result: LakeResult) -> dict[str, float]:
+    """For each main metric, return the value that a perfect ranking reaches.
+
+    The value is the mean over query columns.
+    """
+    values = _QueryValues(result, result.methods[0])
+    return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
+
+
+@lru_cache(maxsize=32)
+def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
+    """Summarise the runs of each ranking method on a lake.
+
+    Texts, files and pictures all ask for the same summaries, so recent ones are cached.
+    """
+    bootstrap = Bootstrap(len(result.queries))
+    first, *others = (_Summariser(result, method, bootstrap) for method in result.methods)
+    return (first.summary(None), *(other.summary(first) for other in others))
+
+
+class _QueryValues:
+    """The metric values of one ranking method, for each seed and query column."""
+
+    def __init__(self, result: LakeResult, method: MethodRuns) -> None:
+        self.runs, self._lakes = method.runs, result.lakes
+        self._positions = {query: position for position, query in enumerate(result.queries)}
+
+    def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
+        """Return a metric's value for each seed and query column.
+
+        NaN marks a query column that the seed's lake lacks.
+        """
+        return self._aligned([run.scores[metric] for run in self.runs])
+
+    def mean(self, metric: str) -> Float[np.ndarray, " query"]:
+        """For each query column, return the mean of a metric over all seeds.
+
+        Missing values are ignored.
+        """
+        return np.nanmean(self.scores(metric), axis=0)
+
+    def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
+        """Return the binned scores for each seed and query column; None if any score is invalid.
+
+        The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
+        lake lacks.
+
+        Returns:
+            None if there are no scores, or if a score lies outside [0, 1].
+        """
+        runs = [run.binned for run in self.runs]
+        binned = [scores for scores in runs if scores is not None]
+        if len(binned) < len(runs) or not any(scores.any() for scores in binned):
+            return None
+        return self._aligned(binned)
+
+    def _aligned(
+        self, seeds: Sequence[Float[np.ndarray, "query ..."]]
+    ) -> Float[np.ndarray, "seed query ..."]:
+        """Combine the values of all seeds in one array, aligned by query column.
+
+        NaN marks a query column that the seed's lake lacks.
+        """
+        # Lakes of different seeds may have different query columns; means ignore the gaps.
+        aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
+        for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
+            row[[self._positions[query] for query in lake.labelled.truth]] = values
+        return aligned
+
+
+class _Summariser:
+    """Computes the summary of one ranking method."""
+
+    def __init__(self, result: LakeResult, method: MethodRuns, bootstrap: Bootstrap) -> None:
+        self.name, self._bootstrap = method.method.name, bootstrap
+        self.values = _QueryValues(result, method)
+        self._binned = self.values.binned()
+        self.reliability: Reliability | None = None
+        if self._binned is not None:
+            self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
+
+    def summary(self, first: "_Summariser | None") -> MethodSummary:
+        """Summarise the runs of this ranking method, and compare them with the runs of `first`.
+
+        The metrics are compared, but not the costs. Without `first`, nothing is compared.
+        """
+        runs = self.values.runs
+        return MethodSummary(
+            name=self.name,
+            metrics=dict(self._metrics(first)),
+            reliability=self.reliability,
+            seeds=len(runs),
+            seconds=float(np.mean([run.cost.seconds for run in runs])),
+            megabytes=max(run.cost.megabytes for run in runs),
+            trained=sum(run.trained for run in runs),
+            fault=next((run.fault for run in runs if run.fault), ""),
+        )
+
+    def _metrics(self, first: "_Summariser | None") -> Iterator[tuple[str, MetricSummary]]:
+        for metric in (*_RANKED, COHERENCE):
+            yield metric, self._metric(metric, first)
+        yield SHARE, self._metric("P@15", first, ceiling=self.values.mean("P@15 ceiling"))
+        if self.reliability is not None and self._binned is not None:
+            reference = first.reliability if first is not None else None
+            errors = [float(expected_error(seed)) for seed in np.nanmean(self._binned, axis=1)]
+            difference = (
+                self.reliability.difference_to(reference) if reference is not None else None
+            )
+            yield (
+                ERROR,
+                MetricSummary(self.reliability.error(), difference, max(errors) - min(errors)),
+            )
+
+    def _metric(
+        self,
+        metric: str,
+        first: "_Summariser | None",
+        *,
+        ceiling: Float[np.ndarray, " query"] | None = None,
+    ) -> MetricSummary:
+        """Summarise a metric of this method, and compare it with the same metric of `first`.
+
+        The summary covers all query columns and seeds. `first` is the method with which all others
+        are compared, if there is one.
+
+        With a ceiling, which is the best value possible for each query column, the value, the
+        difference and the spread are shares of the mean ceiling.
+        """
+        means, difference = self.values.mean(metric), None
+        if first is not None:
+            difference = self._bootstrap.interval(means - first.values.mean(metric), ceiling)
+        seeds = np.nanmean(self.values.scores(metric), axis=1)
+        greatest = 1.0 if ceiling is None else float(ceiling.mean())
+        return MetricSummary(
+            value=self._bootstrap.interval(means, ceiling),
+            difference=difference,
+            spread=float(np.ptp(seeds)) / greatest,
+        )
+
+
+_HEADER = (
+    "query_table",
+    "query_column",
+    "rank",
+    "candidate_table",
+    "candidate_column",
+    "score",
+)
+
+
+def write_predictions(path: Path, rankings: Rankings) -> None:
+    """Write rankings to a CSV file, one line per candidate.
+
+    Ranks start at 1.
+
+    Args:
+        path: The file; its folder is created if necessary.
+    """
+    with (
+        replacing(path, private=False) as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as opened,
+    ):
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(_HEADER)
+        for query, ranking in rankings.items():
+            for rank, (candidate, score) in enumerate(ranking, start=1):
+                writer.writerow([*query, rank, *candidate, f"{score:.6f}"])
+
 
 _PLAIN = ("R@5", "MAP", "MRR", COHERENCE, SHARE)
 """Metrics shown without intervals."""

@@ -1,9 +1,10 @@
 """Write joins in one of the export formats."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from typing_extensions import assert_never
 
@@ -12,29 +13,182 @@ from datahub_hyperjoin.export.constraints import (
     to_databricks_constraints,
     to_snowflake_constraints,
 )
-from datahub_hyperjoin.export.cube import to_cube
 from datahub_hyperjoin.export.dbml import to_dbml
-from datahub_hyperjoin.export.dbt_tests import to_dbt_tests
 from datahub_hyperjoin.export.errors import NoSafeJoinError
+from datahub_hyperjoin.export.evidence import describe_evidence, list_evidence
 from datahub_hyperjoin.export.lookml import to_lookml
-from datahub_hyperjoin.export.mermaid import to_mermaid
 from datahub_hyperjoin.export.metricflow import to_metricflow
-from datahub_hyperjoin.export.names import name_parts
+from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
 from datahub_hyperjoin.export.ossie import to_ossie
-from datahub_hyperjoin.export.quoting import can_quote, dialect_of
+from datahub_hyperjoin.export.quoting import (
+    can_quote,
+    dialect_of,
+    needs_quotes,
+    quoted_name,
+    quoted_path,
+)
 from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, select_safe, word_reasons
 from datahub_hyperjoin.export.schema import (
     DeclaredColumns,
+    ExportedTable,
     JoinSchema,
     KeyColumns,
+    NamedJoin,
     build_schema,
     rank_keys,
 )
 from datahub_hyperjoin.export.semantic_view import to_semantic_view
 from datahub_hyperjoin.export.sqlalchemy_tables import to_sqlalchemy
+from datahub_hyperjoin.export.text import write_yaml
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
-from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.tables import DataType, TableId
+from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import name_some
+
+_Cube = dict[str, Any]
+
+_TYPES: Mapping[DataType | None, str] = {
+    DataType.INTEGER: "number",
+    DataType.DECIMAL: "number",
+    DataType.BOOLEAN: "boolean",
+    DataType.DATE: "time",
+    DataType.TIMESTAMP: "time",
+}
+
+
+def to_cube(schema: JoinSchema) -> str:
+    """Write the joins as a Cube data model.
+
+    A cube joins another cube by its name, so each further reference to a table gets a cube of its
+    own. Such a cube has no joins, because a table that refers to itself would join without end.
+    """
+    cubes = [_cube(table, schema.joins_from(table)) for table in schema.tables]
+    roles = [
+        {**_cube(join.referenced, ()), "name": join.alias}
+        for join in schema.joins
+        if join.needs_role
+    ]
+    document = {"cubes": [*cubes, *roles]}
+    return write_yaml(document)
+
+
+def _cube(table: ExportedTable, joins: Sequence[NamedJoin]) -> _Cube:
+    cube = {"name": table.name, "sql_table": quoted_path(table.path, dialect_of(table.id))}
+    joined = {"joins": [_join(join) for join in joins]} if joins else {}
+    return {**cube, **joined, "dimensions": _dimensions(table)}
+
+
+def _join(named: NamedJoin) -> dict[str, str]:
+    dialect = dialect_of(named.referring.id)  # both tables are on one platform
+    columns = (
+        (quoted_name(left, dialect), quoted_name(right, dialect))
+        for left, right in named.join.columns
+    )
+    conditions = (f"{{CUBE}}.{left} = {{{named.alias}}}.{right}" for left, right in columns)
+    return {
+        "name": named.alias,
+        "relationship": "one_to_one" if named.join.is_one_to_one else "many_to_one",
+        "sql": " AND ".join(conditions),
+    }
+
+
+def _dimensions(table: ExportedTable) -> list[dict[str, Any]]:
+    names = distinct_names([[identifier(path)] for path in table.columns])
+    return [
+        {
+            "name": name,
+            "sql": quoted_name(path, dialect_of(table.id)),
+            "type": _TYPES.get(kind, "string"),
+            **({"primary_key": True} if path in table.primary_key else {}),
+        }
+        for name, (path, kind) in zip(names, table.columns.items(), strict=True)
+    ]
+
+
+# GitHub and DataHub's documentation show such diagrams.
+
+_ENTITIES = str.maketrans(
+    {'"': "#quot;", "#": "#35;", "%": "#37;", "<": "#lt;", ">": "#gt;", "\\": "#92;"}
+)
+"""Quotes end a text, `%%{` begins a directive, browsers read HTML, and backslashes begin the
+escapes of characters that are not seen."""
+
+
+def to_mermaid(schema: JoinSchema) -> str:
+    """Write the tables and joins as a Mermaid entity relationship diagram."""
+    lines = [
+        "erDiagram",
+        *(line for table in schema.tables for line in _entity(schema, table)),
+        *map(_relationship, schema.joins),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _entity(schema: JoinSchema, table: ExportedTable) -> Iterator[str]:
+    referring = {path for join in schema.joins_from(table) for path in join.join.referring_columns}
+    unique = {path for key in table.unique_keys for path in key if len(key) == 1}
+    names = distinct_names([[identifier(path)] for path in table.columns])
+    yield f"    {table.name} {{"
+    for name, (path, kind) in zip(names, table.columns.items(), strict=True):
+        roles = {"PK": table.primary_key, "FK": referring, "UK": unique}
+        keys = ", ".join(key for key, columns in roles.items() if path in columns)
+        comment = "" if name == path else f'"{_plain(path)}"'
+        words = [kind.value if kind else "unknown", name, keys, comment]
+        yield "        " + " ".join(filter(None, words))
+    yield "    }"
+
+
+def _relationship(named: NamedJoin) -> str:
+    left = "|o" if named.join.is_one_to_one else "}o"
+    right = "||" if named.join.keeps_rows else "o|"
+    condition = " and ".join(
+        f"{referring} = {referenced}" for referring, referenced in named.join.columns
+    )
+    start, end = named.referring.name, named.referenced.name
+    return f'    {start} {left}--{right} {end} : "{_plain(condition)}"'
+
+
+def _plain(text: str) -> str:
+    """Write the characters that would end a quoted text or change its meaning as entities."""
+    return visible(text.translate(_ENTITIES))
+
+
+def to_dbt_tests(schema: JoinSchema) -> str:
+    """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests.
+
+    If some values of a join have no match, its test only warns.
+    """
+    models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
+    document = {"version": 2, "models": models}
+    return write_yaml(document)
+
+
+def _columns(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
+    columns = []
+    for path in table.columns:
+        is_key = (path,) in {join.join.referenced_columns for join in schema.joins_to(table)}
+        joins = [
+            join for join in schema.joins_from(table) if join.join.referring_columns == (path,)
+        ]
+        tests = [*(["unique"] if is_key else []), *map(_test, joins)]
+        quote = {"quote": True} if needs_quotes(path) else {}
+        columns += [{"name": path, **quote, "data_tests": tests}] if tests else []
+    return columns
+
+
+def _test(named: NamedJoin) -> dict[str, Any]:
+    (path,) = named.join.referenced_columns
+    field = quoted_name(path, dialect_of(named.referenced.id)) if needs_quotes(path) else path
+    severity = "error" if named.join.is_complete else "warn"
+    return {
+        "relationships": {
+            "name": named.name,
+            "description": describe_evidence(named.join),
+            "arguments": {"to": f"ref('{named.referenced.name}')", "field": field},
+            "config": {"severity": severity, "meta": {"datahub": list_evidence(named.join)}},
+        }
+    }
+
 
 _NOTHING_DECLARED = DeclaredColumns()
 

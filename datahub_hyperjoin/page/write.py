@@ -1,7 +1,8 @@
 """Write the HTML page from its template."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,16 +13,77 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.contents import Contents, list_contents
-from datahub_hyperjoin.page.decisions import PageDecisions, list_decisions
 from datahub_hyperjoin.page.exported import ExportChoices
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.storage import replacing
-from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, TableProfile
 from datahub_hyperjoin.visible import unseen_in_javascript, visible
+
+# The page adds decisions, and downloads the file with all of them.
+
+_Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageDecisions:
+    """People's decisions, which the page shows and offers for download."""
+
+    file: str
+    """Name of the file that the page downloads, which ends in `.csv` or `.json`."""
+
+    rows: tuple[_Row, ...]
+    """One row for each decision: first the fields as written in the file (left table and columns,
+    right table and columns, decision, author, reason), then the names of both tables on the page.
+    """
+
+    urns: dict[int, str]
+    """URN of each table whose name is not unique on the page, by the table's index."""
+
+    damaged: tuple[str, ...] = ()
+    """The lines of the file that hold no decision, as they are written."""
+
+
+def list_decisions(
+    filed: Sequence[FiledDecision],
+    tables: Sequence[TableId],
+    file: str,
+    damaged: Sequence[str] = (),
+) -> PageDecisions:
+    """Convert the decisions from a file into rows of the page.
+
+    Args:
+        filed: All decisions, also those about tables that the page does not show.
+        tables: The tables of the page, in its order.
+    """
+    counts = Counter(table.name for table in tables)
+    urns = {number: dataset_urn(t) for number, t in enumerate(tables) if counts[t.name] > 1}
+    names: dict[TableId | None, str] = {
+        table: urns.get(number, table.name) for number, table in enumerate(tables)
+    }
+    rows = tuple(_row(each, names) for each in filed)
+    return PageDecisions(file=file, rows=rows, urns=urns, damaged=tuple(damaged))
+
+
+def _row(filed: FiledDecision, names: Mapping[TableId | None, str]) -> _Row:
+    written = filed.written
+    return (
+        written.left_table,
+        written.left_columns,
+        written.right_table,
+        written.right_columns,
+        written.verdict.value,
+        written.by,
+        written.reason,
+        # A table that the page does not show keeps the name that the file gives it.
+        names.get(filed.left, written.left_table),
+        names.get(filed.right, written.right_table),
+    )
+
 
 _TITLE = "Suggested joins"
 

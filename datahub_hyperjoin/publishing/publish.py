@@ -1,7 +1,9 @@
 """Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from datahub.emitter.mce_builder import get_sys_time
@@ -9,6 +11,9 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.column_terms import read_column_terms
+from datahub_hyperjoin.catalog.contexts import read_contexts
+from datahub_hyperjoin.catalog.embeds import read_embeds
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.lineage import read_upstreams
 from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
@@ -19,30 +24,126 @@ from datahub_hyperjoin.emit import (
     WrittenState,
     WrittenStateHandler,
     emit_findings,
+    find_foreign_contexts,
+    find_foreign_embeds,
     find_unsupported,
     withdraw,
     without_ours,
 )
+from datahub_hyperjoin.emit.deletions import emit_deletions
+from datahub_hyperjoin.emit.terms import Glossary, find_terms, is_own_term
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, sort_joins
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, join_urn
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, table_id
 from datahub_hyperjoin.model.domains import drop_redundant_joins
-from datahub_hyperjoin.publishing.foreign_parts import read_foreign_parts
-from datahub_hyperjoin.publishing.glossary import read_glossary
 from datahub_hyperjoin.publishing.kept_metadata import (
     about_unread_tables,
     carry_over,
     read_listed,
     untested_queries,
 )
-from datahub_hyperjoin.publishing.listed_decisions import emit_rejected
 from datahub_hyperjoin.publishing.older_pipelines import read_foreign_metadata
 from datahub_hyperjoin.publishing.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.publishing.renamed_columns import rename_columns, rename_steps
 from datahub_hyperjoin.publishing.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
+
+
+def read_glossary(
+    publication: Publication,
+    last: WrittenState,
+    others: Iterable[WrittenState],
+    graph: DataHubGraph,
+    namespace: str,
+) -> Glossary:
+    """Find the glossary terms of joinable columns, and the terms that people removed from columns.
+
+    A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
+    the terms of the column since. A term that is back is no longer removed.
+    """
+    known: dict[str, set[str]] = defaultdict(set)
+    for state in (last, *others):
+        for term, written in (*state.terms.items(), *state.removed_terms.items()):
+            known[term].update(written)
+    ends = (column for join in publication.joins for pair in join.pairs for column in pair)
+    members = {*map(column_urn, ends)}.union(*known.values())
+    present = read_column_terms(graph, sorted(members))
+    removed = {
+        term: {
+            column
+            for column in columns & present.keys()
+            if term not in present[column].terms
+            and (present[column].by_person or column in last.removed_terms.get(term, ()))
+        }
+        for term, columns in known.items()
+    }
+    for column, own in present.items():
+        for term in filter(partial(is_own_term, namespace=namespace), own.terms):
+            known[term].add(column)
+    found = find_terms(publication.joins, known, namespace)
+    return replace(
+        found,
+        removed={term: gone for term, gone in removed.items() if gone},
+        termed=frozenset(present),
+    )
+
+
+# A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
+# only if it is free or its own.
+
+
+def read_foreign_parts(
+    existing: ExistingState,
+    publication: Publication,
+    last: WrittenState,
+    *,
+    config: EmitConfig,
+    graph: DataHubGraph,
+) -> ExistingState:
+    """Add to `existing` the Preview pages and agent instructions that others wrote.
+
+    Also add the datasets that have an `embed` aspect.
+    """
+    embeds, contexts = {}, {}
+    if config.embed or last.embeds:
+        tables = map(dataset_urn, publication.tables if config.embed else ())
+        embeds = read_embeds(graph, {*tables, *last.embeds})
+    if config.ai_context or last.contexts:
+        joins = publication.joins if config.ai_context else ()
+        columns = {column_urn(end) for join in joins for pair in join.pairs for end in pair}
+        contexts = read_contexts(graph, columns.union(last.contexts))
+    return replace(
+        existing,
+        embedded=frozenset(embeds),
+        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
+        foreign_contexts=frozenset(find_foreign_contexts(contexts, last.contexts)),
+    )
+
+
+# There they survive the loss of a checkpoint.
+
+
+def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
+    """Yield the metadata that stores which suggestions people deleted, hid or rejected.
+
+    Each pair is stored at one of its two columns.
+
+    A column of a table that the catalog shows lists the other one, because the other table may be
+    gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.
+    """
+    rejected = [
+        (left, right) if left.table in catalog.datasets else (right, left)
+        for urn, (left, right) in catalog.rejected.items()
+        if urn == columns_urn([(left, right)])
+    ]
+    yield from emit_deletions(
+        [(catalog.field_path(column), catalog.field_path(other)) for column, other in rejected],
+        listed={catalog.field_path(column) for column, _ in catalog.listed},
+        namespace=namespace,
+    )
+
 
 _LARGE_DOMAIN = 4
 """A value domain with at least this many columns is published as a star of joins; a smaller domain

@@ -3,32 +3,28 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
+from datahub.configuration.common import ConfigurationError
+from datahub.ingestion.api.registry import PluginRegistry
 from datahub.ingestion.graph.config import DatahubClientConfig
+from datahub.ingestion.run.pipeline_config import PipelineConfig
 from datahub.ingestion.sink.file import FileSinkConfig
+from datahub.ingestion.sink.sink_registry import sink_registry
+from datahub.ingestion.source.source_registry import source_registry
 from pydantic import BaseModel, ValidationError
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog.read import read_known
-from datahub_hyperjoin.emit.expected_records import LakeSize
+from datahub_hyperjoin.emit.expected_records import LakeSize, estimate_records
 from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.recipe import read_recipe, unmet_requirements
+from datahub_hyperjoin.recipe import list_faults, read_recipe, recipe_keys, unmet_requirements
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.recipe.secrets import find_literal_secrets
-from datahub_hyperjoin.recipe_check.datahub_keys import (
-    faults_in_datahub_keys,
-    is_of_other_source,
-    names_server,
-    sink_config,
-)
-from datahub_hyperjoin.recipe_check.description import (
-    describe_reading,
-    describe_records,
-    describe_writing,
-)
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
 from datahub_hyperjoin.recipe_check.reachability import (
@@ -37,10 +33,191 @@ from datahub_hyperjoin.recipe_check.reachability import (
     owner_of_token,
     reading_server,
 )
+from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.profiles.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.wording import join_with_and, number_of
+
+_OURS, _REST = "hyperjoin", "datahub-rest"
+
+
+def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each fault in the parts of a recipe that DataHub itself reads.
+
+    Yields:
+        Sentences that contain no value but the types of source and sink.
+    """
+    try:
+        PipelineConfig.model_validate(recipe)
+    except ValidationError as error:
+        yield from list_faults(error, PipelineConfig, "the recipe")
+    if kind := _type_in(recipe, "source"):
+        yield from _source_faults(kind)
+    if kind := _type_in(recipe, "sink"):
+        yield from _sink_faults(kind, recipe["sink"].get("config"))
+        yield from _ignored_keys(kind, recipe["sink"].get("config"))
+
+
+def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
+    """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one."""
+    kind = _type_in(recipe, "sink")
+    if not kind or any(_sink_faults(kind, recipe["sink"].get("config"))):
+        return None
+    return _config_model(kind).model_validate(recipe["sink"].get("config") or {})
+
+
+def is_of_other_source(kind: str) -> bool:
+    """Return whether a type names a DataHub source other than `hyperjoin`."""
+    return kind != _OURS and kind in source_registry.mapping
+
+
+def names_server(recipe: Mapping[str, Any]) -> bool:
+    """Return whether a recipe uses a DataHub server, even if the server's settings are faulty."""
+    is_default = recipe.get("sink") is None
+    return is_default or "datahub_api" in recipe or _type_in(recipe, "sink") == _REST
+
+
+def _type_in(recipe: Mapping[str, Any], section: str) -> str:
+    """Return the type that a section names; empty if it names none."""
+    written = recipe.get(section)
+    kind = written.get("type") if isinstance(written, Mapping) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _source_faults(kind: str) -> Iterator[str]:
+    if kind == _OURS:
+        return
+    if is_of_other_source(kind):
+        yield (
+            f"`source.type` is {kind}, which this command cannot check. Name a recipe of "
+            f"{_OURS}; `datahub ingest --test-source-connection` checks others"
+        )
+    else:
+        yield _unknown_type("source", kind, source_registry)
+
+
+def _sink_faults(kind: str, config: object) -> Iterator[str]:
+    if kind not in sink_registry.mapping:
+        yield _unknown_type("sink", kind, sink_registry)
+        return
+    try:
+        model = _config_model(kind)
+    except ConfigurationError as error:
+        yield f"`sink.type`: {str(error).rstrip('.')}"
+        return
+    try:
+        model.model_validate(config or {})
+    except ValidationError as error:
+        for fault in list_faults(error, model, "sink.config"):
+            yield f"`sink.config`: {fault}"
+
+
+def _config_model(kind: str) -> type[BaseModel]:
+    model = sink_registry.get(kind).get_config_class()
+    return model if issubclass(model, BaseModel) else BaseModel
+
+
+def _ignored_keys(kind: str, config: object) -> Iterator[str]:
+    """Yield a sentence for each key that DataHub ignores but that resembles a valid key."""
+    try:
+        model = _config_model(kind)
+    except (KeyError, ConfigurationError):
+        return
+    if model.model_config.get("extra") != "ignore" or not isinstance(config, Mapping):
+        return
+    known = [key for key in recipe_keys(model) if "." not in key]
+    for key in config:
+        if key not in known and (near := get_close_matches(str(key), known, n=1)):
+            yield (
+                f"`sink.config.{key}` is not a key, and DataHub ignores it. Did you mean "
+                f"`sink.config.{near[0]}`?"
+            )
+
+
+def _unknown_type(section: str, kind: str, registry: "PluginRegistry[Any]") -> str:
+    start = f"`{section}.type`: DataHub has no {section} {kind!r}."
+    if near := get_close_matches(kind, registry.mapping, n=1):
+        return f"{start} Did you mean `{near[0]}`?"
+    fit = _OURS if section == "source" else f"{_REST}` or `file"
+    return f"{start} Write `{fit}`"
+
+
+_LEAST_TABLES = 2
+
+
+def describe_reading(
+    config: HyperJoinConfig, listings: Mapping[str, Listing], servers: Mapping[str, str]
+) -> str:
+    """Say which tables and which catalog a run reads.
+
+    Args:
+        listings: The tables of the folder and of each connection.
+        servers: The owner of the token, by the address of each DataHub server.
+    """
+    parts = [
+        f"{number_of(len(tables), 'table')} of {_place(config, key)}"
+        for key, (tables, _) in listings.items()
+    ]
+    folder = config.catalog.folder
+    if folder and FOLDER_KEY not in listings:
+        parts = [f"the demonstration lake, which it writes to {folder}", *parts]
+    parts += [f"the catalog of {redact(url)} as {owner}" for url, owner in servers.items()]
+    return f"It reads {join_with_and(parts)}."
+
+
+def describe_writing(
+    config: HyperJoinConfig, recipe: Mapping[str, Any], servers: Mapping[str, str]
+) -> str:
+    """Say where a run writes the joins, and what else it writes.
+
+    Args:
+        servers: The owner of the token, by the address of each DataHub server.
+    """
+    return f"It writes {join_with_and([_sink(recipe, servers), *_files(config)])}."
+
+
+def describe_records(
+    config: HyperJoinConfig, recipe: Mapping[str, Any], size: LakeSize
+) -> Iterator[str]:
+    """Say about how many records a run writes, if it has tables that can join."""
+    if size.tables < _LEAST_TABLES:
+        return
+    records = f"about {estimate_records(size, config.emit):,} records"
+    if names_server(recipe):
+        yield f"The first run writes {records}, and later runs write what has changed."
+    else:
+        yield f"It writes {records}."
+
+
+def _sink(recipe: Mapping[str, Any], servers: Mapping[str, str]) -> str:
+    sink: Mapping[str, Any] = recipe.get("sink") or {"type": "datahub-rest"}
+    kind, name = sink["type"], recipe.get("pipeline_name")
+    if kind == "file":
+        target = f"the file {sink['config']['filename']}"
+    elif kind == "datahub-rest":
+        target = f"DataHub at {redact([*servers][-1])}"
+    else:
+        target = f"the sink `{kind}`"
+    return f"joins to {target}{f' as pipeline `{name}`' if name else ''}"
+
+
+def _files(config: HyperJoinConfig) -> Iterator[str]:
+    if config.page:
+        values = " with example values" if config.page_values else ""
+        yield f"the page {config.page}{values}"
+    if config.profile.store:
+        yield f"profiles to {config.profile.store}"
+    if config.model.path:
+        yield f"the network to {config.model.path}"
+
+
+def _place(config: HyperJoinConfig, key: str) -> str:
+    if key == FOLDER_KEY:
+        return f"the folder {config.catalog.folder}"
+    return f"`{key}`"
+
 
 _SECTION, _SINK, _API = "source.config", "sink.config", "datahub_api"
 _DEFAULT = "gms"

@@ -1,12 +1,15 @@
 """The web application that shows joins and stores people's decisions."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from threading import Lock
+from typing import TypedDict
 
 from datahub.ingestion.graph.client import DataHubGraph
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -15,7 +18,7 @@ from starlette.routing import Route
 
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import accept, find_join, reject, undo
+from datahub_hyperjoin.graphql import accept, all_joins, find_join, find_path, reject, undo
 from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.decide import last_decider
 from datahub_hyperjoin.graphql.errors import (
@@ -24,6 +27,14 @@ from datahub_hyperjoin.graphql.errors import (
     NoPathError,
     NoServerError,
     UnknownNameError,
+)
+from datahub_hyperjoin.graphql.path_ends import find_path_end
+from datahub_hyperjoin.graphql.steps import Step
+from datahub_hyperjoin.graphql.words import (
+    comparison_in_words,
+    decision_in_words,
+    grain_in_words,
+    join_in_brief,
 )
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.service.address import Address
@@ -34,9 +45,131 @@ from datahub_hyperjoin.service.guard import (
     repeats_secret,
 )
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
-from datahub_hyperjoin.service.paths import describe_path
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
-from datahub_hyperjoin.service.shared_sessions import SharedSessions
+
+# DataHub's frontend keeps a person's token in a signed cookie, and passes requests with this cookie
+# on to DataHub's server in the name of that person. So the service only returns the cookie to the
+# frontend, in requests of its own. It cannot forge a cookie, and neither reads, logs nor stores
+# one.
+
+_NAMES = {"PLAY_SESSION", "actor"}
+"""Names of the two cookies that DataHub's frontend needs: the signed session, and its user."""
+
+
+def datahub_cookies(headers: Headers) -> str:
+    """Return the cookies with which DataHub's frontend recognises a person.
+
+    Returns:
+        A header `Cookie` as the browser wrote it, without all other cookies; empty if nobody has
+        signed in to DataHub.
+
+    >>> datahub_cookies(Headers({"cookie": "PLAY_SESSION=a.b.c; theme=dark; actor=ada"}))
+    'PLAY_SESSION=a.b.c; actor=ada'
+    """
+    cookies = [*_cookies(headers)]
+    names = {cookie.partition("=")[0] for cookie in cookies}
+    return "; ".join(cookies) if names == _NAMES else ""
+
+
+def _cookies(headers: Headers) -> Iterator[str]:
+    for header in headers.getlist("cookie"):
+        for cookie in header.split(";"):
+            if cookie.strip().partition("=")[0] in _NAMES:
+                yield cookie.strip()
+
+
+class SharedSessions:
+    """The sessions of the people who have signed in to DataHub."""
+
+    def __init__(self, connect: Callable[[str], DataHubGraph], sessions: Sessions) -> None:
+        self._connect, self._sessions = connect, sessions
+
+    def find(self, headers: Headers) -> PersonalSession | None:
+        """Recognise a person by a request's DataHub cookies, and return the person's session.
+
+        DataHub is asked each time, so a session ends here when it ends there.
+
+        Returns:
+            None if nobody has signed in, or if DataHub no longer accepts the cookies.
+        """
+        cookies = datahub_cookies(headers)
+        if not cookies:
+            return None
+        # A new sign-in has other cookies, so it gets a session of its own.
+        name = hashlib.sha256(cookies.encode()).hexdigest()
+        session = self._sessions.find(name)
+        graph = session.graph if session else self._connect(cookies)
+        try:
+            person = signed_in_user(graph)
+        except HyperJoinError as error:
+            if session is None:
+                graph.close()
+            if not isinstance(error, DeniedError):
+                raise
+            self._sessions.close(name)
+            return None
+        return session or self._sessions.find_or_open(name, person, graph)
+
+
+class DescribedStep(TypedDict):
+    """One join of a path, in words."""
+
+    join: str
+    """The joined columns as text, with an arrow to the key."""
+
+    facts: list[str]
+    """How many rows match, how values are compared, and who decided."""
+
+    choices: list[str]
+    """Other references between the same tables, which give other rows."""
+
+
+class DescribedPath(TypedDict):
+    """A path of joins, in words."""
+
+    grain: str
+    """The table whose rows do not repeat in the result."""
+
+    steps: list[DescribedStep]
+    """The joins, in order."""
+
+    rivals: list[str]
+    """Other paths of as many joins, and how their rows differ."""
+
+    direct: list[str]
+    """Direct joins between the path's first and last dataset. The path does not use them."""
+
+
+def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
+    """Describe the best path of joins between two datasets, ignoring many-to-many paths.
+
+    Args:
+        start: URN or name of the first dataset, or of a column of it.
+    """
+    # A path may lead over any table, so all joins are read.
+    joins = all_joins(graph)
+    first, last = (find_path_end(graph, name, joins) for name in (start, end))
+    path = find_path(joins, first, last)
+    return {
+        "grain": grain_in_words(path),
+        "steps": [*map(_describe, path.steps)],
+        "rivals": [*path.rivals_in_words],
+        "direct": [*map(join_in_brief, path.direct)],
+    }
+
+
+def _describe(step: Step) -> DescribedStep:
+    factor, (left, right) = step.multiplies_by, step.join.tables
+    rows = (
+        [] if factor is None else [f"on average, a row of {left} matches {factor:.3g} of {right}"]
+    )
+    compared = comparison_in_words(step.join)
+    return {
+        "join": step.join.arrows,
+        "facts": [*rows, *([compared] if compared else []), decision_in_words(step.join)],
+        "choices": [other.arrows for other in step.alternatives],
+    }
+
 
 Connect = Callable[[str], DataHubGraph]
 """Creates a client of DataHub's server from a person's token, or from DataHub's own cookies."""

@@ -1,17 +1,230 @@
 """Correct scores with people's decisions about similar pairs."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Float32, Int
+from scipy import sparse
 from scipy.special import expit
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.calibration import bounded_logit
-from datahub_hyperjoin.model.ranking.column_similarity import ColumnSimilarity, score_candidates
 from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
-from datahub_hyperjoin.model.ranking.decision_process import fit_process
-from datahub_hyperjoin.model.ranking.pair_kinds import PairKinds
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
+from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
+
+# Signals that mislead the score for one pair, such as a shared range of numbers, mislead it for
+# many pairs of the same lake. A decision is therefore evidence about all pairs with similar
+# features.
+
+_COMPARED = PAIR_FEATURES.index("difference of rows") + 1
+"""Number of features that describe a pair; the others describe its columns one by one."""
+_LENGTH = 3.0
+"""Distance of features, in standard deviations, at which the similarity of two pairs has fallen to
+0.61."""
+_SAMPLE = 128
+"""Number of key columns on whose candidates the standard deviations of features are measured."""
+_FARTHEST = 4.0
+"""Maximum distance of a feature from its mean, in standard deviations. Outliers are clipped to it,
+since a single feature would otherwise decide the similarity."""
+
+
+class PairKinds:
+    """How similar any pair of columns is to each decided pair, on a scale from 0 to 1.
+
+    Pairs are compared by their features. The similarity is a squared exponential of the distance
+    between standardised features (Rasmussen and Williams, 2006, equation 4.9).
+
+    Args:
+        scorer: Scores pairs and computes their features. It must not know the decisions.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+
+    def __init__(
+        self,
+        scorer: TreeScorer,
+        decided: Int[np.ndarray, "pair 2"],
+        keys: Int[np.ndarray, " key"],
+        candidates: Int[np.ndarray, "key candidate"],
+    ) -> None:
+        self._scorer = scorer
+        every = slice(None, None, len(keys) // _SAMPLE + 1)
+        _, features = scorer.score_and_describe(keys[every, None], candidates[every])
+        sample = features[:, 0, :, :_COMPARED][candidates[every] != NO_CANDIDATE]
+        self._mean = sample.mean(axis=0)
+        self._deviation = np.maximum(sample.std(axis=0), 1e-6)
+        left, right = decided.T
+        forth, one_way = scorer.score_and_describe(left[:, None], right[:, None])
+        back, other_way = scorer.score_and_describe(right[:, None], left[:, None])
+        # People decide on a pair, not on one of its orders, so the order that scores higher counts.
+        better = np.where((forth >= back)[..., None], one_way, other_way)
+        self._decided = self._standardise(better[:, 0, 0])
+
+    def score_and_compare(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r pair"]]:
+        """Score pairs of columns, and compare each pair with the decided pairs.
+
+        Each left column is paired with every right column in the same row.
+
+        Returns:
+            The scores by the scorer, and the similarity to each decided pair.
+        """
+        scores, features = self._scorer.score_and_describe(left, right)
+        return scores, self._compare(self._standardise(features))
+
+    def among(self) -> Float32[np.ndarray, "pair pair"]:
+        """Compute the similarity of the decided pairs to each other."""
+        return self._compare(self._decided)
+
+    def _standardise(
+        self, features: Float32[np.ndarray, "*shape feature"]
+    ) -> Float32[np.ndarray, "*shape compared"]:
+        standardised = (features[..., :_COMPARED] - self._mean) / self._deviation
+        return np.clip(standardised, -_FARTHEST, _FARTHEST)
+
+    def _compare(
+        self, features: Float32[np.ndarray, "*shape compared"]
+    ) -> Float32[np.ndarray, "*shape pair"]:
+        # |a - b|² = |a|² + |b|² - 2 a·b, which needs no array of all differences.
+        decided = self._decided
+        squares = (features**2).sum(axis=-1)[..., None] + (decided**2).sum(axis=-1)
+        distance = np.maximum(squares - 2 * features @ decided.T, 0.0)
+        return np.exp(distance / (-2 * _LENGTH**2))
+
+
+_CHUNK = 128
+"""Number of columns that are compared, or whose candidates are scored, at once."""
+
+
+class ColumnSimilarity:
+    """The similarities, from 0 to 1, between all columns of the lake and some chosen columns.
+
+    Two columns are similar if their names and cells are similar, or if they probably join with
+    the same columns. For a text column and a column of another type, only the joins count.
+
+    Args:
+        joined: Probability that two columns join, for the pairs where it is known.
+    """
+
+    def __init__(
+        self, index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
+    ) -> None:
+        # Squares, so that many weak joins do not outweigh a strong one.
+        squares = joined.multiply(joined).tocsr()
+        partners = scale_rows(squares)
+        blocks = [
+            _compare(
+                index, partners, np.arange(start, min(start + _CHUNK, len(index.lake))), others
+            )
+            for start in range(0, len(index.lake), _CHUNK)
+        ]
+        self._similarity: Float32[np.ndarray, "column other"] = np.vstack(blocks)
+        self._similarity[others, np.arange(len(others))] = 1.0
+
+    def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
+        """Return the similarity of each given column to each column in `others`."""
+        return self._similarity[columns]
+
+
+def _compare(
+    index: LakeIndex,
+    partners: sparse.csr_array,
+    columns: Int[np.ndarray, " column"],
+    others: Int[np.ndarray, " other"],
+) -> Float32[np.ndarray, "column other"]:
+    text, other_text = index.lake.is_text[columns][:, None], index.lake.is_text[others][None]
+    names = index.names.between(columns, others)
+    cells = index.cells.between(columns[None], others[None])[0]
+    # Cells of numbers share digits by chance.
+    by_spelling = (text == other_text) * (names + text * cells) / 2
+    by_partners = (partners[columns] @ partners[others].T).toarray()
+    return np.maximum(by_spelling, by_partners).astype(np.float32)
+
+
+def score_candidates(
+    scorer: PairScorer,
+    columns: int,
+    keys: Int[np.ndarray, " key"],
+    candidates: Int[np.ndarray, "key candidate"],
+) -> sparse.csr_array:
+    """Compute the probability that each key column joins with each of its candidates.
+
+    Returns:
+        A symmetric matrix of the columns, with 1 on the diagonal.
+    """
+    scores = np.zeros(candidates.shape)
+    for start in range(0, len(keys), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        scores[some] = scorer.score(keys[some, None], candidates[some])[:, 0]
+    rows, positions = np.nonzero(candidates != NO_CANDIDATE)
+    values = scorer.to_probability(np.clip(scores[rows, positions], 0.0, 1.0))
+    ends = (keys[rows], candidates[rows, positions])
+    one_way = sparse.csr_array((values, ends), (columns, columns))
+    both_ways = one_way.maximum(one_way.T)
+    return both_ways.maximum(sparse.eye_array(columns)).tocsr()
+
+
+# The log-odds of a join are those of the score plus a Gaussian process over pairs: a decision that
+# surprises the score moves similar pairs in the same direction (Rasmussen and Williams, 2006,
+# section 3.4).
+
+_STEPS = 50
+"""Maximum number of Newton steps; a handful is usual."""
+_CLOSE = 1e-6
+"""Change of log-odds below which Newton's method ends."""
+
+
+def fit_process(
+    covariance: Float[np.ndarray, "pair pair"],
+    prior: Float[np.ndarray, " pair"],
+    accepted: Bool[np.ndarray, " pair"],
+) -> Float[np.ndarray, " pair"]:
+    r"""Fit a Gaussian process to decisions, and return the weight of each decision.
+
+    The posterior of the log-odds of any pair x is $$m(x) + \sum_i k(x, x_i) \alpha_i$$ with the
+    weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1) with
+    steps that are halved until they raise the posterior.
+
+    Args:
+        covariance: K, between the decided pairs. Negative eigenvalues count as 0.
+        accepted: t, whether each pair was accepted; the others were rejected.
+
+    Returns:
+        The weights: positive for an accepted pair, negative for a rejected one, and small for a
+        decision that the score predicts.
+
+    >>> fit_process(np.eye(2), np.zeros(2), np.array([True, False])).round(2).tolist()
+    [0.4, -0.4]
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    known = (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+    def log_posterior(weights: Float[np.ndarray, " pair"]) -> float:
+        effect = known @ weights
+        margin = np.where(accepted, 1.0, -1.0) * (prior + effect)
+        return -float(np.logaddexp(0.0, -margin).sum() + weights @ effect / 2)
+
+    weights = np.zeros(len(prior))
+    for _ in range(_STEPS):
+        effect = known @ weights
+        probability = expit(prior + effect)
+        curvature = np.maximum(probability * (1 - probability), _CLOSE)
+        root = np.sqrt(curvature)
+        target = curvature * effect + accepted - probability
+        system = np.eye(len(prior)) + root[:, None] * known * root
+        step = target - root * np.linalg.solve(system, root * (known @ target)) - weights
+        # A whole step overshoots where the scores were sure of the opposite.
+        while (
+            log_posterior(weights + step) < log_posterior(weights) and np.abs(step).max() > _CLOSE
+        ):
+            step = step / 2
+        weights = weights + step
+        if np.abs(known @ step).max(initial=0.0) < _CLOSE:
+            break
+    return accepted - expit(prior + known @ weights)
+
 
 _VARIANCE = 1.5**2
 """Prior variance of the correction from decisions about equal columns, in log-odds."""

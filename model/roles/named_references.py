@@ -5,16 +5,374 @@ the same weights as where values are compared. Evidence from values is missing, 
 probability of a reference is lower, and further clues count.
 """
 
-from dataclasses import replace
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.lake_names import spell_out_markers
-from datahub_hyperjoin.model.roles.named_candidates import find_named_candidates
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.lake_names import LakeNames, spell_out_markers
+from datahub_hyperjoin.model.roles.name_clues import names_parent
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
 from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.stems import Words
+from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_TOLERANCE = 1e-9
+"""Distances between lengths count as equal if they differ by less than this."""
+
+
+def fit_in_lengths(
+    lake: Lake, column: Int[np.ndarray, " pair"], key: Int[np.ndarray, " pair"]
+) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs in which the lengths of the column's values fit the key.
+
+    A key cannot hold values of other lengths than its own.
+
+    Args:
+        lake: The columns; lengths that are not known rule out nothing.
+    """
+    shortest, longest = _lengths(lake).T
+    fits = (shortest[column] >= shortest[key]) & (longest[column] <= longest[key])
+    known = _has_values(lake)
+    return fits | ~(known[column] & known[key])
+
+
+def measure_length_chance(
+    lake: Lake,
+    is_key: Bool[np.ndarray, " column"],
+    column: Int[np.ndarray, " pair"],
+    key: Int[np.ndarray, " pair"],
+) -> Float[np.ndarray, " pair"]:
+    """Compute how likely a random key is to fit a column's lengths no worse than a given key.
+
+    Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets one
+    by chance. The distance of two columns is the sum of the absolute differences between the
+    logarithms of their shortest and of their longest lengths.
+
+    Returns:
+        Share of the keys of the column's type, in (0, 1]; 1 / e, the geometric mean of such shares
+        by chance, where lengths are not known or the types differ.
+    """
+    known = _has_values(lake)
+    _, kinds = np.unique([profile.type.value for profile in lake.profiles], return_inverse=True)
+    ends = np.log1p(_lengths(lake).astype(np.float64))
+    chance = np.full(len(column), np.exp(-1.0))
+    compared = known[column] & known[key] & (kinds[column] == kinds[key])
+    for kind in np.unique(kinds):
+        pairs = np.flatnonzero(compared & (kinds[column] == kind))
+        of_keys, counts = np.unique(
+            ends[is_key & known & (kinds == kind)], axis=0, return_counts=True
+        )
+        ranges, which = np.unique(ends[column[pairs]], axis=0, return_inverse=True)
+        distance = np.abs(ends[column[pairs]] - ends[key[pairs]]).sum(axis=1)
+        order = np.argsort(which.ravel(), kind="stable")
+        starts = np.searchsorted(which.ravel()[order], np.arange(len(ranges) + 1))
+        # Columns of equal lengths have equal distances from all keys.
+        for range_, (start, end) in zip(ranges, itertools.pairwise(starts.tolist()), strict=True):
+            chosen = order[start:end]
+            distances = np.abs(of_keys - range_).sum(axis=1)
+            nearest = np.argsort(distances)
+            closer = np.searchsorted(distances[nearest], distance[chosen] + _TOLERANCE)
+            chance[pairs[chosen]] = counts[nearest].cumsum()[closer - 1] / counts.sum()
+    return chance
+
+
+def _lengths(lake: Lake) -> Int[np.ndarray, "column 2"]:
+    """For each column, return the lengths of the shortest and of the longest value."""
+    lengths = [(each.lengths.shortest, each.lengths.longest) for each in lake.profiles]
+    return np.array(lengths, dtype=np.int64).reshape(-1, 2)
+
+
+def _has_values(lake: Lake) -> Bool[np.ndarray, " column"]:
+    counted = (profile.rows > profile.nulls for profile in lake.profiles)
+    return np.fromiter(counted, dtype=bool, count=len(lake))
+
+
+_MIN_UNIQUENESS = 0.95
+"""Minimum uniqueness of a referenced column whose rows were counted."""
+_ALIKE = 30
+"""Maximum number of keys with similar names that are considered for each column."""
+_NAMESAKES = 50
+"""Maximum number of columns with the same name that are considered; if more have it, none are."""
+_SHORTEST = 2
+"""Minimum number of letters of a table's name at the end of a column's name."""
+_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
+"""Types of columns that refer to keys."""
+
+_Shares = dict[tuple[int, int], float]
+"""A share in [0, 1] for pairs of a column and a key."""
+
+
+@dataclass(frozen=True)
+class NamedCandidates:
+    """Possible references, with clues from the names of their columns and tables."""
+
+    candidates: ReferenceCandidates
+    """The pairs of a column and a key, with a containment of 0, since no values were compared."""
+
+    uniqueness: Float[np.ndarray, " column"]
+    """Uniqueness of each column: counted, or guessed from the names."""
+
+    table_at_end: Float[np.ndarray, " pair"]
+    """Share of the column's name that its ending takes up, if that ending is the name of the key's
+    table."""
+
+    parent: Float[np.ndarray, " pair"]
+    """1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
+    that row."""
+
+    key_name_at_end: Float[np.ndarray, " pair"]
+    """1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`."""
+
+    own_table_at_end: Float[np.ndarray, " pair"]
+    """1 if the column's name ends with the name of its own table, as `merged_story_id` does in
+    `stories`, and the key is in this table."""
+
+    actor: Float[np.ndarray, " pair"]
+    """How surely the column is named after people by what they do, as `created_by` and `author_id`
+    are, if the key is in the table of the people."""
+
+    length_chance: Float[np.ndarray, " pair"]
+    """Share of all keys whose value lengths fit the column at least as well as this pair's key."""
+
+    half_marked: Float[np.ndarray, " pair"]
+    """1 if either the column's name or the key's, but not both, has a word such as `id`."""
+
+    unlike_others: Float[np.ndarray, " pair"]
+    """1 if the key's name has a word such as `id`, and the column's has none, though others of its
+    table have one."""
+
+    is_marked: Bool[np.ndarray, " column"]
+    """Columns whose names have a word such as `id`."""
+
+
+def may_refer_by_type(profile: ColumnProfile) -> bool:
+    """Return whether a column's type allows it to refer to a key.
+
+    Args:
+        profile: The column, whose values need not be known.
+    """
+    return profile.type in _TYPES
+
+
+def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
+    """Guess from names which columns are keys.
+
+    `may` marks the columns to consider: those whose type allows them to take part in a reference.
+    A key has the name of its table. If no column has it, the column that looks most like a key is
+    one, unless it is called like another table. Where names of a table's columns have words such as
+    `id`, a column that has the table's name without such a word describes the row, as
+    `states.state` does.
+    """
+    lake, count = names.lake, len(names.lake)
+    own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
+    own &= may
+    first = lake.standing == 0
+    own &= names.is_marked | ~names.has_marked[lake.table_of]
+    has_own = np.zeros(len(lake.titles), dtype=bool)
+    has_own[lake.table_of[own]] = True
+    alone = np.flatnonzero(first & may & ~has_own[lake.table_of])
+    own[[column for column in alone if not names.is_foreign(int(column))]] = True
+    return own
+
+
+def _by_table_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair each column with the keys of the tables that its name mentions.
+
+    The column's name ends with the other table's name, or the other table's name is that of the
+    column's own table, followed by the column's name.
+    """
+    shares: _Shares = {}
+    for column, words in enumerate(names.meanings):
+        own, length = int(names.lake.table_of[column]), sum(map(len, words))
+        for start in range(len(words)):
+            ending = "".join(words[start:])
+            tables = names.tables_named(ending, own) if len(ending) >= _SHORTEST else ()
+            for key in (key for table in tables for key in keys_of.get(table, ())):
+                shares[column, key] = max(shares.get((column, key), 0.0), len(ending) / length)
+        for spelling in names.spellings[own] if words else ():
+            for table in names.tables_named(spelling + "".join(words), own):
+                for key in keys_of.get(table, ()):
+                    shares.setdefault((column, key), 0.0)
+    return shares
+
+
+def _by_own_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair each column whose name ends with that of its own table with the table's keys.
+
+    A role precedes the table's name, as in `reply_to_comment_id` of `comments`.
+    """
+    shares: _Shares = {}
+    for column in np.flatnonzero(names.is_marked).tolist():
+        words, own = names.meanings[column], int(names.lake.table_of[column])
+        endings = ("".join(words[start:]) for start in range(1, len(words)))
+        if not names.spellings[own].isdisjoint(endings):
+            shares |= {(column, key): 1.0 for key in keys_of.get(own, ()) if key != column}
+    return shares
+
+
+def _by_actors(
+    names: LakeNames, keys_of: Mapping[int, Sequence[int]], named: Iterable[tuple[int, int]]
+) -> _Shares:
+    """Pair each column named after people by what they do with the keys of the people's tables.
+
+    `named` are the pairs whose columns are named after a table, which need no such guess.
+    """
+    keys = [key for table in names.people for key in keys_of.get(table, ())]
+    settled = {column for column, _ in named}
+    acting = ((column, names.names_actor(column)) for column in range(len(names.lake)))
+    return {
+        (column, key): share
+        for column, share in acting
+        if share and column not in settled
+        for key in keys
+        if key != column
+    }
+
+
+def _by_name(names: LakeNames, columns: Iterable[int], others: Iterable[int]) -> _Shares:
+    """Pair columns that have the same name and belong to different tables.
+
+    A name with very many columns is skipped.
+    """
+    named: dict[Words, list[int]] = defaultdict(list)
+    for other in others:
+        named[names.columns[other]].append(other)
+    table_of = names.lake.table_of
+    return {
+        (column, other): 1.0
+        for column in columns
+        if names.meanings[column] and len(named.get(names.columns[column], ())) <= _NAMESAKES
+        for other in named.get(names.columns[column], ())
+        if table_of[column] != table_of[other]
+    }
+
+
+def _by_parents(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair each column that names a parent row, such as `manager_id`, with its possible keys.
+
+    These are the keys of the column's own table, whose rows may have parents in the same table, and
+    those of other tables that have a column of the same name. `keys_of` maps tables to their keys.
+    """
+    parents = np.flatnonzero(names_parent(names.columns)).tolist()
+    table_of = names.lake.table_of
+    shares = {
+        (column, key): 1.0
+        for column, other in _by_name(names, parents, parents)
+        for key in keys_of.get(int(table_of[other]), ())
+    }
+    own = {
+        (column, key): 1.0 for column in parents for key in keys_of.get(int(table_of[column]), ())
+    }
+    return {pair: share for pair, share in (shares | own).items() if pair[0] != pair[1]}
+
+
+def _by_similarity(names: LakeNames, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
+    """Pair each column with the keys that have the most similar names.
+
+    The name of a key includes the name of its table.
+    """
+    lake = names.lake
+    if not len(keys):
+        return
+    titled = (" ".join(names.tables[int(lake.table_of[key])]) for key in keys)
+    own = [" ".join(words) for words in names.meanings]
+    full = [f"{title} {own[int(key)]}" for title, key in zip(titled, keys, strict=True)]
+    vectors = NameSimilarity([*own, *full]).vectors()
+    index = ColumnIndex(StoredVectors.of(vectors[len(lake) :]), lake.table_of[keys])
+    near = index.search(vectors[: len(lake)], lake.table_of, _ALIKE)
+    for column, position in zip(*np.nonzero(near != NO_CANDIDATE), strict=True):
+        yield int(column), int(keys[near[column, position]])
+
+
+def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
+    """Without reading values, find the keys that each column may refer to.
+
+    Names, declared types, counts and lengths of values decide. Columns whose rows were counted,
+    here or in the catalog's profile, are keys if they are unique; the keys of other tables are
+    guessed.
+    """
+    names = LakeNames(lake)
+    marked = names.is_marked
+    may = np.array([may_refer_by_type(profile) for profile in lake.profiles], dtype=bool)
+    guessed = _guess_keys(names, may)
+    is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
+    is_key[priors.declared_unique] = True
+    keys_of: dict[int, list[int]] = defaultdict(list)
+    for key in np.flatnonzero(is_key).tolist():
+        keys_of[int(lake.table_of[key])].append(key)
+    endings, parents = _by_table_name(names, keys_of), _by_parents(names, keys_of)
+    own_endings = _by_own_name(names, keys_of)
+    actors = _by_actors(names, keys_of, [*endings, *own_endings])
+    connected = priors.connected
+    pairs = {
+        *endings,
+        *parents,
+        *own_endings,
+        *actors,
+        *_by_name(names, range(len(lake)), np.flatnonzero(is_key).tolist()),
+        *_by_similarity(names, np.flatnonzero(is_key)),
+        *zip(connected.left.tolist(), connected.right.tolist(), strict=True),
+    }
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    left, right = ends[:, 0], ends[:, 1]
+    chosen = may[left] & is_key[right] & _may_hold(lake, priors, left, right)
+    left, right = left[chosen], right[chosen]
+    clues = list(zip(left.tolist(), right.tolist(), strict=True))
+    return NamedCandidates(
+        candidates=ReferenceCandidates(
+            referring=left,
+            referenced=right,
+            containment=np.zeros(len(left)),
+            is_key=is_key,
+            chance=np.ones(len(left)),
+        ),
+        uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
+        table_at_end=np.array([endings.get(pair, 0.0) for pair in clues]),
+        key_name_at_end=np.array([names.ends_with_key_name(*pair) for pair in clues], dtype=float),
+        own_table_at_end=np.array([own_endings.get(pair, 0.0) for pair in clues]),
+        actor=np.array([actors.get(pair, 0.0) for pair in clues]),
+        parent=np.array([parents.get(pair, 0.0) for pair in clues]),
+        length_chance=measure_length_chance(lake, is_key, left, right),
+        half_marked=(marked[left] != marked[right]).astype(np.float64),
+        unlike_others=(
+            names.has_marked[lake.table_of[left]] & ~marked[left] & marked[right]
+        ).astype(np.float64),
+        is_marked=marked,
+    )
+
+
+def _may_hold(
+    lake: Lake,
+    priors: CatalogPriors,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+) -> Bool[np.ndarray, " pair"]:
+    """For each pair, return whether the right column can contain the left column's values.
+
+    Types, counts and lengths decide, unless the catalog states a reference.
+    """
+    read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
+    distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
+    kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
+    text = kinds == DataType.TEXT.value
+    # A column that was not read may contain numbers, although it is declared as text.
+    open_type = (text & ~read)[left] | (text & ~read)[right]
+    same_type = (kinds[left] == kinds[right]) | open_type
+    enough = (distinct[left] <= distinct[right]) | ~(read[left] & read[right])
+    enough &= fit_in_lengths(lake, left, right)
+    stated = priors.connected.holds(left, right)
+    return ((same_type & enough) | stated) & ~priors.rejected.holds(left, right)
+
 
 _WEIGHTS = replace(
     DEFAULT_WEIGHTS,

@@ -1,6 +1,6 @@
 """Score possible references by the clues of each pair."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,18 +9,164 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
-from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
+from datahub_hyperjoin.model.roles.name_clues import (
+    NameClues,
+    NameComparison,
+    column_stems,
+    spell,
+    table_prefixes,
+)
 from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
 from datahub_hyperjoin.model.roles.table_groups import ALIKE, TablePairs
-from datahub_hyperjoin.model.roles.value_clues import (
-    compare_sizes,
-    find_measures,
-    find_parts,
-    words_in_common,
-)
 from datahub_hyperjoin.model.roles.weights import ReferenceWeights
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+
+_UNIQUE = 0.999
+"""Minimum uniqueness and completeness of a table's own key. It is below 1 because uniqueness may be
+an estimate."""
+
+
+@dataclass(frozen=True)
+class KeyClues:
+    """Clues as to whether each column is the key of its table."""
+
+    leads: Bool[np.ndarray, " column"]
+    """Columns that are unique and look most like the key of their table."""
+
+    own_name: Bool[np.ndarray, " column"]
+    """Columns that are called `id` or named after their own table."""
+
+    has_rival: Bool[np.ndarray, " column"]
+    """Columns that look less like a key than a unique and complete column of their table."""
+
+    names_other: Bool[np.ndarray, " column"]
+    """Columns that are named after another table, and not after their own."""
+
+
+def _is_own(table: Words, name: Words) -> bool:
+    return bool(name) and {*meaningful_words(name)} <= {*table}
+
+
+def _name_others(
+    lake: Lake, tables: Sequence[Words], columns: Sequence[Words]
+) -> Bool[np.ndarray, " column"]:
+    """Mark the columns that have the name of another table.
+
+    `tables` and `columns` are the stems of their names.
+    """
+    prefixes = table_prefixes(tables)
+    titles = spell(tables, prefixes)
+    known = frozenset().union(*titles)
+    names = spell(map(meaningful_words, columns), prefixes)
+    named = (
+        not name.isdisjoint(known) and name.isdisjoint(titles[table])
+        for name, table in zip(names, lake.table_of.tolist(), strict=True)
+    )
+    return np.fromiter(named, dtype=bool, count=len(lake))
+
+
+def find_key_clues(
+    lake: Lake,
+    columns: Sequence[Words],
+    uniqueness: Float[np.ndarray, " column"],
+    is_key: Bool[np.ndarray, " column"],
+) -> KeyClues:
+    """For each column, collect clues as to whether it is the key of its table.
+
+    Args:
+        columns: The names of the columns, as `column_stems` splits them.
+        uniqueness: Uniqueness of each column in the whole table.
+    """
+    complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
+    unique = uniqueness >= _UNIQUE
+    first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
+    own_key = unique & complete & is_key
+    np.minimum.at(first, lake.table_of[own_key], lake.standing[own_key])
+    tables = [stems(title) for title in lake.titles]
+    names_other = _name_others(lake, tables, columns)
+    names = zip((tables[table] for table in lake.table_of), columns, strict=True)
+    own_name = np.array([_is_own(table, name) for table, name in names], dtype=bool)
+    return KeyClues(
+        leads=unique & (lake.standing == 0),
+        own_name=own_name & ~names_other,
+        has_rival=first[lake.table_of] < lake.standing,
+        names_other=names_other,
+    )
+
+
+_ALL = 0.98
+"""Minimum estimated containment at which a key is assumed to hold all values of a column."""
+_GAPLESS = 0.999
+"""A column has no gaps if its numbers fill at least this share of their range."""
+_MANY_WORDS = 50
+"""Maximum number of shared words that count as evidence."""
+
+
+def find_measures(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    names: NameClues,
+    distinct: Float[np.ndarray, " column"],
+) -> Float[np.ndarray, " pair"]:
+    """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age.
+
+    A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
+    identifier, as the key's does, nor is that of the key or its table.
+    """
+    column = candidates.referring
+    explained = np.maximum(names.column_explained, names.table_explained)
+    return (
+        names.unmarked * lake.is_whole[column] * (1 - _held(candidates, distinct)) * (1 - explained)
+    )
+
+
+def compare_sizes(
+    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Score each pair by the share of the key's values that the column holds.
+
+    The score is this share minus ½, so it lies between -½ and ½. The share is the *coverage* of
+    Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
+    """
+    return _held(candidates, distinct) - 0.5
+
+
+def _held(
+    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Return the share of each key's values that the column holds."""
+    shared = distinct[candidates.referring] * candidates.containment
+    return np.minimum(shared / np.maximum(distinct[candidates.referenced], 1), 1)
+
+
+def find_parts(
+    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Bool[np.ndarray, " pair"]:
+    """Mark the pairs in which the column's values are a proper subset of the key's values.
+
+    Numbers without gaps are no part of another counter, but one of their own.
+    """
+    column, key = candidates.referring, candidates.referenced
+    is_counter = lake.density[column] >= _GAPLESS
+    return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~is_counter
+
+
+def words_in_common(
+    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Score how well each key covers the words of a text column, from -1 to 1.
+
+    The score is negative if the key lacks more than a quarter of the column's values. It is 0 if
+    one of the two holds no text.
+    """
+    column, key = candidates.referring, candidates.referenced
+    shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
+    amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
+    # Words match by meaning: if the key lacks one word in four, the others are no evidence.
+    amount *= np.maximum(4 * candidates.containment - 3, -1)
+    return np.where(lake.is_text[column] & lake.is_text[key], amount, 0.0)
+
 
 _MANY_VALUES = 8
 """Minimum number of distinct values of a column for full trust in its matches; fewer values may

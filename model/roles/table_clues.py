@@ -84,7 +84,7 @@ class TableComparison:
         self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
 
     def of(self, left: Tables, right: Tables) -> TableClues:
-        """Collect clues that show whether tables `left[i]` and `right[i]` are in the same database."""
+        """Collect clues whether tables `left[i]` and `right[i]` are in one database."""
         # Many pairs of columns belong to the same two tables, which are compared once.
         count = len(self._style)
         distinct, inverse = np.unique(left * count + right, return_inverse=True)

@@ -6,23 +6,155 @@ from time import perf_counter
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, relu
+from typing_extensions import assert_never
 
-from datahub_hyperjoin.model.config import EpochSelection, Method
-from datahub_hyperjoin.model.errors import NonFiniteLossError
+from datahub_hyperjoin.model.config import EpochSelection, Loss, Method
+from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError
 from datahub_hyperjoin.model.network.hin import HIN, to_device
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import TrainingState
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
-from datahub_hyperjoin.model.training.losses import measure_loss
-from datahub_hyperjoin.model.training.validation import (
-    check_spread,
-    hold_out,
-    measure_cosines,
-    measure_recall,
-)
+
+
+def triplet_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    margin: float,
+) -> Float[Tensor, ""]:
+    r"""Compute the margin ranking loss with the hardest negative (paper, equation 15).
+
+    $$\frac{1}{|D^+|} \sum [\, m + \max_{C^-} s(C, C^-) - s(C, C^+) \,]_+$$
+
+    Args:
+        negative: Whether a candidate is a negative of a query.
+    """
+    near = cosines.gather(1, positive[:, None]).squeeze(1)
+    hardest = cosines.masked_fill(~negative, -1.0).amax(dim=1)
+    return relu(margin + hardest - near).mean()
+
+
+def semi_hard_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    margin: float,
+) -> Float[Tensor, ""]:
+    """Compute the margin ranking loss with a semi-hard negative.
+
+    That is the nearest negative that is farther than the positive.
+
+    The hardest negative of all may be joinable itself, and early in training it is nearer than the
+    positive. Pushing away from it alone collapses all embeddings into one (Schroff et al., 2015).
+    If no negative is farther away than the positive, the easiest one counts.
+
+    Args:
+        negative: Whether a candidate is a negative of a query.
+    """
+    near = cosines.gather(1, positive[:, None])
+    farther = negative & (cosines < near)
+    easiest = negative & (
+        cosines == cosines.masked_fill(~negative, torch.inf).amin(dim=1, keepdim=True)
+    )
+    counted = torch.where(farther.any(dim=1, keepdim=True), farther, easiest)
+    return triplet_loss(cosines, positive, counted, margin)
+
+
+def infonce_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    temperature: float,
+) -> Float[Tensor, ""]:
+    r"""Compute the InfoNCE loss (van den Oord et al., 2018).
+
+    $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
+    {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
+
+    Args:
+        negative: Whether a candidate is a negative of a query.
+    """
+    counted = negative.scatter(1, positive[:, None], value=True)
+    return cross_entropy(cosines.masked_fill(~counted, -torch.inf) / temperature, positive)
+
+
+def measure_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    method: Method,
+) -> Float[Tensor, ""]:
+    """Compute the configured loss: triplet, semi-hard or InfoNCE.
+
+    Args:
+        negative: Whether a candidate is a negative of a query.
+    """
+    match method.loss:
+        case Loss.TRIPLET:
+            return triplet_loss(cosines, positive, negative, method.margin)
+        case Loss.SEMI_HARD:
+            return semi_hard_loss(cosines, positive, negative, method.margin)
+        case Loss.INFONCE:
+            return infonce_loss(cosines, positive, negative, method.temperature)
+    assert_never(method.loss)
+
+
+_COLLAPSED = 0.98
+"""Mean cosine of random columns above which embeddings carry no information."""
+_FEWEST = 10
+"""Minimum number of held-out keys. With fewer, recall compares epochs no better than chance."""
+_MOST = 512
+"""Maximum number of held-out keys. With so many, recall has a standard error of at most 2 points.
+More keys would enlarge the validation batch, and training would lack them."""
+
+
+def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
+    """Compute the cosine similarity of every query to every candidate."""
+    embeddings = network(pairs.batch)
+    queries = embeddings.index_select(0, pairs.queries)
+    return queries @ embeddings.index_select(0, pairs.candidates).T
+
+
+def hold_out(
+    keys: Int[np.ndarray, " key"], share: float, random: np.random.Generator
+) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]:
+    """Split the key columns into keys for training and keys for validation.
+
+    Args:
+        share: Share to hold out, in [0, 1], up to 512 keys.
+
+    Returns:
+        The keys to train on and the keys to choose the epoch by. If there are too few to hold any
+        out, all keys are in both parts.
+    """
+    count = min(int(len(keys) * share), _MOST)
+    if count < _FEWEST:
+        return keys, keys[:_MOST]
+    order = random.permutation(keys)
+    return order[count:], order[:count]
+
+
+@torch.inference_mode()
+def measure_recall(network: HIN, pairs: PairBatch) -> float:
+    """Compute the share of queries that are nearer to their positive than to any negative."""
+    cosines = measure_cosines(network.eval(), pairs)
+    own = cosines.gather(1, pairs.positive[:, None])
+    nearer = ((cosines > own) & pairs.negative).any(dim=1)
+    return float((~nearer).float().mean())
+
+
+@torch.inference_mode()
+def check_spread(network: HIN, pairs: PairBatch) -> None:
+    """Raise an error if all embeddings are similar."""
+    mean = float(measure_cosines(network.eval(), pairs)[pairs.negative].mean())
+    if mean > _COLLAPSED:
+        raise CollapsedError.from_cosine(mean)
+
 
 _NO_JOURNAL = Journal()
 

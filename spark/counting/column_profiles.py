@@ -1,6 +1,8 @@
 """Build column profiles from aggregates."""
 
 import itertools
+import string
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,15 +10,134 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Indices, bounds_of, chunks_of, reduce_each
+from datahub_hyperjoin.arrow_bytes import (
+    Bytes,
+    Indices,
+    Mask,
+    StringBytes,
+    bounds_of,
+    chunks_of,
+    index_within,
+    reduce_each,
+)
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
 from datahub_hyperjoin.spark.counting.notations import column_notations
-from datahub_hyperjoin.spark.counting.patterns import patterns
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, Pattern
 from datahub_hyperjoin.value_forms import Notation
+
+_LONGEST = 40
+_CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
+_LETTER, _DIGIT, _BLANK, _PLUS = b"A9 +"
+_LAST_ASCII = 0x7F
+_SYMBOLS = bytes.maketrans(
+    string.ascii_letters.encode() + string.digits.encode() + b"\t\n\f\r",
+    b"A" * 52 + b"9" * 10 + b" " * 4,
+)
+"""The symbol for each byte of ASCII text."""
+
+
+def shapes(values: pa.Array) -> pa.Array:
+    """Replace letters with `A` and digits with `9`, and shorten repetitions.
+
+    Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
+    other characters stay as they are. The shape covers the first 40 characters of a value.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> shapes(pa.array(["B6 1234", "Köln", "+49 221 5551234"])).to_pylist()
+        ['A9 9999', 'A+', '+99 999 9+']
+    """
+    texts = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(values), 0, _LONGEST)
+    strings = StringBytes.of(texts)
+    is_foreign = strings.containing(strings.data > _LAST_ASCII)
+    if is_foreign.any():
+        # Arrow builds its Unicode tables anew in each call, which takes milliseconds.
+        mask = pa.array(is_foreign)
+        ascii_texts = [_in_ascii(value) for value in texts.filter(mask).to_pylist()]
+        replacements = pa.array(ascii_texts, pa.string())
+        strings = StringBytes.of(pc.replace_with_mask(texts, mask, replacements))
+    symbols, is_kept = _collapse_runs(strings)
+    offsets = bounds_of(strings.count(is_kept)).astype(np.int32)
+    return pa.StringArray.from_buffers(
+        len(values), pa.py_buffer(offsets), pa.py_buffer(symbols[is_kept])
+    )
+
+
+def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern, ...]]:
+    """Find the most frequent value patterns in each of several concatenated columns.
+
+    Args:
+        bounds: Start of each column, and the end of the last one.
+
+    Returns:
+        The shapes of each column, most frequent first; equally frequent shapes are in alphabetical
+        order.
+
+    Examples:
+        >>> import numpy as np, pyarrow as pa
+        >>> [column] = patterns(pa.array(["N102", "N55", "N713"]), np.array([0, 3]), 2)
+        >>> [str(pattern.shape) for pattern in column]
+        ['A999', 'A99']
+    """
+    encoded = shapes(values).dictionary_encode()
+    sizes, width = np.diff(bounds), max(len(encoded.dictionary), 1)
+    columns = np.repeat(np.arange(len(sizes)), sizes)
+    # Column and shape become one number, so that one call counts the shapes of all columns.
+    counted = pc.value_counts(pa.array(columns * width + encoded.indices.to_numpy()))
+    columns, codes = np.divmod(counted.field(0).to_numpy(), width)
+    counts, alphabetical = counted.field(1).to_numpy(), pc.rank(encoded.dictionary).to_numpy()
+    best = np.lexsort((alphabetical[codes], -counts, columns))
+    shapes_per_column = np.bincount(columns, minlength=len(sizes))
+    best = best[index_within(bounds_of(shapes_per_column)) < most]
+    shares = (counts / sizes[columns])[best].tolist()
+    names = encoded.dictionary.take(pa.array(codes[best])).to_pylist()
+    kept = [Pattern(shape=shape, share=share) for shape, share in zip(names, shares, strict=True)]
+    ends = bounds_of(np.minimum(shapes_per_column, most)).tolist()
+    return [tuple(kept[begin:end]) for begin, end in itertools.pairwise(ends)]
+
+
+def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
+    """Convert text to symbols such as `A` and `9`, and shorten runs of equal symbols.
+
+    The result has the symbols, and a mask that selects the symbols to keep. A run lies within one
+    string. Runs are shortened in place, without a loop over values: the second letter of a run
+    becomes `+` and later ones are dropped; blanks after the first are dropped; of five or more
+    digits the second becomes `+` and later ones are dropped. Shorter runs of digits stay.
+    """
+    symbols = strings.translate(_SYMBOLS)
+    continues = np.zeros(len(symbols), np.bool_)
+    continues[1:] = symbols[1:] == symbols[:-1]
+    continues[strings.bounds[:-1][strings.lengths > 0]] = False
+    letters, digits, blanks = symbols == _LETTER, symbols == _DIGIT, symbols == _BLANK
+    is_second = continues & _shifted(~continues, 1)
+    from_fifth = digits & continues
+    for distance in (1, 2, 3):
+        from_fifth &= _shifted(continues, distance)
+    is_fifth = from_fifth & _shifted(~continues, 4)
+    is_dropped = from_fifth | _shifted(is_fifth, -1) | _shifted(is_fifth, -2)
+    is_dropped |= (blanks | (letters & ~is_second)) & continues
+    symbols[(letters & is_second) | _shifted(is_fifth, -3)] = _PLUS
+    return symbols, ~is_dropped
+
+
+def _shifted(marks: Mask, distance: int) -> Mask:
+    """Shift a mask to the right by the given distance.
+
+    A negative distance shifts it to the left.
+    """
+    shifted = np.zeros_like(marks)
+    if distance > 0:
+        shifted[distance:] = marks[:-distance]
+    else:
+        shifted[:distance] = marks[-distance:]
+    return shifted
+
+
+def _in_ascii(value: str) -> str:
+    return "".join(_CLASSES.get(unicodedata.category(char), char) for char in value)
 
 
 class CountedColumn(NamedTuple):

@@ -19,14 +19,11 @@ from datahub_hyperjoin.spark.databases.clickhouse_connections import (
     complete_clickhouse,
     prepare_clickhouse,
 )
-from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
 from datahub_hyperjoin.spark.databases.redshift_connections import (
     complete_redshift,
     describe_redshift_types,
 )
-from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
 from datahub_hyperjoin.spark.databases.transactions import keep_limits, system_of, within
-from datahub_hyperjoin.spark.databases.trino_connections import translate_http_error
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 
 if TYPE_CHECKING:
@@ -36,6 +33,59 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.exc import SQLAlchemyError
     from sqlalchemy.pool import ConnectionPoolEntry
+
+_DRIVER = ("databricks", "databricks")
+"""SQLAlchemy's names of the dialect and of its driver."""
+_DIALECT = ("databricks_to_read", "databricks")
+"""The names of the dialect that describes tables better, for SQLAlchemy's list of dialects."""
+_MODULE = "datahub_hyperjoin.spark.databases.databricks_dialect"
+
+
+def complete_databricks(url: "URL") -> "URL":
+    """Let the URL of a Databricks workspace lead to our dialect.
+
+    Returns:
+        The URL with our dialect. Those of other databases and drivers stay as they are.
+    """
+    from sqlalchemy.dialects import registry  # noqa: PLC0415 (lakes of files need no database)
+
+    if (url.get_backend_name(), url.get_driver_name()) != _DRIVER:
+        return url
+    # Apart from the driver's own, which others in this process may use.
+    registry.register(".".join(_DIALECT), _MODULE, "DatabricksReader")
+    return url.set(drivername="+".join(_DIALECT))
+
+
+def snowflake_arguments(url: "URL") -> dict[str, object]:
+    """Return the arguments with which Snowflake's driver opens a connection.
+
+    They set parameters of the session when it begins. Formats are those that our SQL relies on,
+    whatever the account or the user prefers.
+    """
+    if url.get_backend_name() != "snowflake":
+        return {}
+    parameters = {
+        "DATE_INPUT_FORMAT": "AUTO",
+        "QUERY_TAG": "datahub-hyperjoin",
+        # With true, a quoted name in small letters would be another name.
+        "QUOTED_IDENTIFIERS_IGNORE_CASE": False,
+        "TIMESTAMP_INPUT_FORMAT": "AUTO",
+        "TIMEZONE": "UTC",
+    }
+    return {"session_parameters": parameters}
+
+
+_HTTP_ERRORS = {"HttpError", "Http502Error", "Http503Error", "Http504Error"}
+"""Exceptions of the driver that are none of the database interface, such as a wrong password."""
+
+
+def translate_http_error(context: "ExceptionContext") -> "SQLAlchemyError | None":
+    """Return SQLAlchemy's error for an answer of HTTP that is no answer of Trino."""
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (lakes of files need no database)
+
+    error = context.original_exception
+    return SQLAlchemyError(str(error)) if type(error).__name__ in _HTTP_ERRORS else None
+
 
 _REFUSED_BY_POOL = {
     # Some versions tell the reason to their log only.

@@ -1,7 +1,7 @@
 """Read the values of the columns that are verified, and count them.
 
 Texts are not kept: verification compares hashes only, and the texts of all values would fill the
-memory. The columns of small tables are counted together, as in `spark/profiles/column_batch.py`.
+memory. The columns of small tables are counted together, as in `spark/profiles/local_batch.py`.
 """
 
 import sys

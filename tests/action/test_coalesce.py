@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from datahub_hyperjoin.action.coalesce import CoalescedRuns
+from datahub_hyperjoin.action.plugin import CoalescedRuns
 
 LONG = 60.0
 
@@ -75,7 +75,7 @@ def test_a_failed_run_is_repeated_at_most_four_times(caplog: pytest.LogCaptureFi
     assert len(ran) == 5
     assert caplog.record_tuples == [
         (
-            "datahub_hyperjoin.action.coalesce",
+            "datahub_hyperjoin.action.plugin",
             logging.ERROR,
             "The changes wait for the next event or `datahub ingest`",
         )

@@ -11,8 +11,7 @@ from datahub_actions.pipeline.pipeline_context import PipelineContext
 
 from datahub_hyperjoin.action.config import ActionConfig
 from datahub_hyperjoin.action.errors import RefusedActionError
-from datahub_hyperjoin.action.ingestion import QuickIngestion
-from datahub_hyperjoin.action.plugin import HyperJoinAction
+from datahub_hyperjoin.action.plugin import HyperJoinAction, QuickIngestion
 from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 
 SINK = {"type": "datahub-rest", "config": {"server": "http://localhost:1"}}
@@ -97,7 +96,7 @@ def test_a_recipe_that_would_train_is_refused(tmp_path: Path) -> None:
 def test_a_saved_model_is_used_without_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.action.ingestion.holds_model", lambda _: True)
+    monkeypatch.setattr("datahub_hyperjoin.action.plugin.holds_model", lambda _: True)
     model = {"ranking": {"scoring": "blend"}, "path": str(tmp_path / "model")}
     ingestion = QuickIngestion.of(write(tmp_path, model=model))
     assert ingestion.recipe["source"]["config"]["model"]["reuse"] == "always"
@@ -118,7 +117,7 @@ def test_a_failed_run_is_an_error_without_the_token(
     sink = {"type": "datahub-rest", "config": {"server": "http://localhost:1", "token": "s3cr3t"}}
     ingestion = QuickIngestion.of(write(tmp_path, sink=sink))
     assert "s3cr3t" not in repr(ingestion)
-    monkeypatch.setattr("datahub_hyperjoin.action.ingestion.Pipeline.create", fail)
+    monkeypatch.setattr("datahub_hyperjoin.action.plugin.Pipeline.create", fail)
     caplog.set_level(logging.ERROR)
     assert not ingestion.run()
     assert caplog.messages == ["The joins were not updated: OSError: no answer to ***"]

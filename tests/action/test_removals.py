@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.action.errors import UnrecordedRemovalError
 from datahub_hyperjoin.action.events import Removal
-from datahub_hyperjoin.action.removals import RUN_ID, record_removal
+from datahub_hyperjoin.action.plugin import RUN_ID, record_removal
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, REJECTED_JOINS, column_urn, property_urn
 from events import ANN, TIME, properties
 from gms import Gms

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.agents.limit import MOST_BYTES, Answer, to_text
-from datahub_hyperjoin.agents.route import (
+from datahub_hyperjoin.agents.tools import (
     answer_path,
     choose_among,
     choose_rival,

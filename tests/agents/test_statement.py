@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from chains import join
 
-from datahub_hyperjoin.agents.statement import write_path_sql
+from datahub_hyperjoin.agents.answers import write_path_sql
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.tables import ColumnId, TableId
 

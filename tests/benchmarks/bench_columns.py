@@ -27,7 +27,7 @@ from tabulate import tabulate
 from benchmarks.area_profiles import profile_areas
 from benchmarks.bench_overlap import make_profiles
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.evaluate.run import measured
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index

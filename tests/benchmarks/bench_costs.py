@@ -24,7 +24,7 @@ from tabulate import tabulate
 from benchmarks.bench_profile import MIB, peaks_below, write_lake
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.discovery.run import run_discovery
-from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.evaluate.run import peak_memory
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.processes import end_processes
 

@@ -20,7 +20,7 @@ from jaxtyping import Int
 from tabulate import tabulate
 from torch import nn
 
-from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.evaluate.run import peak_memory
 from datahub_hyperjoin.model.config import (
     OURS,
     ModelConfig,
@@ -29,11 +29,11 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
 )
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
-from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 from datahub_hyperjoin.model.network.features import Features, Names
 from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes, is_half, to_device
+from datahub_hyperjoin.model.network.layers import StructureAwareAttention
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
-from datahub_hyperjoin.model.training.losses import measure_loss
+from datahub_hyperjoin.model.training.train import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
 """Input sizes in the paper: length of the pooled fastText content, length of a word vector, number

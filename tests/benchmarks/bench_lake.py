@@ -40,7 +40,7 @@ from benchmarks.area_references import (
 )
 from benchmarks.bench_incremental import ingest
 from benchmarks.bench_profile import MIB, peaks_below
-from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.evaluate.run import measured
 
 SIZES = (1_000, 5_000, 20_000, 50_000)
 _TOTAL = "all"

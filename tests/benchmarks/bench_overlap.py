@@ -27,7 +27,7 @@ from tabulate import tabulate
 from benchmarks.area_profiles import profile_areas
 from benchmarks.bench_lake import exponent
 from benchmarks.moved_tables import move
-from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.evaluate.run import peak_memory
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap

@@ -29,7 +29,7 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.evaluate.run import peak_memory
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap

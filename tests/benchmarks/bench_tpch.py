@@ -26,7 +26,7 @@ from tabulate import tabulate
 from benchmarks.bench_profile import MIB, peaks_below
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.evaluate.run import measured
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import borrow_session

@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from datahub_hyperjoin.budget.memory_limit import memory_in_use, usable_memory
+from datahub_hyperjoin.budget.check import memory_in_use, usable_memory
 
 MIB = 1 << 20
 

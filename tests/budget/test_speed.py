@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.budget import speed
+from datahub_hyperjoin.budget import check as speed
 
 
 def test_the_least_disturbed_turn_tells_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
+from datahub_hyperjoin.catalog.assemble import declared_keys
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
 from datahub_hyperjoin.tables import ColumnId, TableId
 

@@ -1,7 +1,6 @@
 import pytest
 
-from datahub_hyperjoin.catalog.sql_joins import list_joined_pairs
-from datahub_hyperjoin.catalog.sql_names import TableLookup
+from datahub_hyperjoin.catalog.usage import TableLookup, list_joined_pairs
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 COLUMNS = {

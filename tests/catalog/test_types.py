@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
     TimeTypeClass,
 )
 
-from datahub_hyperjoin.catalog.types import declared_type
+from datahub_hyperjoin.catalog.datasets import declared_type
 from datahub_hyperjoin.tables import DataType
 
 

@@ -20,7 +20,7 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.emit.patch_effects import (
+from datahub_hyperjoin.emit.differences import (
     drop_foreign,
     is_comparable,
     is_patchable,

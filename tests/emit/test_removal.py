@@ -35,9 +35,9 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from datahub_hyperjoin.emit.define import create_missing_definitions
 from datahub_hyperjoin.emit.definitions import define_properties
 from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.findings import create_missing_definitions
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
     change_tags,

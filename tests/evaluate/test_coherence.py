@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.evaluate.coherence import JoinedGroups
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
-from datahub_hyperjoin.evaluate.metrics import score_rankings
+from datahub_hyperjoin.evaluate.metrics import JoinedGroups, score_rankings
 
 A, B, C, D, E, F = (ColumnName(table, "x") for table in "abcdef")
 TRUTH = {A: frozenset({B, C}), D: frozenset({C, E})}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.evaluate import cost
-from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.evaluate import run as cost
+from datahub_hyperjoin.evaluate.run import measured
 
 
 def test_seconds_are_those_inside() -> None:
@@ -19,7 +19,7 @@ def test_seconds_are_those_inside() -> None:
 
 THREE_BLOCKS = """
 import numpy as np
-from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.evaluate.run import measured
 with measured() as before:
     pass
 with measured() as large:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
 from datahub_hyperjoin.evaluate.metrics import score_rankings
-from datahub_hyperjoin.evaluate.predictions import write_predictions
+from datahub_hyperjoin.evaluate.report import write_predictions
 
 ONE, OTHER = ColumnName("flights", "carrier"), ColumnName("odd, one", 'say "x"')
 

@@ -41,10 +41,9 @@ from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hype
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.encoders import NameEncoder
 from datahub_hyperjoin.model.network.features import Features, Names
-from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NetworkSizes
-from datahub_hyperjoin.model.ranking.rerank import select_coherent
+from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NameEncoder, NetworkSizes
+from datahub_hyperjoin.model.ranking.rank import select_coherent
 from switching import SMALL, build, draw, report, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

@@ -20,8 +20,7 @@ from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
 from datahub_hyperjoin.model.network.word_vectors import train_vectors
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
-from datahub_hyperjoin.model.training.losses import measure_loss
-from datahub_hyperjoin.model.training.validation import measure_cosines
+from datahub_hyperjoin.model.training.train import measure_cosines, measure_loss
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

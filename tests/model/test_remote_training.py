@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network_task import NetworkResult, NetworkTask
 from datahub_hyperjoin.model.remote_training import perform_task
 from datahub_hyperjoin.model.saved.epoch import Epoch
-from datahub_hyperjoin.model.training import validation
+from datahub_hyperjoin.model.training import train as validation
 from datahub_hyperjoin.model.training.pair_sampling import find_negatives, select_similar
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

@@ -22,7 +22,7 @@ from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.page.decisions import list_decisions
+from datahub_hyperjoin.page.write import list_decisions
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")

@@ -11,8 +11,8 @@ from browsers import ADA, BOB, ORIGIN, PEOPLE, Browser
 from datahub_hyperjoin.cli.connect import frontend_connector
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.service.app import datahub_cookies
 from datahub_hyperjoin.service.errors import SharedSignInError
-from datahub_hyperjoin.service.shared_sessions import datahub_cookies
 from shop import Shop
 
 DATAHUB = "http://127.0.0.1:9002"

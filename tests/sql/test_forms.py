@@ -14,7 +14,7 @@ from datahub_hyperjoin.sql.database_engine import DatabaseEngine
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.find import LakeInSql, find_statement
-from datahub_hyperjoin.sql.spark_engine import SparkEngine
+from datahub_hyperjoin.sql.run import SparkEngine
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
 

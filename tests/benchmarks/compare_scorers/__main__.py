@@ -25,11 +25,11 @@ from benchmarks.pair_network.examples import LabelledPairs, read_pairs
 from benchmarks.pair_network.training import score
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.model.ranking.pair_correction import (
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    NetworkCorrection,
     correct_pairs,
     shipped_network,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
 from datahub_hyperjoin.model.ranking.trees import shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 

@@ -16,8 +16,8 @@ from benchmarks.pair_network.examples import LabelledPairs, read_pairs
 from benchmarks.pair_network.training import mean_average_precision, train
 from benchmarks.trees.__main__ import lakes_of
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.model.ranking.pair_correction import SHIPPED_NETWORK
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED_NETWORK
 
 logger = logging.getLogger(__name__)
 

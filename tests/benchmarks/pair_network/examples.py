@@ -19,10 +19,10 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_correction import to_candidate_pairs
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph, build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, score_pairs
+from datahub_hyperjoin.model.ranking.tree_scoring import to_candidate_pairs
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.pictures.canvas import BLUE, GREY, INK, RED, write
+from datahub_hyperjoin.evaluate.report import COMPARED, MetricSummary, ceilings, summarise
 from datahub_hyperjoin.evaluate.run import LakeResult
-from datahub_hyperjoin.evaluate.summary import COMPARED, MetricSummary, ceilings, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.pictures.canvas import BLUE, GREY, INK, write
 from datahub_hyperjoin.evaluate.calibration import Reliability
+from datahub_hyperjoin.evaluate.report import summarise
 from datahub_hyperjoin.evaluate.run import LakeResult
-from datahub_hyperjoin.evaluate.summary import summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,14 @@ from benchmarks.bench_tuning import describe
 from benchmarks.pair_network.tuning import KnownPairs, tune
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from datahub_hyperjoin.model.network.pair_network import PairNetwork
-from datahub_hyperjoin.model.ranking.pair_correction import correct_pairs, shipped_network
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
-from datahub_hyperjoin.model.ranking.tree_scoring import SHARE_OF_NETWORK, SHARE_OF_TREES
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    SHARE_OF_NETWORK,
+    SHARE_OF_TREES,
+    correct_pairs,
+    shipped_network,
+)
 from datahub_hyperjoin.model.ranking.trees import shipped_trees
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import DisjointSet
 
-from datahub_hyperjoin.model.hypergraph.disjoint_sets import DisjointSets
+from datahub_hyperjoin.model.hypergraph.join_graph import DisjointSets
 
 COUNT = 12
 COLUMNS = st.integers(0, COUNT - 1)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from datahub_hyperjoin.model.ranking.decision_process import fit_process
+from datahub_hyperjoin.model.ranking.decision_scoring import fit_process
 
 
 @given(st.integers(0, 1000), st.integers(1, 8))

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from datahub_hyperjoin.model.ranking import gpu_vectors, nearest
-from datahub_hyperjoin.model.ranking.gpu_vectors import GpuVectors
-from datahub_hyperjoin.model.ranking.nearest import ColumnIndex
+from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, GpuVectors
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

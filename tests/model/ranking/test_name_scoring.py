@@ -16,11 +16,11 @@ from datahub_hyperjoin.model.ranking.name_features import (
     RISING_NAME_FEATURES,
     NameFeatures,
 )
-from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.tables import DataType, TableId
 from handmade import draw, facts_of, lake_of, numbers

@@ -13,17 +13,17 @@ from datahub_hyperjoin.model.ranking import pair_graph
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_correction import (
-    SHIPPED_NETWORK,
-    correct_pairs,
-    shipped_network,
-    to_candidate_pairs,
-)
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.pair_graph import build_graph_in_parts, build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import Ranker
-from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    SHIPPED_NETWORK,
+    NetworkCorrection,
+    correct_pairs,
+    shipped_network,
+    to_candidate_pairs,
+)
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.tables import DataType
 from handmade import draw, lake_of, numbers

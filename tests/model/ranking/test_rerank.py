@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.rerank import PairwiseScores, select_coherent
+from datahub_hyperjoin.model.ranking.rank import PairwiseScores, select_coherent
 
 
 def rows_of(among: np.ndarray) -> PairwiseScores:

@@ -9,7 +9,6 @@ from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.model.ranking.name_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
@@ -23,7 +22,11 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
     build_scorer,
 )
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, correct_with_trees
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    NameTreeScorer,
+    TreeScorer,
+    correct_with_trees,
+)
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.tables import Pattern
 from handmade import draw, facts_of, lake_of, numbers

@@ -14,8 +14,8 @@ from safetensors.numpy import save_file
 
 from benchmarks.trees.fit import DEPTH, export
 from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, RISING_NAME_FEATURES
-from datahub_hyperjoin.model.ranking.pair_correction import SHIPPED_NETWORK
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED_NETWORK
 from datahub_hyperjoin.model.ranking.trees import (
     SHIPPED,
     SHIPPED_FOR_NAMES,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import column_stems
+from datahub_hyperjoin.model.roles.pair_scores import KeyClues, find_key_clues
 from handmade import Tables, lake_of
 
 UNIQUE, REPEATED, GAPS = ["1", "2", "3"], ["1", "1", "2"], ["1", "2", ""]

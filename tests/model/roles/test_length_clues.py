@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.described import DescribedTable, describe_columns
-from datahub_hyperjoin.model.roles.length_clues import fit_in_lengths, measure_length_chance
+from datahub_hyperjoin.model.roles.named_references import fit_in_lengths, measure_length_chance
 from datahub_hyperjoin.tables import DataType, TableId
 from handmade import lake_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals import named_keys, near_pairs
-from datahub_hyperjoin.model.signals.near_pairs import find_near_pairs
+from datahub_hyperjoin.model.signals.overlap import find_near_pairs
 from handmade import MakeLake
 
 UNIQUE, REPEATED = ["1", "2", "3"], ["1", "1", "2"]

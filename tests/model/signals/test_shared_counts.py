@@ -5,9 +5,8 @@ import pytest
 from jaxtyping import Int
 
 from datahub_hyperjoin.model.signals import overlap, shared_counts, shared_values
-from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
+from datahub_hyperjoin.model.signals.overlap import SharedCounts, ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
-from datahub_hyperjoin.model.signals.shared_counts import SharedCounts
 from datahub_hyperjoin.model.signals.shared_values import count_common_hashes
 from handmade import MakeLake
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.model.training import corruption
-from datahub_hyperjoin.model.training.corruption import corrupt
+from datahub_hyperjoin.model.training import augmented_views as corruption
+from datahub_hyperjoin.model.training.augmented_views import corrupt
 
 VALUES = ["Newark Liberty", "JFK", "00123", "2013-01-31", "42", ""]
 

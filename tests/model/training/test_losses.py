@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from datahub_hyperjoin.model.config import OURS, Loss
-from datahub_hyperjoin.model.training.losses import (
+from datahub_hyperjoin.model.training.train import (
     infonce_loss,
     measure_loss,
     semi_hard_loss,

@@ -24,7 +24,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from datahub_hyperjoin.model.training import validation
+from datahub_hyperjoin.model.training import train as validation
 from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

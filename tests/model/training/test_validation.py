@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.description import describe_model, write_description
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.files import DESCRIPTION
-from datahub_hyperjoin.model.training.validation import hold_out
+from datahub_hyperjoin.model.training.train import hold_out
 from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

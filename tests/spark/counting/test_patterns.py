@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
-from datahub_hyperjoin.spark.counting.patterns import patterns, shapes
+from datahub_hyperjoin.spark.counting.column_profiles import patterns, shapes
 
 REWRITES = (
     (r"[^\W\d_]{2,}", "A+"),

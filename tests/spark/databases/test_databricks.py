@@ -13,8 +13,7 @@ from sqlalchemy import inspect, make_url
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
 from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
-from datahub_hyperjoin.spark.databases.databricks_connections import complete_databricks
-from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.engines import Databases, complete_databricks, open_engine
 from datahub_hyperjoin.spark.databases.keys import list_keys
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.databases.relations import columns_of, inspect_database

@@ -27,11 +27,10 @@ from datahub_hyperjoin.spark.databases.computing_dialects import (
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.key_ranges import find_integer_key
 from datahub_hyperjoin.spark.databases.keys import ForeignKeyConstraint, list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
 from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED, complete_redshift
 from datahub_hyperjoin.spark.databases.redshift_forms import REDSHIFT_SYNTAX
 from datahub_hyperjoin.spark.databases.relations import read_rows, select_from
-from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.tables import DataType
 
 FEW = settings(

@@ -32,19 +32,18 @@ from sqlglot import exp, parse_one
 
 from counted_profiles import MD5, by_reading, profiled, relation_of
 from datahub_hyperjoin.locations import Compute, Database
-from datahub_hyperjoin.spark.databases import snowflake_forms
+from datahub_hyperjoin.spark.databases import computing_dialects as snowflake_forms
 from datahub_hyperjoin.spark.databases.computing_dialects import (
+    SNOWFLAKE_SYNTAX,
     computing_dialect,
     is_asked_to_compute,
+    snowflake_form,
 )
 from datahub_hyperjoin.spark.databases.data_source import load_relation
-from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.engines import Databases, open_engine, snowflake_arguments
 from datahub_hyperjoin.spark.databases.key_ranges import find_integer_key, split_key
-from datahub_hyperjoin.spark.databases.listing import list_relations
-from datahub_hyperjoin.spark.databases.snowflake_forms import SNOWFLAKE_SYNTAX, snowflake_form
-from datahub_hyperjoin.spark.databases.snowflake_sessions import snowflake_arguments
+from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
 from datahub_hyperjoin.spark.databases.sql_forms import text_form
-from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import DataType, Table

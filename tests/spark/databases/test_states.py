@@ -16,7 +16,7 @@ from servers import KINDS, Server, alike, serving, settle, states
 from sqlalchemy import create_engine, make_url, text
 
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.spark.databases.states import states_of
+from datahub_hyperjoin.spark.databases.listing import states_of
 
 CITIES = (
     "CREATE TABLE cities (id INTEGER PRIMARY KEY, city VARCHAR(20))",

@@ -40,9 +40,8 @@ from datahub_hyperjoin.spark.databases.computing_dialects import (
 )
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.keys import list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
 from datahub_hyperjoin.spark.databases.sql_forms import text_form
-from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.databases.trino_forms import TRINO_SYNTAX, trino_form
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import DataType

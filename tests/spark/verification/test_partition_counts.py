@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
 from datahub_hyperjoin.spark.verification import hash_partition, partition_counts
 from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
-from datahub_hyperjoin.spark.verification.partition_counts import count_pairs_of_partition
+from datahub_hyperjoin.spark.verification.pair_jobs import count_pairs_of_partition
 
 VALUES = st.dictionaries(
     st.one_of(st.integers(0, 20), st.integers(0, (1 << 64) - 1)), st.integers(1, 5), max_size=8
