@@ -65,10 +65,6 @@ def refuse(written: object) -> list[str]:
             {"connections": {"database": {"url": "sqlite://"}}},
             "`connections` is a list. Begin each of its entries with `- `",
         ),
-        (
-            {"catalog": FOLDER, "model": {"training": {"loss": "triplet"}}},
-            "`model`: `model.training.loss` is no longer a key; `model.setting: paper` selects",
-        ),
     ],
 )
 def test_a_fault_is_one_sentence_with_its_key(written: dict[str, Any], fault: str) -> None:

@@ -16,7 +16,7 @@ from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import limited_memory, memory_limit
-from datahub_hyperjoin.spark.profiles import column_batch
+from datahub_hyperjoin.spark.profiles import local_batch
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table
@@ -69,7 +69,7 @@ def test_a_table_that_exceeds_the_limit_has_a_fault_and_the_next_one_has_none(
             np.ones(1 << 27)
         return read_table(table, *given, **others)
 
-    monkeypatch.setattr(column_batch, "read_table", read)
+    monkeypatch.setattr(local_batch, "read_table", read)
     with limited_memory():
         found = [profile_table(each, ProfileConfig(), Databases()) for each in (large, small)]
     assert found[0].fault.startswith("cannot be read: its rows take more memory than a worker")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.model.ranking import gpu_vectors, nearest
+from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, GpuVectors
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
@@ -20,8 +20,8 @@ def unit_vectors(count: int, seed: int = 0) -> np.ndarray:
 def test_each_query_is_compared_with_all_vectors(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_vectors, "_AT_ONCE", at_once)
-    monkeypatch.setattr(gpu_vectors, "_VECTORS", 64)
+    monkeypatch.setattr(nearest, "_AT_ONCE", at_once)
+    monkeypatch.setattr(nearest, "_VECTORS", 64)
     vectors, queries = unit_vectors(300), unit_vectors(50, seed=1)
     found = GpuVectors(StoredVectors.of(vectors), DEVICE).search(queries, 20)
     expected = np.argsort(-(queries @ vectors.T), axis=1, kind="stable")[:, :20]
@@ -40,18 +40,18 @@ def test_vectors_of_integers_are_scaled() -> None:
 def test_a_gpu_is_used_if_its_memory_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = StoredVectors.of(unit_vectors(1_000))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert gpu_vectors.find_gpu(vectors) is None
+    assert nearest.find_gpu(vectors) is None
     needed = 3 * 4 * (1 << 28) + 1_000 * 16 * 4
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (needed, needed))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 2)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2)
-    assert gpu_vectors.find_gpu(vectors) == torch.device("cuda")
+    assert nearest.find_gpu(vectors) == torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (needed - 1, needed))
-    assert gpu_vectors.find_gpu(vectors) is None
+    assert nearest.find_gpu(vectors) is None
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 3)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2)
-    assert gpu_vectors.find_gpu(vectors) == torch.device("cuda")
+    assert nearest.find_gpu(vectors) == torch.device("cuda")
 
 
 def test_large_lakes_are_searched_exactly_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

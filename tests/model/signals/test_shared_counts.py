@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jaxtyping import Int
 
-from datahub_hyperjoin.model.signals import overlap, shared_counts, shared_values
+from datahub_hyperjoin.model.signals import overlap, shared_values
 from datahub_hyperjoin.model.signals.overlap import SharedCounts, ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 from datahub_hyperjoin.model.signals.shared_values import count_common_hashes
@@ -34,7 +34,7 @@ def test_known_counts_save_work_and_change_nothing(
         compared.append(sum(map(len, sketches)))
         return count_common_hashes(sketches, left, right)
 
-    monkeypatch.setattr(shared_counts, "count_common_hashes", count)
+    monkeypatch.setattr(overlap, "count_common_hashes", count)
     found = measure(make_lake)
 
     def know_nothing(_: object, sketches: Sequence[bytes], *__: object) -> SharedCounts:

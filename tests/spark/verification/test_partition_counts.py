@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
-from datahub_hyperjoin.spark.verification import hash_partition, partition_counts
+from datahub_hyperjoin.spark.verification import hash_partition, pair_jobs
 from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
 from datahub_hyperjoin.spark.verification.pair_jobs import count_pairs_of_partition
@@ -66,7 +66,7 @@ def test_counts_of_partitions_add_up_to_those_of_whole_columns(
         for left, right in EACH
         if left in arrays and right in arrays
     }
-    with mock.patch.object(partition_counts, "_VALUES_AT_ONCE", at_once):
+    with mock.patch.object(pair_jobs, "_VALUES_AT_ONCE", at_once):
         found = total(partitioned(columns, count))
     # Of columns without a common value, only the counts of a column with itself are listed.
     assert found == {
