@@ -7,6 +7,7 @@
     │  └─ DamagedModelError
     ├─ SparkError            Spark cannot run
     ├─ AddressSpaceError     the libraries cannot reserve the memory that they need
+    ├─ MissingExtraError     a package of an extra is not installed
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
     ├─ FaultyDecisionsError  the file of people's decisions cannot be read
@@ -121,6 +122,18 @@ class AddressSpaceError(HyperJoinError, MemoryError):
         return cls(
             f"`ulimit -v` is {limit}, and the libraries of a run reserve more, most of which they "
             f"never use. Set it to at least {least} or to `unlimited`"
+        )
+
+
+class MissingExtraError(HyperJoinError, ImportError):
+    """A package that a recipe option needs is not installed."""
+
+    @classmethod
+    def named(cls, *, extra: str, option: str, package: str) -> Self:
+        """Report the missing package, and the extra that installs it."""
+        return cls(
+            f"`{option}` needs the package {package}. Install it with "
+            f"`pip install 'datahub-hyperjoin[{extra}]'`"
         )
 
 

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.demo.errors import MissingExtraError
+from datahub_hyperjoin.errors import MissingExtraError
 
 FAMILIES = {
     "airline",

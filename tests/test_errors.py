@@ -8,7 +8,6 @@ import pytest
 
 from datahub_hyperjoin import errors
 from datahub_hyperjoin.catalog import errors as catalog_errors
-from datahub_hyperjoin.demo import errors as demo_errors
 from datahub_hyperjoin.emit import errors as emit_errors
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.evaluate import errors as evaluate_errors
@@ -24,7 +23,6 @@ from datahub_hyperjoin.spark.files import errors as file_errors
 MODULES = [
     errors,
     catalog_errors,
-    demo_errors,
     emit_errors,
     evaluate_errors,
     explain_errors,

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 from pyarrow import csv, parquet
 
-from datahub_hyperjoin.demo.errors import MissingExtraError
+from datahub_hyperjoin.errors import MissingExtraError
 
 # Column names and values stay as published.
 

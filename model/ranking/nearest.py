@@ -1,6 +1,7 @@
 """Find the nearest embeddings."""
 
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import faiss
@@ -50,7 +51,12 @@ class GpuVectors:
 
 
 def find_gpu(vectors: StoredVectors) -> "torch.device | None":
-    """Return the GPU if it has enough free memory to search the vectors; otherwise None."""
+    """Return the GPU if it has enough free memory to search the vectors; otherwise None.
+
+    A program without PyTorch searches on the CPU.
+    """
+    if find_spec("torch") is None:
+        return None
     import torch  # noqa: PLC0415
 
     if not torch.cuda.is_available():
