@@ -137,9 +137,9 @@ def _is_defined_within(table: exp.Table) -> bool:
 # subqueries and common table expressions. Three properties of it shape this module:
 #
 # - It does not report which columns are equal to which. So every equality of two columns is made a
-# join of its own before parsing.
+#   join of its own before parsing.
 # - It ignores `WHERE`. So equalities there become joins, too.
-# - It needs complete table names. So every table gets a unique name first (`sql_names`).
+# - It needs complete table names. So every table gets a unique name first (`rename_tables`).
 
 _SAME_VALUES = (exp.Paren, exp.Cast, exp.Lower, exp.Upper, exp.Trim)
 """Expressions that keep a column comparable, because values are compared in normal form anyway."""

@@ -2,7 +2,7 @@
 
 Each column is grouped once, and then all of them together by the normal forms of their values, so
 that only counts leave the database. The counts equal those of `hash_partition` and
-`partition_counts`. A column for which SQL cannot compute all normal forms has no counts, and is
+`pair_jobs`. A column for which SQL cannot compute all normal forms has no counts, and is
 read instead.
 """
 
