@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fakesnow fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fakesnow fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery same golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -115,6 +115,9 @@ bench-database: $(VENV)/.dev ## Count what a database server sends for profiles 
 
 bench-lake: $(VENV)/.dev ## Measure whole runs on 1,000 to 50,000 tables by stages, or LAKE="--tables N ..."; an hour
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_lake $(LAKE)
+
+same: $(VENV)/.dev ## Compare what this code and that of BASE=COMMIT find and write, also in LAKES="FOLDER ..."; minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.same $(BASE) $(LAKES)
 
 gallery: $(VENV)/.dev ## Find the joins of three lakes for docs/gallery.md, and take its pictures; two minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.gallery

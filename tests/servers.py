@@ -46,7 +46,7 @@ _ALLOWED = (
 _CASCADING = {"postgresql", "databricks", "redshift", "trino"}
 """Systems in which `CASCADE` drops a schema with all that it contains."""
 
-_SERVERS = {
+SERVERS = {
     "postgresql": os.environ.get(
         "HYPERJOIN_POSTGRES", "postgresql+psycopg2://postgres@127.0.0.1/test"
     ),
@@ -105,7 +105,7 @@ class Server:
 
 def postgresql_url() -> str:
     """Return the URL of the PostgreSQL server that tests use."""
-    return _SERVERS["postgresql"]
+    return SERVERS["postgresql"]
 
 
 def free_port() -> int:
@@ -135,7 +135,7 @@ def serving(kind: str, folder: Path, *, at: str = "") -> Iterator[Server]:
         yield found
         found.engine.dispose()
         return
-    at = at or (_ENGINES[kind]() if kind in _ENGINES else _SERVERS[kind])
+    at = at or (_ENGINES[kind]() if kind in _ENGINES else SERVERS[kind])
     url, schema = make_url(at), f"hyperjoin_{uuid4().hex[:8]}"
     word = "DATABASE" if kind == "clickhouse" else "SCHEMA"
     asked = create_engine(url, pool_pre_ping=True)
@@ -208,7 +208,7 @@ def _redshift() -> str:
     """Return the URL of the PostgreSQL server, which stands for Redshift behind its dialect."""
     pytest.importorskip("sqlalchemy_redshift")
     import_module("redshift_driver")
-    url = make_url(_SERVERS["postgresql"]).set(drivername="redshift+local")
+    url = make_url(SERVERS["postgresql"]).set(drivername="redshift+local")
     return url.render_as_string(hide_password=False)
 
 
