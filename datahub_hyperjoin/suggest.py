@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
+from datahub_hyperjoin.model.extras import require_extras
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
@@ -87,6 +88,7 @@ def index_lake(
     progress: Progress,
 ) -> LakeIndex:
     """Find the key columns of a lake, and build its join graph and hypergraph."""
+    require_extras(config)
     lake = Lake.from_tables(profiles).in_order()
     index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
-from datahub_hyperjoin.extras import require_extra
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network_task import Elsewhere
@@ -51,7 +50,6 @@ def encode(
     """
     if config.ranking.scoring is Scoring.SIGNALS:
         return _encode_names(index)
-    require_extra("hin", f"scoring: {config.ranking.scoring.value}")
     # torch takes seconds to import, and most runs train no network.
     from datahub_hyperjoin.model.network_encoding import encode_by_network  # noqa: PLC0415
 

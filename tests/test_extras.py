@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from datahub_hyperjoin import extras
+from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.errors import MissingExtraError
+from datahub_hyperjoin.model import extras
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.requirements import unmet_requirements
 
@@ -53,3 +56,12 @@ def test_a_recipe_without_its_extra_is_refused_with_the_command(
         f"`{option}` needs the package {package}. Install it with "
         f"`pip install 'datahub-hyperjoin[{extra}]'`"
     )
+
+
+def test_find_joins_reads_no_table_for_a_network_that_it_cannot_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    model = ModelConfig(ranking=RankingConfig(scoring=Scoring.HIN))
+    with pytest.raises(MissingExtraError, match=r"`model\.ranking\.scoring: hin` needs .* torch"):
+        find_joins(tmp_path / "missing", model=model)

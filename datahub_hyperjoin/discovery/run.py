@@ -21,6 +21,7 @@ from datahub_hyperjoin.discovery.result import FoundJoins
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.extras import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
@@ -117,6 +118,7 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
+    require_extras(model)
     bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
     with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         with progress.stage("Listing tables"):

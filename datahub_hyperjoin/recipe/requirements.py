@@ -9,8 +9,7 @@ from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.catalog.folder import check_folder
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.extras import require_extra
-from datahub_hyperjoin.model.config import Scoring
+from datahub_hyperjoin.model.extras import require_extras
 from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError
@@ -56,7 +55,7 @@ def unmet_requirements(
         The errors.
     """
     checks = (
-        partial(_check_extras, config),
+        partial(require_extras, config.model),
         partial(_check_folder, config),
         partial(_check_decisions, config, warn),
         partial(_check_catalog, config, has_server=has_server),
@@ -71,14 +70,6 @@ def _error_of(check: Callable[[], None]) -> HyperJoinError | None:
     except HyperJoinError as error:
         return error
     return None
-
-
-def _check_extras(config: HyperJoinConfig) -> None:
-    scoring = config.model.ranking.scoring
-    if scoring is not Scoring.SIGNALS:
-        require_extra("hin", f"model.ranking.scoring: {scoring.value}")
-    if config.model.variants.llm:
-        require_extra("llm", "model.variants.llm")
 
 
 def _check_folder(config: HyperJoinConfig) -> None:

@@ -3,7 +3,6 @@
 from functools import partial
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.extras import require_extra
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError
 from datahub_hyperjoin.model.network_task import Elsewhere, NetworkResult, NetworkTask
@@ -24,7 +23,6 @@ def find_executor(
     """
     if config.ranking.scoring is Scoring.SIGNALS:
         return None
-    require_extra("hin", f"scoring: {config.ranking.scoring.value}")
     # torch takes seconds to import and Spark a tenth of one, and most runs train no network.
     from datahub_hyperjoin.model.network_steps import sees_gpu  # noqa: PLC0415
     from datahub_hyperjoin.spark.gpu_executors import has_gpu_executors  # noqa: PLC0415

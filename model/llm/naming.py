@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
-from datahub_hyperjoin.extras import require_extra
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.errors import NoReplyError
@@ -199,7 +198,6 @@ def _request_answers(
 
     An interrupted run thus keeps the answers that it has paid for.
     """
-    require_extra("llm", "model.variants.llm")
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
     try:

@@ -3,6 +3,8 @@
 Equation numbers are the paper's (section 4.2).
 """
 
+# ruff: noqa: FBT003, SLF001 - the kernels are private, and their schemas are positional
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -33,9 +35,6 @@ from datahub_hyperjoin.model.hypergraph.ragged import mean_of_members
 # Torch's public `scaled_dot_product_attention` does not return the log-sum-exp, and an additive
 # bias makes it compute dense scores. The kernels that it calls do both in memory linear in the
 # rows.
-
-# ruff: noqa: FBT003, SLF001 - the kernels are private, and their schemas are positional
-
 
 _KERNELS = torch.ops.aten
 

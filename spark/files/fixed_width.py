@@ -34,7 +34,6 @@ from datahub_hyperjoin.spark.objects import batch_of
 
 WIDTHS = ".schema"
 """Ending of a schema's file name: the schema of `orders.txt.gz` is `orders.txt.schema`."""
-_NAMES = ("column", "start", "length")
 _BATCH_CELLS = 1 << 17
 
 
