@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.spellings import find_spelling
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
+from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableId, pair_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

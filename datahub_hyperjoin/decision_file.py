@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.progress import Warn, warn_nobody
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.storage import alone_in, replacing
 from datahub_hyperjoin.tables import ColumnId, TableId, in_order
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Suggestion
 from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.contributions import Contributions
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, TableId, TableProfile
 
 

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.joins import Evidence, Join
-from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.joins import CrosswalkJoin, Evidence, Join, JoinedColumns, lone_joins
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import percent
 

@@ -14,9 +14,8 @@ from pydantic import TypeAdapter
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.contributions import Contributions

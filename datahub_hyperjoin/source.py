@@ -50,6 +50,7 @@ from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
+from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.publishing.pipelines import (
@@ -71,7 +72,6 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
-from datahub_hyperjoin.statements import RunSql
 from datahub_hyperjoin.storage import locking
 from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 

@@ -13,7 +13,6 @@ import numpy as np
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.budget import check_budget
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
 from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
@@ -47,7 +46,7 @@ from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store,
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.stages.row_counts import with_row_counts
 from datahub_hyperjoin.stages.unverified_keys import find_unverified_keys
-from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile, pair_of
+from datahub_hyperjoin.tables import DescribedTable, Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()
 

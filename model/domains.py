@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil
 
-from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.joins import Join, JoinedColumns, Role
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
 from datahub_hyperjoin.value_forms import ValueForm
 

@@ -9,7 +9,6 @@ from unicodedata import normalize
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.model.roles.property_names import names_label
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS
 from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
@@ -17,6 +16,7 @@ from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
     DataType,
+    DescribedTable,
     TableId,
     TableProfile,
     ValueHash,

@@ -3,10 +3,18 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, sort_joins
+from datahub_hyperjoin.joins import (
+    Bridge,
+    Cardinality,
+    CatalogEvidence,
+    CrosswalkJoin,
+    Evidence,
+    Join,
+    Role,
+    Statement,
+    sort_joins,
+)
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 

@@ -16,8 +16,8 @@ from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.safety import reasons_unsafe
 from datahub_hyperjoin.graphql.words import Phrases, describe_join, summarize_join
+from datahub_hyperjoin.joins import FILE_DIALECT
 from datahub_hyperjoin.quoted_names import escape_for_quotes
-from datahub_hyperjoin.statements import FILE_DIALECT
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 # Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, DeclaredKeys
-from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair
 
 if TYPE_CHECKING:

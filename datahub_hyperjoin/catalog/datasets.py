@@ -39,9 +39,8 @@ from datahub_hyperjoin.catalog.entities import (
 )
 from datahub_hyperjoin.catalog.labels import LABEL_ASPECTS, read_labels
 from datahub_hyperjoin.catalog_facts import ForeignKey
-from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
-from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from datahub_hyperjoin.tables import ColumnId, DataType, DescribedTable, TableId, describe_columns
 
 _TYPES: Mapping[type, DataType] = {
     ArrayTypeClass: DataType.NESTED,

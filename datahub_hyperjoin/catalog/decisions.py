@@ -14,7 +14,7 @@ from datahub_hyperjoin.catalog.deleted_joins import scroll_columns
 from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
@@ -25,7 +25,6 @@ from datahub_hyperjoin.metadata.urns import (
     property_urn,
 )
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
 from datahub_hyperjoin.visible import logger_of
 

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.statements import JoinedColumns
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.joins import JoinedColumns
 from datahub_hyperjoin.metadata.urns import REJECTED, dataset_urn, property_urn
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import name_some

@@ -26,9 +26,9 @@ from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
+from datahub_hyperjoin.joins import JoinedColumns
 from datahub_hyperjoin.metadata.urns import dataset_urn, plain_path, table_id
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import logger_of
 

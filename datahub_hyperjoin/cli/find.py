@@ -11,7 +11,7 @@ import click
 from datahub_hyperjoin.cli.output_format import print_result
 from datahub_hyperjoin.cli.warnings import print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.statements import RunSql
+from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.storage import refuse_foreign_page, replacing
 from datahub_hyperjoin.wording import number_of
 

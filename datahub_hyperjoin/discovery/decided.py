@@ -5,13 +5,11 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.discovery.errors import UnknownTableError
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import TableId
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.decision_file import (
     FiledDecision,
     WrittenDecision,
@@ -30,9 +29,8 @@ from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import list_best_joins
-from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
 from datahub_hyperjoin.metadata.urns import plain_path
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.typed_names import ends_in

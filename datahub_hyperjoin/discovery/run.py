@@ -20,13 +20,13 @@ from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunP
 from datahub_hyperjoin.discovery.result import FoundJoins
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
+from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.extras import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import open_store
-from datahub_hyperjoin.statements import RunSql
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.temporary import temporary_folder
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSche
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
-from datahub_hyperjoin.statements import RunSql
+from datahub_hyperjoin.joins import RunSql
 
 _WEB_ADDRESS = re.compile(
     r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?(?:/[\w.~-]+)*/?", re.ASCII

@@ -15,7 +15,6 @@ from datahub.metadata.schema_classes import StatusClass
 from requests import RequestException
 
 from datahub_hyperjoin.client_errors import explain
-from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.contexts import emit_contexts
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
@@ -40,7 +39,7 @@ from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, Role, Statement, lone_joins
 from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES, band_of
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.metadata.role_context import RoleContext
@@ -54,7 +53,6 @@ from datahub_hyperjoin.metadata.urns import (
     role_urn,
 )
 from datahub_hyperjoin.progress import Count
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import TableId
 
 

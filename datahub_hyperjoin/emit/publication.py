@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.queries import query_of
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 

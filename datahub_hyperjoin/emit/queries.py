@@ -17,15 +17,13 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformUrn
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.graphql.joins import with_left_table
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.graphql.sentences import describe_rows
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import FILE_DIALECT, CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.metadata.confidence_bands import band
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
-from datahub_hyperjoin.statements import FILE_DIALECT, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import number_of

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.explain.columns import ColumnExplanation, explain_column
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.explain.ranking import (
@@ -13,7 +12,14 @@ from datahub_hyperjoin.explain.ranking import (
     explain_rank,
     explain_signals,
 )
-from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, KnownNamesakes, Verdict
+from datahub_hyperjoin.joins import (
+    CatalogEvidence,
+    CrosswalkJoin,
+    Evidence,
+    Join,
+    KnownNamesakes,
+    Verdict,
+)
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker

@@ -9,9 +9,9 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.metadata.relationship_aspect import SQL_DIALECT, WITHDRAWN_BY
 from datahub_hyperjoin.metadata.urns import query_urn
-from datahub_hyperjoin.statements import Statement
 
 
 def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str, str]:

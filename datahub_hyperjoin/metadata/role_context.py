@@ -12,8 +12,7 @@ from typing import Any
 from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import Self
 
-from datahub_hyperjoin.crosswalks import is_in_two_steps
-from datahub_hyperjoin.joins import Join, RowCounts
+from datahub_hyperjoin.joins import Join, RowCounts, is_in_two_steps
 from datahub_hyperjoin.metadata.relationship_aspect import oriented
 from datahub_hyperjoin.metadata.urns import column_id, column_urn
 from datahub_hyperjoin.tables import ColumnId

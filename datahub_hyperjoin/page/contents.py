@@ -8,11 +8,18 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.graphql.joins import CatalogJoin, with_left_table
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.graphql.sentences import describe_rows
-from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
+from datahub_hyperjoin.joins import (
+    Evidence,
+    Join,
+    JoinedColumns,
+    Role,
+    Statement,
+    Suggestion,
+    is_in_two_steps,
+)
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
@@ -20,7 +27,6 @@ from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
 from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.sql.anti_join import write_anti_join
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
 
 MOST_JOINS = 20_000

@@ -10,16 +10,22 @@ from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.decision_file import FiledDecision
-from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.joins import (
+    CrosswalkJoin,
+    Join,
+    JoinedColumns,
+    Role,
+    Statement,
+    Suggestion,
+    lone_joins,
+)
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.exported import ExportChoices
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.translations import Translations
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, TableProfile
 from datahub_hyperjoin.visible import unseen_in_javascript, visible

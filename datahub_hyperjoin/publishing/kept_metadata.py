@@ -19,11 +19,10 @@ from datahub_hyperjoin.emit import (
     read_partners,
 )
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.joins import Join, Statement, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, join_urn
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.publishing.renamed_columns import rename_columns
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 
 _NOT_RUN = Statement(untested=True)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join
 from datahub_hyperjoin.tables import ColumnId
 
 

@@ -8,7 +8,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
 from datahub_hyperjoin.graphql.datasets import DatasetSummary, read_dataset_summaries
 from datahub_hyperjoin.graphql.join_sql import statements_of_joins
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.joins import Cardinality, Role, Statement, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.page.contents import (
@@ -25,7 +25,6 @@ from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.page.write import render_page, render_template
 from datahub_hyperjoin.service.sessions import PersonalSession
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _UNKNOWN = -1

@@ -3,9 +3,9 @@
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.sql.dialects import write_sql
 from datahub_hyperjoin.sql.parts import ROW_LIMIT
-from datahub_hyperjoin.statements import Statement
 
 
 def write_anti_join(statement: Statement) -> str:

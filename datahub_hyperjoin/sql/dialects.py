@@ -12,7 +12,7 @@ from threading import get_ident
 
 from sqlglot import Dialect, Generator, exp
 
-from datahub_hyperjoin.statements import FILE_DIALECT
+from datahub_hyperjoin.joins import FILE_DIALECT
 from datahub_hyperjoin.value_forms import FALSE_WORDS, TRUE_WORDS, Notation, ValueForm
 
 _TRUE, _FALSE = (

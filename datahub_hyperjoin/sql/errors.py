@@ -5,7 +5,7 @@ from typing import ClassVar
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.joins import Statement
 
 _PAIR = 2
 

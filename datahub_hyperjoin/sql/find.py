@@ -6,8 +6,7 @@ from itertools import islice, zip_longest
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.sql.conditions import Notations, comparisons
 from datahub_hyperjoin.sql.engines import SqlEngine
@@ -15,7 +14,6 @@ from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
 from datahub_hyperjoin.sql.local_files import FileAddresses
 from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
 from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

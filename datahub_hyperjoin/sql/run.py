@@ -11,9 +11,8 @@ from uuid import uuid4
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.locations import (
     CatalogTable,
     Database,
@@ -41,7 +40,6 @@ from datahub_hyperjoin.sql.errors import (
 from datahub_hyperjoin.sql.find import LakeInSql, find_statement, write_statement
 from datahub_hyperjoin.sql.local_files import is_readable
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
-from datahub_hyperjoin.statements import JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import logger_of

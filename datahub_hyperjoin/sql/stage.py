@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import result_key
@@ -14,7 +13,6 @@ from datahub_hyperjoin.sql.find import LakeInSql, agrees
 from datahub_hyperjoin.sql.run import SqlTest, run_joins
 from datahub_hyperjoin.sql.two_steps import columns_in_order
 from datahub_hyperjoin.sql.write import sides_of
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 
 _RESULTS = "statements"
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Cardinality
+from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin
 from datahub_hyperjoin.sql.conditions import Comparison
 from datahub_hyperjoin.sql.parts import (
     ROW_LIMIT,

@@ -7,8 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from datahub_hyperjoin.composites import ColumnPairs, CompositeEvidence, KeySearch
-from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.joins import Cardinality, ColumnPairs, CompositeEvidence, Evidence, KeySearch
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store

@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, note_crosswalk
-from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
+from datahub_hyperjoin.joins import (
+    Bridge,
+    CrosswalkJoin,
+    Evidence,
+    Join,
+    Suggestion,
+    best_scores,
+    note_crosswalk,
+)
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores, sort_joins
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile, pair_of
+from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableProfile, pair_of
 
 
 def describe_unread(

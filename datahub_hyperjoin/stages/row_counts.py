@@ -8,8 +8,7 @@ tells about how many rows there are.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from datahub_hyperjoin.crosswalks import is_in_two_steps
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RowCounts
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RowCounts, is_in_two_steps
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableId, TableProfile
 
 _TO_ONE = {Cardinality.MANY_ONE, Cardinality.ONE_ONE}

@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log2
 
-from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
-from datahub_hyperjoin.joins import Cardinality
+from datahub_hyperjoin.joins import (
+    MIN_TUPLE_CONTAINMENT,
+    Cardinality,
+    ColumnPairs,
+    CompositeEvidence,
+)
 from datahub_hyperjoin.model.composite.propose import Proposal
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -88,7 +92,7 @@ def probability_of(proposal: Proposal, evidence: CompositeEvidence) -> float:
         key declares the reference.
     """
     measured = 0.0
-    if evidence.is_unique and evidence.evidence.left_containment >= MIN_CONTAINMENT:
+    if evidence.is_unique and evidence.evidence.left_containment >= MIN_TUPLE_CONTAINMENT:
         bits = min(bits_against_chance(evidence), _MAX_BITS)
         missing = 1 - evidence.evidence.left_containment
         odds = _BIAS + _NAMES * proposal.names + _BITS * bits - _MISSING * missing

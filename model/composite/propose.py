@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from datahub_hyperjoin.composites import ColumnPairs
+from datahub_hyperjoin.joins import ColumnPairs
 from datahub_hyperjoin.model.composite.partners import ColumnPartners, table_index
 from datahub_hyperjoin.tables import TableId
 

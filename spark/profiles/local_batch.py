@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from datahub_hyperjoin.described import describe_columns
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column, naming_columns
@@ -46,7 +45,14 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.spark.slow_views import naming_slow_view
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableProfile
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Table,
+    TableProfile,
+    describe_columns,
+)
 from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.crosswalks import Bridge
+from datahub_hyperjoin.joins import Bridge
 from datahub_hyperjoin.tables import Pair, Table
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from datahub_hyperjoin.crosswalks import Bridge
-from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.joins import Bridge, Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import with_absolute_paths

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
+from datahub_hyperjoin.joins import MIN_TUPLE_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.kept_values import value_files
@@ -94,7 +94,7 @@ def verify_composites(
     promising = [
         one
         for one, evidence in found.items()
-        if evidence.is_unique and evidence.evidence.left_containment >= MIN_CONTAINMENT
+        if evidence.is_unique and evidence.evidence.left_containment >= MIN_TUPLE_CONTAINMENT
     ]
     counted = measure({one: _shuffled(one) for one in promising})
     return found | {one: _with_chance(counted, one, found[one]) for one in promising}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.joins import KeySearch
 from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig

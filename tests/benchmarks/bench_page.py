@@ -19,10 +19,16 @@ from pages import EVIDENCE, column, profiles
 from tabulate import tabulate
 
 from chromium import Tab, browse
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
+    Join,
+    JoinedColumns,
+    Role,
+    Statement,
+)
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId
 
 TABLES, JOINS = 2_000, 5_000

@@ -11,10 +11,9 @@ from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.merged_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
-from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 
 AIRPORTS, FLIGHTS = (TableId("postgres", f"shop.public.{name}") for name in ("airports", "flights"))

@@ -31,12 +31,12 @@ from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark import session
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId
 
 REFERENCES = {("orders.customer", "customers.id"), ("customers.region", "regions.code")}

@@ -15,9 +15,8 @@ from datahub_hyperjoin.emit import (
     emit_findings,
 )
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

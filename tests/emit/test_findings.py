@@ -21,7 +21,6 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -31,10 +30,9 @@ from datahub_hyperjoin.emit import (
 )
 from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join, Role, Statement
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

@@ -11,12 +11,18 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsClass
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit.queries import emit_query
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RowCounts
+from datahub_hyperjoin.joins import (
+    Bridge,
+    Cardinality,
+    CrosswalkJoin,
+    Evidence,
+    Join,
+    RowCounts,
+    Statement,
+)
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.described import describe_columns
 from datahub_hyperjoin.evaluate import EvaluationProgress, Pipeline
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
-from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile, describe_columns
 
 SCHEMA = {
     "customers": ("id", "name"),

@@ -17,8 +17,8 @@ from quick_runs import GivenJoins, join_of
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.emit import read_back
 from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Pair
 from faults.bad_network import FAIR, PATIENCE, BadNetwork, Fault, Weather
 from faults.outcome import Attack, Outcome

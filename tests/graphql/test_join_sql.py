@@ -12,8 +12,8 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.graphql import CatalogJoin, find_join
 from datahub_hyperjoin.graphql.errors import UnansweredError
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins, statements_of_joins
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.metadata.urns import query_urn
-from datahub_hyperjoin.statements import Statement
 from shop import Shop
 
 

@@ -11,10 +11,9 @@ from pages import EVIDENCE, column, holding, profiled, profiles, refers, undecla
 
 import chromium
 from chromium import Tab
-from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")

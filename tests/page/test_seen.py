@@ -13,9 +13,8 @@ from pages import EVIDENCE, profiles, refers
 import chromium
 from chromium import Tab
 from datahub_hyperjoin.export.quoting import needs_quotes
-from datahub_hyperjoin.joins import Cardinality
+from datahub_hyperjoin.joins import Cardinality, Statement
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible_lines
 from evil_names import EVIL

@@ -6,8 +6,8 @@ import sqlite3
 import duckdb
 import pytest
 
+from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.page.translations import TITLES, Translations, translate
-from datahub_hyperjoin.statements import Statement
 
 FILES = """\
 SELECT

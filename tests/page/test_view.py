@@ -17,10 +17,9 @@ from pages import EVIDENCE, column, profiles, refers, undeclared
 import chromium
 from chromium import Tab
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
-from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Verdict
+from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.statements import Statement
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
 

@@ -21,13 +21,14 @@ from pages import (
     write,
 )
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.joins import (
+    Bridge,
+    CrosswalkJoin,
     Join,
+    Statement,
 )
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.contents import MOST_JOINS
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import (
     ColumnId,
     TableId,

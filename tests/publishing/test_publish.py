@@ -10,13 +10,15 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
+    Bridge,
     Cardinality,
     CatalogEvidence,
+    CrosswalkJoin,
     Join,
+    Statement,
     Verdict,
 )
 from datahub_hyperjoin.locations import File
@@ -29,7 +31,6 @@ from datahub_hyperjoin.metadata.relationship_aspect import (
 from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.publishing.kept_metadata import carry_over
 from datahub_hyperjoin.publishing.publish import build_publication
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lake import EVIDENCE, column, table
 

@@ -6,12 +6,11 @@ import pytest
 
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.joins import Cardinality, Role, Statement, Verdict
 from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.service.pages import is_listed, list_catalog_contents
-from datahub_hyperjoin.statements import Statement
 from shop import column, table
 
 REFERENCE = CatalogJoin(

@@ -18,8 +18,8 @@ import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.joins import Bridge
 from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark import processes
 from datahub_hyperjoin.spark.config import ProfileConfig

@@ -11,12 +11,11 @@ import pytest
 from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect, FileFormat
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RunSql, Statement
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql import LakeInSql, SqlTest, run_joins
-from datahub_hyperjoin.statements import RunSql, Statement
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

@@ -8,9 +8,8 @@ import pytest
 from pydantic import SecretStr
 from servers import Server
 
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
 MakeJoin = Callable[..., Join]

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import File, Folder, WorkbookSheet
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.errors import TimeLimitError
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
 MakeFile = Callable[..., Table]

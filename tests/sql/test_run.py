@@ -9,9 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.locations import Database, DeltaFolder, File, Folder, IcebergFolder, Relation
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
 MakeFile = Callable[..., Table]

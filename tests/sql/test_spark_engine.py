@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.locations import CatalogTable
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
 MakeJoin = Callable[..., Join]

@@ -8,12 +8,11 @@ from typing import NoReturn
 
 import pytest
 
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
-from datahub_hyperjoin.statements import JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeFile = Callable[..., Table]

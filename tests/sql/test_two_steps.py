@@ -7,13 +7,11 @@ from typing import NoReturn
 import pytest
 from servers import Server
 
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
-from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.joins import Bridge, Cardinality, CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.locations import DeltaFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.sql import LakeInSql, SqlTest, find_join_sql, run_joins
-from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, Table
 
 MakeFile = Callable[..., Table]

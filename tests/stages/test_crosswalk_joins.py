@@ -11,10 +11,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Suggestion, Verdict
+from datahub_hyperjoin.joins import (
+    Bridge,
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    Suggestion,
+    Verdict,
+)
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig

@@ -7,7 +7,6 @@ import numpy as np
 
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
@@ -17,7 +16,7 @@ from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, NameFea
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.tables import DataType, DescribedTable, describe_columns
 
 _CHUNK = 1 << 16
 """Number of pairs described at once."""

@@ -1,7 +1,6 @@
 """Test which proposed composite references are accepted."""
 
-from datahub_hyperjoin.composites import CompositeEvidence
-from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.joins import Cardinality, CompositeEvidence, Evidence
 from datahub_hyperjoin.model.composite.decide import (
     bits_against_chance,
     decide,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.joins import KeySearch
 from datahub_hyperjoin.model.composite.partners import find_partners
 from datahub_hyperjoin.model.composite.propose import Proposal, propose
 from datahub_hyperjoin.model.config import ModelConfig

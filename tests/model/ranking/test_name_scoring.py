@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
@@ -22,7 +21,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
-from datahub_hyperjoin.tables import DataType, TableId
+from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
 from handmade import draw, facts_of, lake_of, numbers
 
 BY_NAMES = ModelConfig(

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.model.roles.named_references import fit_in_lengths, measure_length_chance
-from datahub_hyperjoin.tables import DataType, TableId
+from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
 from handmade import lake_of
 
 TEXTS = st.lists(

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
-from datahub_hyperjoin.described import DescribedTable, describe_columns
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.named_references import (
@@ -13,7 +12,7 @@ from datahub_hyperjoin.model.roles.named_references import (
     find_named_references,
 )
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import DataType, TableId
+from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
 from handmade import column, facts_of, lake_of, numbers
 
 Headers = Mapping[str, str]

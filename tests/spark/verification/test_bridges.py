@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.crosswalks import Bridge
-from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.joins import Bridge, Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.verification import bridge_jobs

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.composites import ColumnPairs
-from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.joins import Cardinality, ColumnPairs, Evidence
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.verification import composites

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.joins import KeySearch
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.verification.key_search import (

@@ -1,15 +1,9 @@
-"""Value types for joins: evidence, decisions, suggestions and published joins.
+"""What is known about a pair of columns: measures of the data, the catalog's facts, decisions."""
 
-Like the types of `tables`, these are immutable and depend on no engine.
-"""
-
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from typing_extensions import assert_never
-
-from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 
 class Cardinality(str, Enum):
@@ -133,39 +127,6 @@ class Evidence:
         )
 
 
-class Role(str, Enum):
-    """The role of a join: how its two columns are related, for example as a reference."""
-
-    REFERENCE = "reference"
-    """Many to one: the rows of one column refer to the unique values of the other."""
-
-    ONE_TO_ONE = "one-to-one"
-    """Both columns are unique, and one table extends the other."""
-
-    SIBLING = "sibling"
-    """Both columns refer to the same key, and neither is that key."""
-
-    SAME_DOMAIN = "same domain"
-    """The columns hold values of one kind, but neither is a key of the other."""
-
-    @property
-    def is_directed(self) -> bool:
-        """Whether one column refers to the other."""
-        return self in {Role.REFERENCE, Role.ONE_TO_ONE}
-
-    @property
-    def place(self) -> int:
-        """The position of the role in sorted lists; references come first.
-
-        >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
-        ['reference', 'one-to-one', 'sibling', 'same domain']
-        """
-        return _PLACES[self]
-
-
-_PLACES = {role: place for place, role in enumerate(Role)}
-
-
 class Verdict(str, Enum):
     """A person's decision about a pair of columns."""
 
@@ -227,35 +188,6 @@ class CatalogEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
-    """A ranked candidate for a query column, with its joinability."""
-
-    query: ColumnId
-    """The column that the ranking is for."""
-
-    candidate: ColumnId
-    """The column that probably joins with the query column."""
-
-    rank: int
-    """Rank among the suggestions for the query column, from 1."""
-
-    joinability: float
-    """Score shown to users, in [0, 1]."""
-
-
-def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Map each suggested pair to its joinability.
-
-    A pair may be suggested in both directions; the greater joinability counts.
-    """
-    scores: dict[Pair, float] = {}
-    for suggestion in suggestions:
-        pair = pair_of(suggestion.query, suggestion.candidate)
-        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
-    return scores
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownNamesakes:
     """What is known of the columns that have the name of a referring column."""
 
@@ -285,114 +217,51 @@ class KnownNamesakes:
         return f"{self.agreeing} of {self.known} columns {end} {verb} to {key}"
 
 
+ColumnPairs = tuple[tuple[ColumnId, ColumnId], ...]
+"""The referring and the referenced column of each part of a composite reference."""
+
+MIN_TUPLE_CONTAINMENT = 0.9
+"""Minimum share of the referring table's distinct tuples that a key must hold."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
-    """A join of two columns, ready to be written to the catalog.
+class KeySearch:
+    """A request to search a table's columns for composite keys."""
 
-    It was verified on the data, unless no row of one of the tables was read, or one of the columns
-    has no values.
+    table: TableId
+    """The table."""
 
-    The columns are sorted, so that a pair has one name whichever column it was suggested for.
+    columns: tuple[str, ...]
+    """Paths of the columns."""
+
+    texts: tuple[str, ...] = ()
+    """The text columns among `columns`, in the same order."""
+
+    max_columns: int = 4
+    """Maximum number of columns of a key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeEvidence:
+    """Evidence for a composite reference, measured on all rows of both tables.
+
+    The rows of a table that have a value in every column are its tuples.
     """
 
-    left: ColumnId
-    """The column whose identifier sorts first."""
+    evidence: Evidence
+    """Measures of the join; the referring table is on the left."""
 
-    right: ColumnId
-    """The other column, whose identifier sorts second."""
+    tuples: int
+    """Number of distinct tuples of the referring table."""
 
-    joinability: float
-    """The higher of the scores of the two directions, in [0, 1]."""
+    matched: float
+    """Share of the referring table's tuples, counted row by row, that the other table contains."""
 
-    evidence: Evidence | None
-    """Measures of the data; None if the rows of at least one table were not read."""
-
-    catalog: CatalogEvidence = CatalogEvidence()
-    """The catalog's facts and people's decisions."""
-
-    role: Role = Role.SAME_DOMAIN
-    """The relation of the columns. The joinability is the probability of a join in this role."""
-
-    referenced: ColumnId | None = None
-    """The column that the other one refers to, if the role has a direction."""
-
-    namesakes: KnownNamesakes | None = None
-    """What is known about the references of columns that have the referring column's name. None if
-    none of these columns refers to the same key, or if the catalog confirms this join."""
-
-    further: tuple[tuple[ColumnId, ColumnId], ...] = ()
-    """The further column pairs of a composite key, each with the column of the left table first."""
-
-    via: tuple[ColumnId, ColumnId] | None = None
-    """The two columns of a crosswalk that connect the left and the right column, in this order;
-    None without such a crosswalk."""
+    by_chance: tuple[float, ...] = ()
+    """For each column, the value of `matched` after this column was shuffled. If the value is still
+    high, the column adds no information to the other columns. Empty if it was not measured."""
 
     @property
-    def measured(self) -> Evidence:
-        """The join's evidence, as measured on the data."""
-        if self.evidence is None:
-            message = f"{self.left} = {self.right} was not verified on data"
-            raise TypeError(message)
-        return self.evidence
-
-    @property
-    def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All pairs of columns that the join compares.
-
-        The left table's column comes first in each pair.
-        """
-        return ((self.left, self.right), *self.further)
-
-    @property
-    def directed_pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All pairs of columns, with the referring table's column first if there is one."""
-        if self.referenced != self.left:
-            return self.pairs
-        return tuple((right, left) for left, right in self.pairs)
-
-    @property
-    def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The two pairs of columns that a join through a crosswalk compares; empty otherwise."""
-        return ((self.left, self.via[0]), (self.via[1], self.right)) if self.via else ()
-
-    @property
-    def referring(self) -> ColumnId | None:
-        """The column that refers to the other; None if the join has no direction."""
-        if self.referenced is None:
-            return None
-        return self.left if self.referenced == self.right else self.right
-
-
-def sort_joins(joins: Iterable[Join]) -> list[Join]:
-    """Sort joins, the most useful first.
-
-    Lists, tables, files and pages show the joins of a run in this order. References come first,
-    then one-to-one joins, siblings and joins within a domain, whether they compare one pair of
-    columns or several. Of one role, the more probable join comes first; of equally probable ones,
-    names decide.
-    """
-    return sorted(joins, key=lambda join: (join.role.place, -join.joinability, join.pairs))
-
-
-def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
-    """Return the referring and the referenced column of a join.
-
-    Returns:
-        The columns in the direction of the join's role. If the role has none, the column whose
-        values are unique is referenced; if both are unique, the one that contains more of the
-        other's values. None if neither is unique.
-    """
-    left, right = join.left, join.right
-    if join.referring and join.referenced:
-        return join.referring, join.referenced
-    match join.measured.cardinality:
-        case Cardinality.ONE_MANY:
-            return right, left
-        case Cardinality.MANY_ONE:
-            return left, right
-        case Cardinality.ONE_ONE:
-            within_right = join.measured.left_containment > join.measured.right_containment
-            return (left, right) if within_right else (right, left)
-        case Cardinality.MANY_MANY:
-            return None
-    assert_never(join.measured.cardinality)
+    def is_unique(self) -> bool:
+        """Whether the referenced columns form a unique key of their table."""
+        return self.evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}
