@@ -18,6 +18,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("*.md"),
         *ROOT.glob("[dims]*/README.md"),
         *ROOT.glob("docs/[!R]*.md"),
+        *ROOT.glob("docs/lab/*.md"),
         *ROOT.glob("docs/*.ipynb"),
     ]
 )
