@@ -20,9 +20,8 @@ from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.progress import Progress
-from datahub_hyperjoin.spark.gc_tuning import gc_paused
-from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.profiles.store_keys import result_key
+from datahub_hyperjoin.spark.memory import gc_paused
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
 
 _NAME = "findings"

@@ -7,7 +7,7 @@ is imported, and ends with `resume`.
 
 import gc
 
-from datahub_hyperjoin.spark.gc_tuning import exempt_imports
+from datahub_hyperjoin.spark.memory import exempt_imports
 
 _was_enabled = gc.isenabled()
 gc.disable()

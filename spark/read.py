@@ -19,8 +19,7 @@ from datahub_hyperjoin.locations import (
     WorkbookSheet,
     is_remote,
 )
-from datahub_hyperjoin.spark.batches import with_usable_values
-from datahub_hyperjoin.spark.columns import TableStream
+from datahub_hyperjoin.spark.columns import TableStream, draw, with_usable_values
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
     EmptyTableError,
@@ -49,7 +48,6 @@ from datahub_hyperjoin.spark.files.table_parts import (
     IcebergPart,
     TablePart,
 )
-from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
 _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}

@@ -18,7 +18,7 @@ from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.verification import read_values
+from datahub_hyperjoin.spark.verification import values
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Pair, Table, pair_of
 
@@ -181,7 +181,7 @@ def test_only_changed_tables_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
         read.append(table.title)
         return read_table(table, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(read_values, "read_table", note)
+    monkeypatch.setattr(values, "read_table", note)
     found, progress = find(tables, tmp_path / "store")
     assert {*read} == {"parcels"}
     assert progress.counts["tables_from_profile_store"] == 6

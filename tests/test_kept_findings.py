@@ -16,7 +16,7 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, VariantConfig
 from datahub_hyperjoin.model.config.language_model import LanguageModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles import store_keys
+from datahub_hyperjoin.spark.profiles import store
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, TableProfile, pair_of
@@ -158,7 +158,7 @@ def test_another_version_of_the_package_compares_again(
 ) -> None:
     tables, kept = write(tmp_path), ProfileConfig(store=tmp_path / "store")
     find(tables, kept)
-    monkeypatch.setattr(store_keys, "__version__", "another")
+    monkeypatch.setattr(store, "__version__", "another")
     assert not is_reused(find(tables, kept)[1])
 
 

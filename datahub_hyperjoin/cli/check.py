@@ -19,7 +19,7 @@ def check_recipe_file(*, recipe: Path) -> None:
     keys, folders, databases, DataHub's server and its token. Nothing is written. The exit status is
     1 if there are problems.
     """
-    from datahub_hyperjoin.spark.gc_tuning import gc_paused  # noqa: PLC0415
+    from datahub_hyperjoin.spark.memory import gc_paused  # noqa: PLC0415
 
     # Its libraries take seconds to import, which the other commands should not wait for.
     with gc_paused():

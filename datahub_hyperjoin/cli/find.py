@@ -86,7 +86,7 @@ def find_in_sources(  # noqa: PLR0913 - one for each option
     data.
     """
     _check_options(out, page, page_values=page_values)
-    from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused  # noqa: PLC0415
+    from datahub_hyperjoin.spark.memory import exempt_imports, gc_paused  # noqa: PLC0415
 
     with _processes():
         # They take seconds to import, which the other commands should not wait for.

@@ -17,8 +17,7 @@ from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.files.header import ROW_NAME
-from datahub_hyperjoin.spark.profiles.local_batch import fault_text
-from datahub_hyperjoin.spark.slow_views import naming_slow_view
+from datahub_hyperjoin.spark.profiles.local_batch import fault_text, naming_slow_view
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.wording import name_some
 

@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement
 from datahub_hyperjoin.progress import Progress
-from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.profiles.store_keys import result_key
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.find import LakeInSql, agrees
 from datahub_hyperjoin.sql.run import SqlTest, run_joins

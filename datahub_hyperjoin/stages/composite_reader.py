@@ -10,8 +10,7 @@ from dataclasses import asdict
 from datahub_hyperjoin.joins import Cardinality, ColumnPairs, CompositeEvidence, Evidence, KeySearch
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.spark.profiles.routes import session_for
-from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.profiles.store_keys import result_key
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.key_search import search_keys

@@ -11,9 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import NullType, Numeric, String, TypeEngine, _Binary
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.causes import Cause, cause_of
 from datahub_hyperjoin.spark.databases.engines import database_error_code, database_error_text
 from datahub_hyperjoin.spark.databases.stored_names import relation_in_quotes
+from datahub_hyperjoin.spark.errors import Cause, cause_of
 
 _WITHHELD_IN_MYSQL = """
     SELECT column_name FROM information_schema.columns

@@ -5,12 +5,13 @@ from collections.abc import Collection, Generator, Iterable, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.spark.batches import STEP_ROWS, merge_batches
 from datahub_hyperjoin.spark.columns import (
+    STEP_ROWS,
     Column,
     RowEstimate,
     TableStream,
     choose_columns,
+    merge_batches,
     readable_paths,
 )
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors

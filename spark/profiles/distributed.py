@@ -27,12 +27,13 @@ from datahub_hyperjoin.locations import (
     WorkbookSheet,
     database_of,
 )
-from datahub_hyperjoin.spark.batches import with_usable_values
 from datahub_hyperjoin.spark.columns import (
+    SEED,
     Column,
     TableStream,
     naming_columns,
     readable_paths,
+    with_usable_values,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.column_profiles import opaque_profile
@@ -53,12 +54,11 @@ from datahub_hyperjoin.spark.profiles.partial import (
     count_part,
     partition_index,
 )
-from datahub_hyperjoin.spark.profiles.result_transfer import (
+from datahub_hyperjoin.spark.profiles.rows import (
     ResultFolder,
     send_profiles,
     temporary_results,
 )
-from datahub_hyperjoin.spark.sampling import SEED
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 from datahub_hyperjoin.visible import logger_of
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.spark.columns import SampleCount, draw_part
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import EmptyTableError, LostWorkerError
 from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
@@ -23,13 +24,12 @@ from datahub_hyperjoin.spark.profiles.partial import (
     count_part,
     uncounted_part,
 )
-from datahub_hyperjoin.spark.profiles.result_transfer import (
+from datahub_hyperjoin.spark.profiles.rows import (
     ResultFolder,
     send_profiles,
     temporary_results,
 )
 from datahub_hyperjoin.spark.read import read_part
-from datahub_hyperjoin.spark.sampling import SampleCount, draw_part
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 from datahub_hyperjoin.visible import logger_of
 

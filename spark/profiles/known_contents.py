@@ -22,8 +22,7 @@ from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File, Folder, WorkbookSheet, is_remote
 from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, entity_tag, local_path
-from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.profiles.store_keys import table_key
+from datahub_hyperjoin.spark.profiles.store import Store, table_key
 from datahub_hyperjoin.storage import checksum
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 

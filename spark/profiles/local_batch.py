@@ -1,17 +1,18 @@
 """Profile many tables in one Spark job, with many tables in each task."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.locations import VIEW_SECONDS, Relation
 from datahub_hyperjoin.spark.columns import Column, naming_columns
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import aggregate_columns
@@ -29,12 +30,11 @@ from datahub_hyperjoin.spark.errors import (
     TableWithHeaderError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.gc_tuning import exempt_imports
-from datahub_hyperjoin.spark.memory import limited_memory
+from datahub_hyperjoin.spark.memory import exempt_imports, limited_memory
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
-from datahub_hyperjoin.spark.profiles.result_transfer import (
+from datahub_hyperjoin.spark.profiles.rows import (
     RESULT_ROW,
     ResultFolder,
     receive_profiles,
@@ -44,7 +44,6 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
 )
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
-from datahub_hyperjoin.spark.slow_views import naming_slow_view
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -348,3 +347,28 @@ def _profile_task(
     with limited_memory(), Databases() as databases:
         for profiles in profile_each((table for _, table in members), config, databases):
             yield send_profiles([*islice(numbers, len(profiles))], profiles, folder)
+
+
+_SOON = 1.0
+"""Seconds after which the view that is being read is named."""
+
+
+@contextmanager
+def naming_slow_view(
+    view: str, say: Callable[[str], None], *, end: Callable[[], None] | None = None
+) -> Iterator[None]:
+    """Name a view that takes long to read, while it is read in a `with` block.
+
+    Args:
+        end: Ends the reading at the time limit of a view, for databases that have none.
+    """
+    timers = [Timer(_SOON, say, [f"Reading the view {view}"])]
+    timers += [Timer(VIEW_SECONDS, end)] if end else []
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()

@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.spark.columns import Column, TableStream
+from datahub_hyperjoin.spark.columns import Column, SampleCount, TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
@@ -34,7 +34,6 @@ from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
-from datahub_hyperjoin.spark.sampling import SampleCount
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
 PART_ROW = pa.schema(

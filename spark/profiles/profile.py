@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
-from datahub_hyperjoin.spark.profiles.result_transfer import ResultFolder, temporary_results
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.profiles.rows import ResultFolder, temporary_results
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableProfile
 

@@ -3,9 +3,12 @@
 Lakes have many columns, so rows are converted field by field, each for all profiles at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from hashlib import sha256
 from itertools import chain, pairwise
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import StringBytes, bounds_of
 from datahub_hyperjoin.packed_texts import PackedTexts
+from datahub_hyperjoin.spark.memory import gc_paused
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -23,6 +27,7 @@ from datahub_hyperjoin.tables import (
     TableId,
     TableProfile,
 )
+from datahub_hyperjoin.temporary import temporary_folder
 from datahub_hyperjoin.value_forms import Notation
 
 _COLUMN = pa.struct(
@@ -183,3 +188,91 @@ _FROM_ARROW: Mapping[str, Callable[[pa.Array], list[Any]]] = {"sample": _to_pack
 
 def _bounds(lists: pa.ListArray) -> list[int]:
     return bounds_of(pc.list_value_length(lists)).tolist()
+
+
+ResultFolder = Callable[[Sequence[Table]], AbstractContextManager[Path]]
+"""Provides the folder for the result files of a job that profiles the given tables."""
+
+RESULT_ROW = pa.schema({"profiles": pa.binary(), "file": pa.string()})
+"""Profiles of some tables, inline or in a file."""
+
+RESULT_FILE_ROW = pa.schema([pa.field("table", pa.int64()), *PROFILE_ROW])
+"""A table's index in its job, and its profile."""
+
+_SUFFIX = ".profiles"
+
+
+def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
+    """Provide a temporary folder for the results of a job."""
+    del tables
+    return temporary_folder()
+
+
+def send_profiles(
+    tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
+) -> pa.RecordBatch:
+    """Write profiles to a file for the driver, and return a row that names the file.
+
+    If the file cannot be written, the row contains the profiles.
+
+    Args:
+        folder: The driver's folder for results. Workers on other machines do not find it.
+    """
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, RESULT_FILE_ROW) as stream:
+        columns = [pa.array(tables, pa.int64()), *to_rows(profiles).columns]
+        stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=RESULT_FILE_ROW))
+    return pa.RecordBatch.from_pylist([_write(sink.getvalue(), folder)], schema=RESULT_ROW)
+
+
+def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    """Build profiles from the rows that workers returned."""
+    profiles: dict[int, TableProfile] = {}
+    with gc_paused():
+        for inline, file in zip(results["profiles"], results["file"].to_pylist(), strict=True):
+            for rows in pa.ipc.open_stream(pa.memory_map(file) if file else inline.as_buffer()):
+                profiles |= _by_index(rows, tables)
+    return profiles
+
+
+def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    """Read the profiles that workers finished before a job failed."""
+    with gc_paused():
+        return {
+            index: profile
+            for rows in read_results(folder)
+            for index, profile in _by_index(rows, tables).items()
+        }
+
+
+def read_results(folder: Path) -> Iterator[pa.RecordBatch]:
+    """Read all result files in a folder.
+
+    Yields:
+        Rows of `RESULT_FILE_ROW`. Files that were not written to their end are left out.
+    """
+    for file in sorted(folder.glob(f"*{_SUFFIX}")):
+        content = file.read_bytes()
+        if sha256(content).hexdigest() != file.stem:
+            continue
+        with pa.ipc.open_stream(content) as rows:
+            if rows.schema.equals(RESULT_FILE_ROW):
+                yield from rows
+
+
+def _by_index(rows: pa.RecordBatch, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    indices = rows["table"].to_pylist()
+    profiles = from_rows([tables[index] for index in indices], rows)
+    return dict(zip(indices, profiles, strict=True))
+
+
+def _write(profiles: pa.Buffer, folder: Path) -> dict[str, object]:
+    # Named by its checksum, so that a file which a killed worker left unfinished is told apart.
+    file = folder / f"{sha256(profiles).hexdigest()}{_SUFFIX}"
+    try:
+        file.touch(mode=0o600)
+        file.write_bytes(profiles)
+    except OSError:
+        # The driver is on another machine, or the disk is full.
+        return {"profiles": profiles.to_pybytes()}
+    return {"file": str(file)}

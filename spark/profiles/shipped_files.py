@@ -33,7 +33,7 @@ from datahub_hyperjoin.spark.profiles.partial import (
     count_part,
     uncounted_part,
 )
-from datahub_hyperjoin.spark.profiles.result_transfer import (
+from datahub_hyperjoin.spark.profiles.rows import (
     RESULT_ROW,
     ResultFolder,
     receive_profiles,

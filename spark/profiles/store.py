@@ -10,9 +10,11 @@ checksum. A damaged file is ignored with a warning, and its results are computed
 
 import json
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -20,13 +22,13 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datahub_hyperjoin import __version__
 from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.joins import Bridge, Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.gc_tuning import gc_paused
-from datahub_hyperjoin.spark.profiles.result_transfer import read_results
-from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
-from datahub_hyperjoin.spark.profiles.store_keys import bridge_keys, pair_keys, table_key
+from datahub_hyperjoin.spark.errors import LostWorkerError
+from datahub_hyperjoin.spark.memory import gc_paused
+from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, read_results, to_rows
 from datahub_hyperjoin.storage import read_checked, replacing_with_checksum
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.temporary import temporary_folder
@@ -289,3 +291,115 @@ def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> lis
 
 def _evidence(row: dict[str, Any]) -> Evidence:
     return Evidence(**{**row, "cardinality": Cardinality(row["cardinality"])})
+
+
+def result_key(tables: Sequence[Table], *parts: str) -> str:
+    """Build the store key of a result that depends on several tables.
+
+    Returns:
+        A key that differs if a table has changed; empty if a table's state is unknown.
+    """
+    if not all(table.state for table in tables):
+        return ""
+    return sha256(repr([*map(table_key, tables), *parts]).encode()).hexdigest()
+
+
+def table_key(table: Table, *settings: str) -> str:
+    """Build the store key of results that depend on one table."""
+    # The version is part of the key, because another one may compute other profiles.
+    parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def pair_keys(
+    pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
+) -> dict[Pair, str]:
+    """Return a store key for each pair, based on both tables and on how values are compared.
+
+    Args:
+        ways: How each pair is compared, if not in normal form only.
+
+    Returns:
+        Keys by pair, without pairs of a table whose state is unknown.
+    """
+    states = {table.id: table_key(table) for table in tables if table.state}
+    keys = {}
+    for pair in pairs:
+        if all(column.table in states for column in pair):
+            ends = [(states[column.table], column.path) for column in pair]
+            keys[pair] = sha256(repr([*ends, ways.get(pair, "")]).encode()).hexdigest()
+    return keys
+
+
+def bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
+    """Return a store key for each join through a crosswalk.
+
+    Returns:
+        Keys by bridge, without bridges of a table whose state is unknown.
+    """
+    states = {table.id: table_key(table) for table in tables if table.state}
+    keys = {}
+    for bridge in bridges:
+        columns = (bridge.left, bridge.left_via, bridge.right_via, bridge.right)
+        if all(column.table in states for column in columns):
+            parts = [(states[column.table], column.path) for column in columns]
+            keys[bridge] = sha256(repr(parts).encode()).hexdigest()
+    return keys
+
+
+_NAME = "lost_tables"
+_FAULT = str(LostWorkerError.by_reading())
+_WAIT = timedelta(days=7)
+"""Time after which an unchanged table is read again: the machine may have more memory by then."""
+
+
+class LostTables:
+    """The tables that crashed a worker in an earlier run, and have not changed since.
+
+    Args:
+        store: Keeps the days on which they were read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._settings = repr(replace(store.config, store=None, force=False))
+        self._days = store.results(_NAME)
+
+    def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
+        """For each table that recently crashed a worker, return a profile that says so.
+
+        Returns:
+            For each such table, a profile with a fault that says when it is read again.
+        """
+        days = ((table, self._day(table)) for table in tables)
+        return {
+            table.id: TableProfile(
+                table=table, fault=str(LostWorkerError.by_reading_on(day, again=day + _WAIT))
+            )
+            for table, day in days
+            if day and _today() < day + _WAIT
+        }
+
+    def keep(self, profiles: Iterable[TableProfile]) -> None:
+        """Remember the tables that crashed a worker in this run or an earlier one."""
+        kept = {
+            self._key(one.table): json.dumps(day.isoformat())
+            for one in profiles
+            if one.fault
+            and one.table.state
+            and (day := _today() if one.fault == _FAULT else self._day(one.table))
+        }
+        if kept != self._days or self._store.config.force:
+            self._store.keep_results(_NAME, kept)
+
+    def _day(self, table: Table) -> date | None:
+        """Return the day on which a table crashed a worker, or None if no day is stored."""
+        day = self._days.get(self._key(table))
+        return date.fromisoformat(json.loads(day)) if day else None
+
+    def _key(self, table: Table) -> str:
+        return result_key([table], self._settings)
+
+
+def _today() -> date:
+    return datetime.now(timezone.utc).date()

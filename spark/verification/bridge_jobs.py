@@ -33,7 +33,7 @@ from datahub_hyperjoin.spark.verification.crosswalk_rows import (
 )
 from datahub_hyperjoin.spark.verification.pair_jobs import can_count
 from datahub_hyperjoin.spark.verification.partition_routes import partition_lake
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns
 from datahub_hyperjoin.tables import TableId
 
 

@@ -33,8 +33,7 @@ from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     entries_of_table,
 )
 from datahub_hyperjoin.spark.verification.hash_partition import partition_values
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, read_values
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.visible import logger_of

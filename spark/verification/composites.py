@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 from datahub_hyperjoin.joins import MIN_TUPLE_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.process_counts import count_without_spark
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
-from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
+from datahub_hyperjoin.spark.verification.values import ColumnTuple, RequestedColumns, value_files
 from datahub_hyperjoin.spark.verification.verify import (
     NoteUnread,
     log_unread,

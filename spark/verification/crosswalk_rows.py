@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows
+from datahub_hyperjoin.spark.verification.values import HashedColumn, hash_rows
 from datahub_hyperjoin.tables import Table
 
 ENTRY_ROW = pa.schema(

@@ -29,7 +29,7 @@ from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
-from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows, hash_tuples
+from datahub_hyperjoin.spark.verification.values import HashedColumn, hash_rows, hash_tuples
 from datahub_hyperjoin.tables import Table, TableId
 
 SAMPLE_ROWS = 1 << 15

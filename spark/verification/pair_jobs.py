@@ -22,7 +22,7 @@ from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.sketch import Counts
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns
 
 _VALUES_AT_ONCE = 1 << 20
 """Number of values that are searched for at once, which bounds memory."""

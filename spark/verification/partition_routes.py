@@ -31,8 +31,11 @@ from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.read import read_part
 from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
 from datahub_hyperjoin.spark.verification.partition_tables import partition_tables
-from datahub_hyperjoin.spark.verification.read_values import read_values, values_of_rows
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import (
+    RequestedColumns,
+    read_values,
+    values_of_rows,
+)
 
 _PARTITION_BYTES = 1 << 25
 """Approximate size, in bytes, of the share of the tables that one hash partition holds."""

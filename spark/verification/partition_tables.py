@@ -8,8 +8,7 @@ from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.verification.hash_partition import partition_values
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, read_values
 
 
 def partition_tables(

@@ -21,8 +21,7 @@ from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
 from datahub_hyperjoin.spark.verification.partition_tables import partition_tables
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, read_values
 
 _FEW_BYTES = 1 << 24
 """Number of bytes that this process reads in about the time that others take to start."""

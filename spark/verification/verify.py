@@ -25,10 +25,9 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.kept_values import value_files
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.process_counts import count_without_spark
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, value_files
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
 from datahub_hyperjoin.visible import logger_of

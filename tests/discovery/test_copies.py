@@ -18,10 +18,10 @@ from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.discovery.inputs import list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.locations import File, Relation, ViewCopy
-from datahub_hyperjoin.spark import slow_views
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.view_copies import read_copy
+from datahub_hyperjoin.spark.profiles import local_batch
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here, profile_table
 from datahub_hyperjoin.tables import Table
 
@@ -135,8 +135,8 @@ class Heard(RunProgress):
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_views, "_SOON", 0.1)
-    for module in (slow_views, copies_module):
+    monkeypatch.setattr(local_batch, "_SOON", 0.1)
+    for module in (local_batch, copies_module):
         monkeypatch.setattr(module, "VIEW_SECONDS", 1.0)
 
 

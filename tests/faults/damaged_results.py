@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.saved.reuse import build_initial_model
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
-from datahub_hyperjoin.spark.profiles.result_transfer import send_profiles
+from datahub_hyperjoin.spark.profiles.rows import send_profiles
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.tables import ColumnId
 from faults.damage import damage, damage_text

@@ -2,8 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.spark.causes import Cause
-from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
+from datahub_hyperjoin.spark.errors import Cause, UnreachableDatabaseError, UnreadableRelationError
 
 SAID = [
     ("permission denied for table pay", "42501", Cause.PRIVILEGE),

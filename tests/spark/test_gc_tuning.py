@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused
+from datahub_hyperjoin.spark.memory import exempt_imports, gc_paused
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -35,7 +35,7 @@ def test_imports_are_exempted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_duckdb_reports_no_leak_of_what_is_exempt() -> None:
     code = """import duckdb
-from datahub_hyperjoin.spark.gc_tuning import exempt_imports
+from datahub_hyperjoin.spark.memory import exempt_imports
 
 exempt_imports()"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

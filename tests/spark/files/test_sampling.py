@@ -20,12 +20,11 @@ from pyarrow import orc
 
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation
-from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream
+from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, draw
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table, TableId
 
 ROWS, WANTED = 300_000, 9_000

@@ -10,9 +10,8 @@ import pytest
 
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError
-from datahub_hyperjoin.spark.profiles import known_lost_tables
-from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
-from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.profiles import store
+from datahub_hyperjoin.spark.profiles.store import LostTables, Store
 from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -36,7 +35,7 @@ def table(make_table: MakeTable, config: ProfileConfig, today: Callable[[int], N
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Return a function that sets today's date to a day in March."""
-    return lambda day: monkeypatch.setattr(known_lost_tables, "_today", lambda: date(2026, 3, day))
+    return lambda day: monkeypatch.setattr(store, "_today", lambda: date(2026, 3, day))
 
 
 def lost(config: ProfileConfig) -> LostTables:

@@ -9,7 +9,7 @@ import pytest
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_each
-from datahub_hyperjoin.spark.profiles.result_transfer import (
+from datahub_hyperjoin.spark.profiles.rows import (
     receive_profiles,
     send_profiles,
 )

@@ -12,12 +12,15 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification import kept_values
+from datahub_hyperjoin.spark.verification import values as values_module
 from datahub_hyperjoin.spark.verification.composites import verify_composites
-from datahub_hyperjoin.spark.verification.kept_values import prune_value_files, value_files
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
-from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
+from datahub_hyperjoin.spark.verification.values import (
+    ColumnTuple,
+    RequestedColumns,
+    prune_value_files,
+    read_values,
+    value_files,
+)
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table
 from datahub_hyperjoin.value_forms import Notation
@@ -142,8 +145,8 @@ def test_tables_without_a_state_or_beyond_the_limit_are_not_kept(
     unknown = [replace(tables[0], state=""), tables[1]]
     assert value_files(config, unknown).keys() == {tables[1].id}
     small = min(tables, key=lambda table: table.size)
-    monkeypatch.setattr(kept_values, "_FEW_BYTES", 8)
-    monkeypatch.setattr(kept_values, "_MOST_BYTES", small.size + 1)
+    monkeypatch.setattr(values_module, "_FEW_BYTES", 8)
+    monkeypatch.setattr(values_module, "_MOST_BYTES", small.size + 1)
     assert value_files(config, tables).keys() == {small.id}
     # The values of a table may not take more space than the table.
     assert list(read_values([request(replace(small, size=7), config)], _NO_SYNONYMS, Databases()))

@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.verification.key_search import (
     minimal_keys,
     search_keys,
 )
-from datahub_hyperjoin.spark.verification.tuples import hash_rows
+from datahub_hyperjoin.spark.verification.values import hash_rows
 from datahub_hyperjoin.tables import Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

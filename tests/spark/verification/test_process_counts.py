@@ -22,8 +22,7 @@ from datahub_hyperjoin.spark.profiles.routes import session_to_compare
 from datahub_hyperjoin.spark.session import LazySession
 from datahub_hyperjoin.spark.verification import process_counts
 from datahub_hyperjoin.spark.verification.composites import verify_composites
-from datahub_hyperjoin.spark.verification.kept_values import prune_value_files
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, prune_value_files
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table
 from datahub_hyperjoin.value_forms import Notation

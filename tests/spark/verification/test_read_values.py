@@ -8,9 +8,7 @@ import pytest
 from datahub_hyperjoin.spark import read
 from datahub_hyperjoin.spark.counting import aggregate_buffer
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
-from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
+from datahub_hyperjoin.spark.verification.values import ColumnTuple, RequestedColumns, read_values
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.value_forms import Notation
 

@@ -18,8 +18,7 @@ from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification.hash_partition import partition_values
 from datahub_hyperjoin.spark.verification.pair_jobs import count_pairs_of_partition
-from datahub_hyperjoin.spark.verification.read_values import read_values
-from datahub_hyperjoin.spark.verification.requested_columns import RequestedColumns
+from datahub_hyperjoin.spark.verification.values import RequestedColumns, read_values
 from datahub_hyperjoin.spark.verification.verify import (
     ColumnKinds,
     verify_joins,

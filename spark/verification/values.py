@@ -1,0 +1,587 @@
+"""Read, hash, count and keep the values of the columns that are verified.
+
+A tuple combines the values of one row in several columns; its hash is that of their hashes. A row
+with a null in any column has no tuple, as in SQL. Texts are not kept: verification compares hashes
+only, and the texts of all values would fill the memory.
+
+If three tables change, their columns are compared again with columns of nearly all tables. So the
+store keeps the hashes of a table's distinct values and the rows of each, in one file with a
+checksum. They take a fraction of the size of the table, and load in less time than it is read. If
+the file is damaged or lacks a column, the table is read.
+"""
+
+import json
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datahub_hyperjoin.arrow_bytes import StringBytes
+from datahub_hyperjoin.errors import StoredFileError
+from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values, normal_forms
+from datahub_hyperjoin.spark.columns import readable_paths
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.aggregate import (
+    EMPTY_AGGREGATE,
+    ColumnAggregate,
+    aggregate_columns,
+)
+from datahub_hyperjoin.spark.counting.aggregate_buffer import AggregateBuffer
+from datahub_hyperjoin.spark.counting.notations import in_notation
+from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
+from datahub_hyperjoin.spark.counting.text_counts import (
+    TextCounts,
+    count_texts,
+    countable,
+    texts_of,
+)
+from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.store import log_damaged, table_key
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.storage import read_checked, replace_with_checksum
+from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.value_forms import Notation
+from datahub_hyperjoin.visible import logger_of
+
+_NULL_WORDS = pa.array(NULL_WORDS)
+_FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+"""Multiplier and shift of a 64-bit mixing step (Steele et al., SplitMix, 2014)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTuple:
+    """Several columns of a table that are compared as one."""
+
+    paths: tuple[str, ...]
+    """Paths of the columns, in the order of the columns that they are compared with."""
+
+    shuffled: int | None = None
+    """Index of a column whose values are shuffled among the rows. The tuples then show how many
+    rows would match by chance if this column had nothing to do with the others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HashedColumn:
+    """The hashes of a column's values, row by row."""
+
+    hashes: Hashes
+    """Hashes of normal forms; arbitrary where there is no value."""
+
+    is_filled: npt.NDArray[np.bool_]
+    """Whether the row has a value."""
+
+
+def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
+    """Hash the value in each row of a column.
+
+    Args:
+        column: Rows of any type that has a text form.
+        is_text: Whether the whole column is text, in which words such as `NA` are values.
+
+    Returns:
+        Hashes of the normal forms; a value with an empty normal form is a null.
+    """
+    encoded = countable(column).dictionary_encode()
+    normal = normal_forms(pc.fill_null(texts_of(encoded.dictionary), ""))
+    filled = StringBytes.of(normal).lengths > 0
+    if not is_text:
+        filled &= ~pc.is_in(normal, value_set=_NULL_WORDS).to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    if not len(normal):
+        return HashedColumn(np.zeros(len(codes), np.uint64), np.zeros(len(codes), np.bool_))
+    # A null has the code -1, and any hash will do for it.
+    return HashedColumn(hash_values(normal)[codes], filled[codes] & (codes >= 0))
+
+
+def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
+    """Hash the tuple of each row, and leave out the rows in which a value is missing.
+
+    Returns:
+        One hash per row without missing values; another order of values gives another hash.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> letters = hash_rows(pa.array(["a", "b", "A", None]), is_text=True)
+        >>> numbers = hash_rows(pa.array([1, 1, 1, 2]), is_text=False)
+        >>> first, second, third = hash_tuples([letters, numbers])
+        >>> bool(first == third), bool(first == second)
+        (True, False)
+    """
+    members = [*columns]
+    is_filled = np.logical_and.reduce([member.is_filled for member in members])
+    return _mix([member.hashes[is_filled] for member in members])
+
+
+def count_tuples(
+    batch: pa.RecordBatch,
+    tuples: Collection[ColumnTuple],
+    texts: Collection[str],
+    seed: int = 0,
+) -> dict[ColumnTuple, DistinctValues]:
+    """For each tuple of columns, count the distinct combinations of values in a batch of rows.
+
+    Args:
+        texts: Paths of the columns of text, in which words such as `NA` are values.
+        seed: Determines how columns are shuffled; another one for each batch of a table.
+
+    Returns:
+        The distinct hashes and the rows of each, by tuple.
+    """
+    columns = hash_columns(batch, tuples, texts)
+    return {
+        wanted: _count(_hashes_of(wanted, columns, seed))
+        for wanted in tuples
+        if all(path in columns for path in wanted.paths)
+    }
+
+
+def hash_columns(
+    batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
+) -> dict[str, HashedColumn]:
+    """Hash the columns of a batch that belong to any of the given column tuples."""
+    needed = {path for wanted in tuples for path in wanted.paths}
+    return {
+        path: hash_rows(batch.column(path), is_text=path in texts)
+        for path in batch.schema.names
+        if path in needed
+    }
+
+
+def _hashes_of(wanted: ColumnTuple, columns: Mapping[str, HashedColumn], seed: int) -> Hashes:
+    members = [columns[path] for path in wanted.paths]
+    if wanted.shuffled is None:
+        return hash_tuples(members)
+    is_filled = np.logical_and.reduce([member.is_filled for member in members])
+    hashes = [member.hashes[is_filled] for member in members]
+    # Another seed for each batch, or a table in a fixed rhythm would not be shuffled at all.
+    random = np.random.default_rng(seed)
+    hashes[wanted.shuffled] = random.permutation(hashes[wanted.shuffled])
+    return _mix(hashes)
+
+
+def _mix(hashes: Iterable[Hashes]) -> Hashes:
+    first, *others = hashes
+    mixed = first.copy()
+    for other in others:
+        mixed *= _FACTOR
+        mixed ^= mixed >> _SHIFT
+        mixed += other
+    return mixed
+
+
+def _count(hashes: Hashes) -> DistinctValues:
+    distinct, counts = np.unique(hashes, return_counts=True)
+    return DistinctValues(distinct, counts.astype(np.int64), pa.nulls(len(distinct), pa.string()))
+
+
+logger = logger_of(__name__)
+
+TableValues = dict[str, DistinctValues]
+"""The distinct values of columns and column tuples of a table, by a name that also tells how they
+were read (`name_of_column` and `name_of_tuple`)."""
+
+_FOLDER = "values"
+_MOST_BYTES = 1 << 32
+"""Maximum size of all files, in bytes."""
+_FEW_BYTES = 1 << 16
+"""Size up to which the values of any table are kept; more only if they are smaller than the
+table."""
+_ROW = pa.schema(
+    {
+        "name": pa.string(),
+        "hashes": pa.large_binary(),
+        "counts": pa.large_binary(),
+        "count_type": pa.string(),
+    }
+)
+_SIZES = b"sizes"
+"""Metadata of a file: the number of values by name, which is known before any value is loaded."""
+
+
+def name_of_column(path: str, kind: str) -> str:
+    """Name the values of a column.
+
+    Args:
+        kind: The notation in which its values are read; empty for values as written. The name of
+            an entity kind stands for values as written, which are translated later.
+    """
+    return json.dumps([path, kind if isinstance(kind, Notation) else ""])
+
+
+def name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
+    """Name the values of a column tuple.
+
+    Args:
+        texts: Paths of the columns of text, in which words such as `NA` are values.
+    """
+    return json.dumps([columns.paths, columns.shuffled, sorted({*columns.paths} & {*texts})])
+
+
+def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId, Path]:
+    """Name the file of each table whose values are kept, or may be kept from now on.
+
+    Args:
+        config: The folder of the store, and whether values may stay on disk.
+
+    Returns:
+        Files by table. Tables of an unknown state have none, nor do the largest tables if the
+        files of all would take too much space.
+    """
+    if config.store is None or not config.keep_values:
+        return {}
+    files: dict[TableId, Path] = {}
+    folder = config.store / _FOLDER
+    left = _MOST_BYTES - sum(file.stat().st_size for file in folder.glob("*"))
+    for table in sorted(tables, key=lambda each: each.size):
+        file = folder / table_key(table)
+        if not file.exists():
+            left -= max(table.size, _FEW_BYTES)
+        if table.state and (left > 0 or file.exists()):
+            files[table.id] = file
+    return files
+
+
+def prune_value_files(config: ProfileConfig, tables: Sequence[Table]) -> None:
+    """Create the folder of the values, and delete those of tables that have changed or are gone.
+
+    Args:
+        config: The folder of the store, and whether kept values may be used.
+    """
+    if config.store is None:
+        return
+    folder = config.store / _FOLDER
+    keep = config.keep_values and not config.force
+    wanted = {table_key(table) for table in tables if table.state and keep}
+    try:
+        # Without the folder, as on other machines than this, workers keep nothing.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in folder.iterdir():
+            if file.name not in wanted:
+                file.unlink()
+    except OSError as error:
+        logger.warning("Cannot store results for the next run in %s: %s", folder, error)
+
+
+def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
+    """Return the number of bytes to load from a file instead of reading its table.
+
+    Args:
+        file: The file; None if no values are kept.
+
+    Returns:
+        The number of bytes; None if the table must be read.
+    """
+    if file is None or not file.exists():
+        return None
+    try:
+        with pa.memory_map(str(file)) as content:
+            sizes = json.loads(pa.ipc.open_stream(content).schema.metadata[_SIZES])
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        return None  # damaged, which is reported when it is loaded
+    needed = [sizes.get(name) for name in names]
+    return None if None in needed else 2 * np.uint64().itemsize * sum(needed)
+
+
+def load_values(file: Path | None) -> TableValues:
+    """Load the values that earlier runs kept of a table.
+
+    Args:
+        file: The file; None if no values are kept.
+
+    Returns:
+        The values; none if there is no file, or if it is damaged.
+    """
+    if file is None or not file.exists():
+        return {}
+    try:
+        rows = pa.ipc.open_stream(pa.py_buffer(read_checked(file))).read_all()
+        return {name: _values(rows, at) for at, name in enumerate(rows["name"].to_pylist())}
+    except (StoredFileError, pa.ArrowException, OSError, KeyError) as error:
+        log_damaged(file, str(error))
+        return {}
+
+
+def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
+    """Keep the values of a table for later runs.
+
+    Args:
+        size: Size of the table in bytes. If its hashes take more space, they are not kept.
+    """
+    taken = sum(each.hashes.nbytes for each in values.values())
+    if file is None or taken > max(size, _FEW_BYTES):
+        return
+    narrow = [each.counts.astype(_count_type(each)) for each in values.values()]
+    rows = {
+        "name": [*values],
+        "hashes": [each.hashes.astype("<u8").tobytes() for each in values.values()],
+        "counts": [counts.tobytes() for counts in narrow],
+        "count_type": [counts.dtype.str for counts in narrow],
+    }
+    sizes = json.dumps({name: len(each) for name, each in values.items()})
+    batch = pa.RecordBatch.from_pydict(rows, _ROW.with_metadata({_SIZES: sizes}))
+    try:
+        if not file.parent.is_dir():
+            return  # on another machine than the driver
+        content = pa.BufferOutputStream()
+        with pa.ipc.new_stream(content, batch.schema) as stream:
+            stream.write_batch(batch)
+        replace_with_checksum(file, memoryview(content.getvalue()))
+    except (StoredFileError, pa.ArrowException, OSError) as error:
+        logger.warning("Cannot store results for the next run in %s: %s", file, error)
+
+
+def _count_type(values: DistinctValues) -> np.dtype[Any]:
+    """Return the narrowest type for the counts: most values of a key occur once."""
+    return np.min_scalar_type(int(values.counts.max(initial=0)))
+
+
+def _values(rows: pa.Table, at: int) -> DistinctValues:
+    hashes = np.frombuffer(rows["hashes"][at].as_buffer(), "<u8")
+    counts = np.frombuffer(rows["counts"][at].as_buffer(), rows["count_type"][at].as_py())
+    # Without texts, as after reading: they would take most of the memory.
+    return DistinctValues(hashes, counts.astype(np.int64), pa.nulls(len(hashes)))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedColumns:
+    """The columns of one table whose values are read and counted."""
+
+    table: Table
+    """The table that contains the columns."""
+
+    columns: Mapping[str, Mapping[str, int]]
+    """An ID for each column path and each form in which the column's values are read. The form is
+    an entity kind or a notation; an empty text means that values are read as written."""
+
+    texts: Collection[str] = ()
+    """The columns that hold text according to the profile of the whole table."""
+
+    tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
+    """The column tuples to count, each with the number that identifies it in the result. The values
+    of a tuple in one row are counted as one value."""
+
+    kept: Path | None = None
+    """File that keeps the values of the whole table for later runs; None to keep none."""
+
+    @property
+    def as_kept(self) -> Table:
+        """The table, with the bytes to load from its file as its size if its values are kept."""
+        kept = self._kept_bytes
+        # A size of 0 would mean that nobody knows it.
+        return self.table if kept is None else replace(self.table, size=max(kept, 1))
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the values can be loaded from their file, without reading the table."""
+        return self._kept_bytes is not None
+
+    @property
+    def _kept_bytes(self) -> int | None:
+        return kept_bytes(self.kept, self.names)
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names of the values to count, by which they are kept."""
+        columns = {
+            name_of_column(path, kind) for path, ways in self.columns.items() for kind in ways
+        }
+        return columns.union(name_of_tuple(wanted, self.texts) for wanted in self.tuples)
+
+    @property
+    def notations(self) -> dict[tuple[str, Notation], int]:
+        """For each path and notation, the number that identifies the column in the counts."""
+        return {
+            (path, kind): number
+            for path, numbers in self.columns.items()
+            for kind, number in numbers.items()
+            if isinstance(kind, Notation)
+        }
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of the columns to read."""
+        return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
+
+
+_ALL = sys.maxsize
+
+_Key = tuple[int, str, Notation | None]
+"""A table's index in the batch, a column's path, and the notation in which its values are read."""
+
+
+def read_values(
+    requests: Iterable[RequestedColumns],
+    synonyms: Mapping[str, Synonyms],
+    databases: Databases,
+    *,
+    is_whole: bool = True,
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Read columns of tables, or the values that an earlier run kept of them.
+
+    Args:
+        databases: Open databases, to which those of the tables are added.
+        is_whole: Whether all rows of each table are read, which then determine the columns' types.
+
+    Yields:
+        The number and the distinct values of each column. An unreadable table yields nothing.
+    """
+    batch = _TableBatch()
+    for request in requests:
+        kept = load_values(request.kept)
+        if request.names <= kept.keys():
+            yield from _number_values(kept, request, synonyms)
+            continue
+        batch.read(request, kept, databases)
+        if batch.is_full:
+            yield from _finish(batch, synonyms, databases, is_whole=is_whole)
+            batch = _TableBatch()
+    yield from _finish(batch, synonyms, databases, is_whole=is_whole)
+
+
+def values_of_rows(
+    batches: Iterable[pa.RecordBatch],
+    paths: Iterable[str],
+    request: RequestedColumns,
+    synonyms: Mapping[str, Synonyms],
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Count the values in one part of a table."""
+    batch = _TableBatch()
+    batch.count(batches, paths, request, {})
+    [(_, values)] = batch.values(is_whole=False)
+    yield from _number_values(values, request, synonyms)
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedTable:
+    """A table that was read, and what is known of its values besides the counts of its columns."""
+
+    request: RequestedColumns
+    kept: TableValues
+    """The values that earlier runs kept."""
+
+    columns: tuple[tuple[str, Notation | None], ...]
+    """The paths of the counted columns, each with the notation in which its values were read."""
+
+    tuples: dict[ColumnTuple, DistinctValues] = field(default_factory=dict)
+
+
+class _TableBatch:
+    """A batch of tables whose columns are counted together."""
+
+    def __init__(self) -> None:
+        self.requests: list[RequestedColumns] = []
+        """All requests, also those of tables that were unreadable."""
+        self.tables: list[_CountedTable] = []
+        self.is_full = False
+        """Whether further tables should be added to another batch."""
+        self._columns = AggregateBuffer[_Key](_aggregate, _ALL)
+
+    def read(self, request: RequestedColumns, kept: TableValues, databases: Databases) -> None:
+        """Read a table, and add its values to the batch; leave out a table that is unreadable."""
+        index = len(self.tables)
+        self.requests.append(request)
+        try:
+            stream = read_table(request.table, databases, max_rows=_ALL, paths=request.paths)
+            self.count(stream.batches, readable_paths(stream.columns), request, kept)
+        except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+            self._columns.remove(lambda column: column[0] == index)
+
+    def count(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        paths: Iterable[str],
+        request: RequestedColumns,
+        kept: TableValues,
+    ) -> None:
+        """Add the values of a table to the batch, in one pass over its rows."""
+        index, found = len(self.tables), [path for path in paths if path in request.columns]
+        in_form = [each for each in request.notations if each[0] in found]
+        table = _CountedTable(request, kept, (*((path, None) for path in found), *in_form))
+        for number, batch in enumerate(batches):
+            texts = {path: count_texts(batch.column(path)) for path in found}
+            for path, notation in table.columns:
+                counted = in_notation(texts[path], notation) if notation else texts[path]
+                self._columns.add((index, path, notation), counted)
+            tuples = count_tuples(batch, request.tuples, request.texts, seed=number)
+            for wanted, values in tuples.items():
+                before = table.tuples.get(wanted, NO_VALUES)
+                table.tuples[wanted] = merge_values([before, values])
+            if self._columns.is_full:
+                self.is_full = True
+                self._columns.flush()
+        # Tuples are counted at once, and should not wait for further tables.
+        self.is_full |= bool(table.tuples)
+        self.tables.append(table)
+
+    def values(self, *, is_whole: bool) -> Iterator[tuple[_CountedTable, TableValues]]:
+        """Yield the values of each table, after all of them have been counted.
+
+        The rows of a whole table determine which columns are text; otherwise the request names
+        them.
+        """
+        self._columns.flush()
+        for index, table in enumerate(self.tables):
+            texts = table.request.texts
+            values = {name_of_tuple(wanted, texts): each for wanted, each in table.tuples.items()}
+            for path, notation in table.columns:
+                aggregate = self._columns.aggregates.get((index, path, notation), EMPTY_AGGREGATE)
+                is_text = None if is_whole else path in texts
+                # A word such as `NA` is neither a number nor a date.
+                resolved = aggregate.resolve_null_words(is_text=False if notation else is_text)
+                values[name_of_column(path, notation or "")] = resolved.values
+            yield table, values
+
+
+def _aggregate(columns: Sequence[TextCounts]) -> list[ColumnAggregate]:
+    return [
+        replace(aggregate, values=aggregate.values.without_texts())
+        for aggregate in aggregate_columns(columns, _ALL, in_forms=False)
+    ]
+
+
+def _finish(
+    batch: _TableBatch,
+    synonyms: Mapping[str, Synonyms],
+    databases: Databases,
+    *,
+    is_whole: bool,
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Yield the number and the values of each column of a batch, and keep them for later runs."""
+    try:
+        counted = [*batch.values(is_whole=is_whole)]
+    except Exception:  # noqa: BLE001 (the same guard)
+        # The error does not tell which table caused it; reading each alone does.
+        for request in batch.requests if len(batch.requests) > 1 else ():
+            yield from read_values([request], synonyms, databases, is_whole=is_whole)
+        return
+    for table, values in counted:
+        whole = {**table.kept, **values}
+        keep_values(table.request.kept, whole, size=table.request.table.size)
+        yield from _number_values(whole, table.request, synonyms)
+
+
+def _number_values(
+    values: TableValues, request: RequestedColumns, synonyms: Mapping[str, Synonyms]
+) -> Iterator[tuple[int, DistinctValues]]:
+    """Yield the number of each requested column, and its values.
+
+    If the values of an entity kind are requested, the hashes are translated by its synonyms.
+    """
+    # A column may have disappeared since it was profiled.
+    for path, numbers in request.columns.items():
+        for kind, number in numbers.items():
+            found = values.get(name_of_column(path, kind))
+            if found is not None:
+                is_translated = kind and not isinstance(kind, Notation)
+                yield number, found.translate(synonyms[kind]) if is_translated else found
+    for wanted, number in request.tuples.items():
+        if (found := values.get(name_of_tuple(wanted, request.texts))) is not None:
+            yield number, found
