@@ -28,13 +28,12 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_server
+from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import (
     read_written_decisions,
     warn_of_unknown_columns,
 )
-from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines

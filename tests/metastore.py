@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.spark_tables import scan_spark_catalog
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.progress import RunProgress

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from stores import ENVIRONMENT, SECRET, S3Server, refuse_warning, running_s3
 
-from datahub_hyperjoin.catalog.folder import scan_folder
-from datahub_hyperjoin.catalog.stored import scan_stored_folder
+from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.discovery import find_joins

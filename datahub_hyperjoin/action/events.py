@@ -25,7 +25,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import SchemaFieldUrn
 
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

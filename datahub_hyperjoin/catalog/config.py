@@ -10,8 +10,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import Self
 
 from datahub_hyperjoin.bounds import AmountOrZero
-from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
+from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance
 from datahub_hyperjoin.catalog.table_selection import (
     OWN_CATALOG,
     TableSelection,

@@ -1,16 +1,44 @@
-"""List the tables of a database."""
+"""List the tables of databases, of SQLite and DuckDB files, and the keys that they declare."""
 
-from datahub_hyperjoin.catalog.connector_names import database_name
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from datahub.configuration.common import AllowDenyPattern
+from pydantic import SecretStr
+
 from datahub_hyperjoin.catalog.errors import NoTablesError
-from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.catalog.files import state_of
+from datahub_hyperjoin.catalog.table_selection import TableSelection, database_name
+from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
+from datahub_hyperjoin.errors import CatalogError, TableError
+from datahub_hyperjoin.file_formats import FileFormat
+from datahub_hyperjoin.locations import Database, File, ListedFile, Relation
+from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
-from datahub_hyperjoin.spark.databases.listing import list_relations, without_parts
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
+from datahub_hyperjoin.wording import name_some
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.spark.databases.keys import (
+        ForeignKeyConstraint,
+        KeyConstraints,
+        RelationName,
+    )
 
 
 def scan_database(connection: str, database: Database, selection: TableSelection) -> list[Table]:
     """List the tables and views of a database."""
+    # SQLAlchemy takes a quarter of a second to import, and few lakes have databases.
+    from datahub_hyperjoin.spark.databases.listing import (  # noqa: PLC0415
+        list_relations,
+        without_parts,
+    )
+
     engine = open_engine(connection, database)
     try:
         relations = list_relations(
@@ -40,3 +68,186 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     if not tables:
         raise NoTablesError.in_database(connection, seen=len(relations))
     return tables
+
+
+_EXTENSIONS = {".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"}
+_MAGIC_BYTES = 16
+_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
+_DUCKDB_MAGIC_AT = 8
+_MAIN = "main"
+"""The schema whose name is omitted from the names of its tables."""
+
+_ListedTable = tuple[str, Relation | File, str]
+"""Name, location and state of a table."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Return whether a file starts with the SQLite header."""
+    return _head(path) == _SQLITE_MAGIC
+
+
+def is_duckdb(path: Path) -> bool:
+    """Return whether a file starts with the DuckDB header."""
+    return _head(path)[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC)
+
+
+def is_database_file(file: ListedFile) -> bool:
+    """Return whether a file has the extension and header of a SQLite or DuckDB database."""
+    if PurePosixPath(file.path).suffix.lower() not in _EXTENSIONS:
+        return False
+    path = Path(file.uri)
+    return is_sqlite(path) or is_duckdb(path)
+
+
+def tables_of_database_files(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+) -> list[Table]:
+    """List the tables and views of SQLite and DuckDB files."""
+    denied = AllowDenyPattern(deny=selection.tables.deny)
+    tables: list[Table] = []
+    for file in files:
+        # Files that are left out are not opened.
+        if not denied.allowed(file.path):
+            continue
+        try:
+            tables += _tables_of_database(file, selection)
+        except (CatalogError, TableError):
+            # The message may contain values, and would tell to correct a connection.
+            count("files_not_read", 1)
+            warn(
+                "Database file not read",
+                "Its tables get no suggestions. Close the program that writes to it, repair it, or "
+                "leave it out with `tables.deny`",
+                f"{file.path} cannot be opened",
+            )
+    return tables
+
+
+def _tables_of_database(file: ListedFile, selection: TableSelection) -> Iterator[Table]:
+    list_tables = _in_sqlite if is_sqlite(Path(file.uri)) else _in_duckdb
+    listed = [*list_tables(file, selection)]
+    for name, location, state in listed:
+        path = f"{file.path}/{name}"
+        if selection.tables.allowed(path):
+            yield selection.table(
+                folder="",
+                table=path,
+                title=location.name if isinstance(location, Relation) else location.member[-1],
+                location=location,
+                # Each table counts as an equal share of its file.
+                size=file.size // len(listed),
+                state=state,
+            )
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MAGIC_BYTES)
+
+
+def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:
+    from sqlalchemy import URL  # noqa: PLC0415 (as above)
+
+    from datahub_hyperjoin.spark.databases.listing import list_relations  # noqa: PLC0415
+
+    query = {"mode": "ro", "uri": "true"}
+    url = URL.create("sqlite", database=f"file:{quote(file.uri)}", query=query)
+    database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
+    engine = open_engine(file.path, database)
+    try:
+        relations = list_relations(engine, file.path, wanted=lambda _: True, views=selection.views)
+    finally:
+        engine.dispose()
+    for each in relations:
+        location = Relation(
+            database=database,
+            connection=file.path,
+            schema=each.schema,
+            name=each.name,
+            is_view=each.is_view,
+        )
+        yield each.name, location, each.state
+
+
+def _in_duckdb(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:
+    for schema, name in list_duckdb_tables(Path(file.uri), views=selection.views):
+        location = File(uri=file.uri, format=FileFormat.DUCKDB, member=(schema, name))
+        yield name if schema == _MAIN else f"{schema}.{name}", location, state_of([file])
+
+
+def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
+    """Read the primary keys, unique constraints and foreign keys of tables in databases."""
+    keys = DeclaredKeys()
+    hidden: list[str] = []
+    for (database, connection), names in _by_database(tables).items():
+        try:
+            listed = _list(database, connection, names, hidden)
+        except UnreachableDatabaseError as error:
+            warn("Declared keys not read", "Joins are found without them", str(error))
+            continue
+        for relation, constraints in listed.items():
+            keys = keys.united(_keys_of(names[relation], constraints, names))
+    if hidden:
+        warn(
+            "Declared keys of tables not read",
+            "Their joins are found without them. Let the connection's user select from the whole "
+            "table, not only from some columns",
+            name_some(hidden),
+        )
+    return keys
+
+
+def _by_database(
+    tables: Sequence[Table],
+) -> "dict[tuple[Database, str], dict[RelationName, TableId]]":
+    grouped: dict[tuple[Database, str], dict[RelationName, TableId]] = defaultdict(dict)
+    for table in tables:
+        if isinstance(table.location, Relation):
+            location = table.location
+            name = (location.schema, location.name)
+            grouped[location.database, location.connection][name] = table.id
+    return grouped
+
+
+def _list(
+    database: Database,
+    connection: str,
+    names: "Mapping[RelationName, TableId]",
+    hidden: list[str],
+) -> "dict[RelationName, KeyConstraints]":
+    from datahub_hyperjoin.spark.databases.keys import (  # noqa: PLC0415 (lakes of files need none)
+        list_keys,
+    )
+
+    engine = open_engine(connection, database)
+    try:
+        return list_keys(engine, connection, names, lambda name: hidden.append(str(names[name])))
+    finally:
+        engine.dispose()
+
+
+def _keys_of(
+    table: TableId, constraints: "KeyConstraints", names: "Mapping[RelationName, TableId]"
+) -> DeclaredKeys:
+    unique = [tuple(ColumnId(table, path) for path in key) for key in constraints.unique]
+    return DeclaredKeys(
+        unique=frozenset(key[0] for key in unique if len(key) == 1),
+        composite=frozenset(key for key in unique if len(key) > 1),
+        foreign=tuple(_foreign_keys(table, constraints.foreign, names)),
+    )
+
+
+def _foreign_keys(
+    table: TableId,
+    constraints: "Sequence[ForeignKeyConstraint]",
+    names: "Mapping[RelationName, TableId]",
+) -> Iterator[ForeignKey]:
+    """Yield a table's foreign keys that refer to tables of the run."""
+    for key in constraints:
+        target = names.get(key.relation)
+        if target and len(key.columns) == len(key.referenced):
+            ends = zip(key.columns, key.referenced, strict=True)
+            yield ForeignKey(
+                name=key.name,
+                pairs=tuple((ColumnId(table, one), ColumnId(target, other)) for one, other in ends),
+            )

@@ -1,8 +1,8 @@
-"""Read the columns, primary keys and foreign keys of datasets in DataHub."""
+"""Read the columns, keys, tags and glossary terms of datasets in DataHub."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -14,33 +14,56 @@ from datahub.metadata.schema_classes import (
     DataPlatformInstanceClass,
     DatasetPropertiesClass,
     DateTypeClass,
+    EditableSchemaMetadataClass,
     FixedTypeClass,
     ForeignKeyConstraintClass,
+    GlobalTagsClass,
+    GlossaryTermInfoClass,
+    GlossaryTermsClass,
     MapTypeClass,
     NumberTypeClass,
     RecordTypeClass,
     SchemaFieldClass,
     SchemaMetadataClass,
     StatusClass,
+    TagPropertiesClass,
     TimeTypeClass,
     UnionTypeClass,
 )
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.entities import (
     Aspects,
     NoteSkipped,
     aspect_of,
+    fetch,
     log_skipped,
     parse_entity,
     scroll,
 )
-from datahub_hyperjoin.catalog.labels import LABEL_ASPECTS, read_labels
+from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
-from datahub_hyperjoin.tables import ColumnId, DataType, DescribedTable, TableId, describe_columns
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    DataType,
+    DescribedTable,
+    Table,
+    TableId,
+    describe_columns,
+)
+
+_LABEL_ASPECTS = (EditableSchemaMetadataClass, GlobalTagsClass, GlossaryTermsClass)
+"""Aspects that hold a dataset's tags and terms, besides the schema itself."""
+
+
+_INFOS: tuple[tuple[str, type[TagPropertiesClass] | type[GlossaryTermInfoClass]], ...] = (
+    ("tag", TagPropertiesClass),
+    ("glossaryTerm", GlossaryTermInfoClass),
+)
+"""Entity types of labels, and the aspects that hold their names."""
+
 
 _TYPES: Mapping[type, DataType] = {
     ArrayTypeClass: DataType.NESTED,
@@ -74,47 +97,12 @@ _ASPECTS = tuple(
         DatasetPropertiesClass,
         DataPlatformInstanceClass,
         StatusClass,
-        *LABEL_ASPECTS,
+        *_LABEL_ASPECTS,
     )
 )
 _ALL = DatasetFilter()
 _MESSAGE_KEY = "[key=True]"
 """Part of the field path of each column in a message key; such a column need not be unique."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlatformInstance:
-    """One instance of a data platform, or the whole platform, in one DataHub environment."""
-
-    platform: str
-    """DataHub platform; empty for all platforms."""
-
-    env: str
-    """DataHub environment."""
-
-    instance: str | None = None
-    """Name of the platform instance; None for the whole platform."""
-
-    def contains(self, table: TableId) -> bool:
-        """Return whether a table belongs to this platform instance, judging by the table's name.
-
-        Args:
-            table: The table.
-
-        >>> eu = PlatformInstance(platform="postgres", env="PROD", instance="eu")
-        >>> eu.contains(TableId("postgres", "eu.shop.orders"))
-        True
-        >>> eu.contains(TableId("postgres", "shop.orders"))
-        False
-        """
-        # Connectors that write names in lower case do so with that of the instance, too.
-        start = f"{self.instance}.".casefold()
-        within = not self.instance or table.name.casefold().startswith(start)
-        return within and self.covers(table)
-
-    def covers(self, table: TableId) -> bool:
-        """Return whether a table is on this platform and in this environment."""
-        return self.platform in {"", table.platform} and table.env == self.env
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +142,8 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return the plain path (without types) and the DataHub field path of each column.
-
-    Members of a union have the same plain path; only the first member is returned.
-    """
+    """Return the plain path (without types) and the DataHub field path of each column."""
+    # Members of a union have the same plain path; only the first member is returned.
     field_paths: dict[str, str] = {}
     for field in schema.fields:
         field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
@@ -174,10 +160,9 @@ def _types(schema: SchemaMetadataClass) -> tuple[DataType, ...]:
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
-    """Return the paths of the primary key's columns.
-
-    The paths contain no types. Connectors list the key in the schema, mark its columns, or do both.
-    """
+    """Return the paths of the primary key's columns."""
+    # The paths contain no types. Connectors list the key in the schema, mark its columns, or
+    # do both.
     marked = [field.fieldPath for field in schema.fields if field.isPartOfKey]
     paths = schema.primaryKeys or [path for path in marked if _MESSAGE_KEY not in path]
     return tuple(dict.fromkeys(map(plain_path, paths)))
@@ -206,23 +191,14 @@ def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
 
 
 def is_removed(aspects: Aspects) -> bool:
-    """Return whether a dataset is soft-deleted.
-
-    The search index may still list soft-deleted datasets.
-    """
+    """Return whether a dataset is soft-deleted."""
+    # The search index may still list soft-deleted datasets.
     status = aspect_of(aspects, StatusClass)
     return status is not None and status.removed
 
 
 def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -> Dataset | None:
-    """Build a `Dataset` from the aspects of an entity.
-
-    Args:
-        warn: Receives what cannot be read, and the reason.
-
-    Returns:
-        None if the dataset is removed, has no schema, or has a URN that no table can have.
-    """
+    """Build a `Dataset` from the aspects of an entity."""
     schema = aspect_of(aspects, SchemaMetadataClass)
     if schema is None or is_removed(aspects):
         return None
@@ -244,10 +220,9 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
 
 
 def _belongs_to(instance: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
-    """Return whether a dataset belongs to a platform instance.
-
-    Its `dataPlatformInstance` aspect decides; if that names no instance, the dataset's name does.
-    """
+    """Return whether a dataset belongs to a platform instance."""
+    # Its `dataPlatformInstance` aspect decides; if that names no instance, the dataset's name
+    # does.
     declared = aspect_of(aspects, DataPlatformInstanceClass)
     if not instance.instance or declared is None or not declared.instance:
         return instance.contains(table)
@@ -270,20 +245,10 @@ def read_datasets(
     dataset_filter: DatasetFilter = _ALL,
     warn: NoteSkipped = log_skipped,
 ) -> list[Dataset]:
-    """Read the datasets of the given platform instances.
-
-    A request reads up to a thousand datasets.
-
-    A dataset belongs to a platform instance if its `dataPlatformInstance` names it or, without that
-    aspect, if its name begins with the instance, as DataHub's connectors name tables.
-
-    Args:
-        warn: Receives the URN of each dataset whose schema or foreign key cannot be read, and the
-            reason.
-
-    Returns:
-        Datasets with a schema, sorted by table, without removed ones.
-    """
+    """Read the datasets of the given platform instances."""
+    # A dataset belongs to a platform instance if its `dataPlatformInstance` names it or,
+    # without that aspect, if its name begins with the instance, as DataHub's connectors name
+    # tables.
     # The search does not filter by instance: datasets without the aspect belong to one by name.
     filters: RawSearchFilter = [
         {"and": _search_rules(platform, env)}
@@ -300,3 +265,66 @@ def read_datasets(
         if any(_belongs_to(instance, dataset.table, aspects) for instance in instances):
             datasets.append(dataset)
     return sorted(datasets, key=lambda dataset: dataset.table)
+
+
+def read_labels(aspects: Aspects) -> Iterator[tuple[str, str]]:
+    """Yield the path of each labelled column, with the URN of the tag or glossary term."""
+    tags, terms = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, GlossaryTermsClass)
+    yield from (("", urn) for urn in _urns(tags, terms))
+    schema = aspect_of(aspects, SchemaMetadataClass)
+    edited = aspect_of(aspects, EditableSchemaMetadataClass)
+    fields = [
+        *(schema.fields if schema else ()),
+        *(edited.editableSchemaFieldInfo if edited else ()),
+    ]
+    for field in fields:
+        path = plain_path(field.fieldPath)
+        yield from ((path, urn) for urn in _urns(field.globalTags, field.glossaryTerms))
+
+
+def name_labels(graph: DataHubGraph, datasets: Iterable[Dataset]) -> dict[str, str]:
+    """Read the names of the datasets' tags and glossary terms, by URN."""
+    # The URN of a term that was made on DataHub's pages does not contain the term's name.
+    urns = {urn for dataset in datasets for _, urn in dataset.labels}
+    names = {}
+    for entity, kind in _INFOS:
+        of_entity = sorted(urn for urn in urns if urn.startswith(f"urn:li:{entity}:"))
+        for urn, aspects in fetch(graph, entity, of_entity, [kind.ASPECT_NAME]).items():
+            info = aspect_of(aspects, kind)
+            if info and info.name:
+                names[urn] = info.name
+    return names
+
+
+def mark_personal(
+    tables: Sequence[Table],
+    datasets: Mapping[TableId, Dataset],
+    names: Mapping[str, str],
+    patterns: Sequence[str],
+) -> list[Table]:
+    """Mark columns as personal data if the name or ID of a tag or term matches a pattern."""
+    found = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    urns = {urn for dataset in datasets.values() for _, urn in dataset.labels}
+    personal = {
+        urn
+        for urn in urns
+        # The ID of a tag may be its name, or one that DataHub has generated.
+        for name in (urn.rpartition(":")[2], names.get(urn, ""))
+        if any(pattern.search(name) for pattern in found)
+    }
+    return [_marked(table, datasets.get(table.id), personal) for table in tables]
+
+
+def _marked(table: Table, dataset: Dataset | None, personal: Collection[str]) -> Table:
+    if dataset is None:
+        return table
+    paths = {path for path, urn in dataset.labels if urn in personal}
+    # A label of the dataset itself concerns all columns.
+    if "" in paths:
+        paths = {path for path, _ in dataset.columns}
+    return replace(table, personal=frozenset(paths)) if paths else table
+
+
+def _urns(tags: GlobalTagsClass | None, terms: GlossaryTermsClass | None) -> Iterator[str]:
+    yield from (one.tag for one in (tags.tags if tags else ()))
+    yield from (one.urn for one in (terms.terms if terms else ()))

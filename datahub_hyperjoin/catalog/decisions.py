@@ -1,24 +1,41 @@
-"""Read people's decisions about joins from relationships and structured properties."""
+"""Read people's decisions about joins: tags, properties, and suggestions that they deleted.
 
-from collections.abc import Iterable, Iterator, Mapping
+A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
+in its search index only. So every run lists deleted suggestions in a structured property of one of
+their columns, and reads them from there.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.metadata.schema_classes import (
+    StatusClass,
     StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
     StructuredPropertyValueAssignmentClass,
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.deleted_joins import scroll_columns
-from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision, merge_decisions
-from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.filed_decisions import Decision, JoinDecision, merge_decisions
+from datahub_hyperjoin.catalog.relationships import (
+    Relationship,
+    expect_absent,
+    find_deleted,
+    report_skipped,
+)
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
+    DELETED_JOINS,
+    JOIN_SUGGESTIONS,
+    JOINABLE_WITH,
     REJECTED,
     REJECTED_JOINS,
     column_id,
@@ -29,6 +46,124 @@ from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
+
+
+_DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
+_DOMAIN = 2
+"""Minimum number of shared partners for two columns to count as members of one published domain."""
+_IN_TWO_STEPS = "in two steps)"
+"""The end of the text of a suggested join through a crosswalk, which has no relationship."""
+
+
+def scroll_columns(
+    graph: DataHubGraph, properties: Collection[str], warn: Warn
+) -> Iterator[tuple[str, StructuredPropertiesClass]]:
+    """Read all structured properties of each column that has one of the given properties."""
+    skip = report_skipped(warn)
+    definitions = fetch(graph, "structuredProperty", properties, _DEFINITION, warn=skip)
+    # The server refuses a filter by a property whose definition is removed.
+    defined = [urn for urn, aspects in definitions.items() if _is_defined(aspects)]
+    if not defined:
+        return
+    name = StructuredPropertiesClass.ASPECT_NAME
+    # The server translates the property's qualified name into the name of its index field.
+    filters: RawSearchFilter = [
+        {
+            "and": [
+                {"field": f"{name}.{urn.rpartition(':')[2]}", "condition": "EXISTS", "values": []}
+            ]
+        }
+        for urn in defined
+    ]
+    for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=skip):
+        found = aspect_of(aspects, StructuredPropertiesClass)
+        if found:
+            yield urn, found
+
+
+def _is_defined(aspects: Aspects) -> bool:
+    status = aspect_of(aspects, StatusClass)
+    return StructuredPropertyDefinitionClass.ASPECT_NAME in aspects and not (
+        status and status.removed
+    )
+
+
+def read_deleted_joins(
+    graph: DataHubGraph, namespace: str, warn: Warn
+) -> list[tuple[ColumnId, ColumnId]]:
+    """Read the rejected suggestions that earlier runs recorded in the catalog."""
+    listed = _read_partners(graph, namespace, DELETED_JOINS, warn)
+    return [(column, other) for column, others in listed.items() for other in sorted(others)]
+
+
+def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
+    """Index pairs by the URNs of their relationships."""
+    ordered = (pair_of(*pair) for pair in pairs)
+    return {columns_urn([pair]): pair for pair in ordered}
+
+
+def infer_deleted(
+    graph: DataHubGraph, namespace: str, relationships: Mapping[str, Relationship], warn: Warn
+) -> dict[str, Pair]:
+    """If the pipeline's checkpoint is lost, infer which suggestions people deleted."""
+    # Columns still list the joins of its last run. One without a relationship was deleted,
+    # unless it never had one: a join in two steps, or a join that others of the same value
+    # domain imply.
+    existing = {pair for relationship in relationships.values() for pair in relationship.pairs}
+    if not any(relationship.ours for relationship in relationships.values()):
+        return {}
+    listed = _read_partners(graph, namespace, JOINABLE_WITH, warn)
+    written = by_urn(
+        pair
+        for column, others in listed.items()
+        for other in others
+        if (pair := pair_of(column, other)) in existing
+        or len(others & listed.get(other, set())) < _DOMAIN
+    )
+    present = [urn for urn, pair in written.items() if pair in existing]
+    deleted = find_deleted(written, present, writes_arrived=True, warn=warn)
+    expect_absent(graph, deleted)
+    return {urn: written[urn] for urn in deleted}
+
+
+def _read_partners(
+    graph: DataHubGraph, namespace: str, name: str, warn: Warn
+) -> dict[ColumnId, set[ColumnId]]:
+    """For each column, read the other columns that its structured property `name` lists."""
+    found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
+    try:
+        for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):
+            own = _columns(urn, [urn], warn)
+            listed = _columns(urn, _values(properties, namespace, name), warn)
+            for column in own:
+                found[column] |= listed - own
+    except UnknownEntityTypeError:
+        return {}
+    return found
+
+
+def _columns(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
+    """Parse the URNs of columns; if one of them is invalid, warn and return an empty set."""
+    try:
+        return set(map(column_id, values))
+    except InvalidUrnError as error:
+        report_skipped(warn)(urn, f"one of its joins does not name a column: {error}")
+        return set()
+
+
+def _values(properties: StructuredPropertiesClass, namespace: str, name: str) -> list[str]:
+    """Return the values of one property."""
+    # Leave out joins in two steps, which have no relationship of their own.
+    by_urn = {one.propertyUrn: [*map(str, one.values)] for one in properties.properties}
+    values = by_urn.get(property_urn(namespace, name), [])
+    texts = by_urn.get(property_urn(namespace, JOIN_SUGGESTIONS), [])
+    if name != JOINABLE_WITH or len(texts) != len(values):
+        return values
+    # Both properties list the same joins in the same order.
+    return [
+        value for value, text in zip(values, texts, strict=True) if not text.endswith(_IN_TWO_STEPS)
+    ]
+
 
 _TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
 _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
@@ -43,18 +178,7 @@ def read_decisions(
     filed: Iterable[JoinDecision] = (),
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Collect people's decisions about joins from the catalog, a file and deleted relationships.
-
-    Args:
-        deleted: Pairs of our relationships that people hard-deleted, by URN. Those of several
-            columns are left out, because their other columns are unknown.
-        filed: The decisions of the recipe's file, which count as much as those in the catalog.
-        warn: Receives contradictions and entities that cannot be read.
-
-    Returns:
-        The decision about each join that has one, by its columns; a rejection overrides an
-        acceptance. A decision about a composite join is none about its pairs.
-    """
+    """Collect people's decisions about joins from the catalog, a file and deleted relationships."""
     decisions = [decision for entity in relationships for decision in decisions_on(entity)]
     decisions += [*_read_properties(graph, namespace, warn), *filed]
     composite = deleted_composites(deleted)
@@ -66,23 +190,14 @@ def read_decisions(
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
-    """Return the URNs of deleted relationships that are composite joins.
-
-    Args:
-        deleted: The first pair of each deleted relationship, by URN.
-    """
+    """Return the URNs of deleted relationships that are composite joins."""
     return frozenset(urn for urn, pair in deleted.items() if urn != columns_urn([pair]))
 
 
 def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
-    """Yield the decisions that people recorded in a relationship's tags and status.
-
-    Hiding one of our relationships rejects its join. A relationship that another author wrote and
-    that is hidden counts as withdrawn: an acceptance tag on it is ignored.
-
-    Yields:
-        The decisions of its tags and of its status; none if it joins nothing.
-    """
+    """Yield the decisions that people recorded in a relationship's tags and status."""
+    # Hiding one of our relationships rejects its join. A relationship that another author
+    # wrote and that is hidden counts as withdrawn: an acceptance tag on it is ignored.
     decisions = [
         Decision(verdict, relationship.tagged_by.get(tag) or next(iter(relationship.owners), ""))
         for tag, verdict in _TAGS.items()
@@ -99,15 +214,7 @@ def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
 def copy_to_new_names(
     decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
 ) -> dict[JoinedColumns, Decision]:
-    """Copy decisions about joins of renamed tables to the new table names.
-
-    Args:
-        decisions: The decision about each join that has one, by its columns.
-
-    Returns:
-        All decisions, and those under the new names; a decision that was made under the new name
-        precedes one that follows it.
-    """
+    """Copy decisions about joins of renamed tables to the new table names."""
     moved = {}
     for columns, decision in decisions.items():
         renamed = [(_rename(left, new_names), _rename(right, new_names)) for left, right in columns]
@@ -141,12 +248,7 @@ def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
 def decisions_of_column(
     urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
 ) -> Iterator[JoinDecision]:
-    """Yield the decisions that a column's structured properties express.
-
-    Args:
-        verdicts: The verdict that each property expresses, by the property's URN.
-        warn: Receives values that are not the URN of another column.
-    """
+    """Yield the decisions that a column's structured properties express."""
     for assignment in properties.properties:
         verdict = verdicts.get(assignment.propertyUrn)
         if verdict is None:

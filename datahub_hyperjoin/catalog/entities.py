@@ -37,18 +37,12 @@ _Parsed = TypeVar("_Parsed")
 
 
 def log_skipped(urn: str, reason: str) -> None:
-    """Log a warning about a skipped entity.
-
-    This is the default for callers that have no report.
-    """
+    """Log a warning about a skipped entity."""
     logger.warning("%s is skipped: %s", urn, reason)
 
 
 def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
     """Return one aspect of an entity, without its system metadata.
-
-    Returns:
-        None if the entity has no such aspect.
 
     >>> from datahub.metadata.schema_classes import OwnershipClass, StatusClass
     >>> aspects: Aspects = {"status": (StatusClass(removed=True), None)}
@@ -62,15 +56,11 @@ def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
 def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _Parsed | None:
     """Parse an entity, or warn that the entity cannot be parsed.
 
-    If parsing fails, return None. The client accepts values of other types than its models declare,
-    such as a list for a text.
-
-    Args:
-        warn: Receives the entity if it cannot be parsed.
-
     >>> parse_entity("urn:li:tag:a", lambda: float([]), lambda urn, _: print(urn))
     urn:li:tag:a
     """
+    # If parsing fails, return None. The client accepts values of other types than its models
+    # declare, such as a list for a text.
     try:
         return parse()
     except MALFORMED as error:
@@ -91,12 +81,7 @@ def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 
 @contextmanager
 def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[None]:
-    """Translate request and parsing errors in a `with` block into errors of this package.
-
-    Args:
-        subject: The subject of the error message, capitalised, for example `Profiles of datasets`.
-        entity: The entity type that is read; empty if the request does not depend on one.
-    """
+    """Translate request and parsing errors in a `with` block into errors of this package."""
     with (
         translate_malformed(lambda reason: UnreadableCatalogError.because(subject, reason)),
         _requesting(graph, subject, entity),
@@ -105,11 +90,7 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
 
 
 def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
-    """Within a `with` block, translate request errors into errors of this package.
-
-    Parsing errors are left as they are. The message is about `subject`. The requested entity type,
-    `entity`, may be empty.
-    """
+    """Within a `with` block, translate request errors into errors of this package."""
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )
@@ -120,10 +101,7 @@ def _subject(entity: str) -> str:
 
 
 class _NoScrollError(Exception):
-    """The server cannot return entities page by page.
-
-    The client or the server does not support it, or the client cannot parse a page.
-    """
+    """The server cannot return entities page by page."""
 
 
 def _pages(
@@ -134,13 +112,10 @@ def _pages(
     filters: RawSearchFilter | None,
     removed: bool,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read entities page by page through DataHub's scroll endpoint.
-
-    If `removed` is true, soft-deleted entities are included.
-
-    Each page depends on the cursor of the page before, so an error cannot be skipped: every reason
-    to use the slower way is raised as `_NoScrollError`, and all other errors end the run.
-    """
+    """Read entities page by page through DataHub's scroll endpoint."""
+    # Each page depends on the cursor of the page before, so an error cannot be skipped: every
+    # reason to use the slower way is raised as `_NoScrollError`, and all other errors end the
+    # run.
     if not hasattr(graph, "scroll_entities"):  # added in release 1.6 of the client
         raise _NoScrollError
     cursor: str | None = None
@@ -194,19 +169,10 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read the given aspects of all entities of one type, or only of entities that match `filters`.
-
-    A request reads up to a thousand entities.
-
-    Clients and servers without DataHub's scroll endpoint are asked for URNs first and then for
-    aspects in batches. The same happens if the client cannot parse one entity of a page: only
-    single entities can be skipped, so the batches isolate it.
-
-    Args:
-        aspects: Names of the aspects; an entity that has none of them is not returned.
-        filters: DataHub's filter, of which one clause must match. Both ways support the conditions
-            EQUAL, IN, CONTAIN and EXISTS.
-    """
+    """Read the given aspects of all entities of one type, or of those that match `filters`."""
+    # Clients and servers without DataHub's scroll endpoint are asked for URNs first and then
+    # for aspects in batches. The same happens if the client cannot parse one entity of a
+    # page: only single entities can be skipped, so the batches isolate it.
     seen: set[str] = set()
     try:
         for urn, entity_aspects in _pages(graph, entity, aspects, filters=filters, removed=removed):
@@ -231,27 +197,28 @@ def fetch(
     *,
     warn: NoteSkipped = log_skipped,
 ) -> dict[str, Aspects]:
-    """Read the given aspects of the entities with the given URNs.
-
-    A request reads up to five hundred entities.
-
-    Returns:
-        Aspects by URN, of the entities that exist and have any of the aspects.
-    """
+    """Read the given aspects of the entities with the given URNs."""
     entities: dict[str, Aspects] = {}
     for batch in batches(urns, _BATCH):
         entities |= _fetch_batch(graph, entity, batch, aspects, warn=warn)
     return entities
 
 
+def fetch_each(
+    graph: DataHubGraph, entity: str, urns: Iterable[str], kind: type[_Kind]
+) -> dict[str, _Kind]:
+    """Read one aspect of the entities with the given URNs, of those that have it."""
+    entities = fetch(graph, entity, urns, [kind.ASPECT_NAME])
+    found = {urn: aspect_of(aspects, kind) for urn, aspects in entities.items()}
+    return {urn: aspect for urn, aspect in found.items() if aspect is not None}
+
+
 def _fetch_batch(
     graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteSkipped
 ) -> dict[str, Aspects]:
-    """Read a batch of entities, and skip entities that the client cannot parse.
-
-    The client's error does not name the entity. Halving the batch isolates one bad entity among n
-    with about 2 log2(n) requests instead of n.
-    """
+    """Read a batch of entities, and skip entities that the client cannot parse."""
+    # The client's error does not name the entity. Halving the batch isolates one bad entity
+    # among n with about 2 log2(n) requests instead of n.
     try:
         with _requesting(graph, _subject(entity), entity):
             return graph.get_entities(entity, urns, list(aspects), with_system_metadata=True)

@@ -66,10 +66,7 @@ class NoTablesError(CatalogError, ValueError):
 
 
 class UnreadableCatalogError(CatalogError, OSError):
-    """The catalog cannot be read.
-
-    The server is unreachable, denies access or fails.
-    """
+    """The catalog cannot be read."""
 
     @classmethod
     def because(cls, what: str, reason: str) -> Self:
@@ -94,10 +91,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str, places: str = "") -> Self:
-        """Report that none of the run's tables is in DataHub on the given platform.
-
-        `places` says where DataHub has them.
-        """
+        """Report that none of the run's tables is in DataHub on the given platform."""
         start = (
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}."

@@ -1,30 +1,65 @@
-"""Read the file of decisions, and find the columns to which it refers."""
+"""Read the file of decisions, and merge people's decisions about the same join."""
 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
+from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spellings import find_spelling
 from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order
 
 
-def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecision, ...]:
-    """Read the file of decisions that a recipe names.
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A person's decision about a join."""
 
-    Args:
-        path: The file, or None if the recipe names none.
-        warn: Receives a file that does not exist, and damaged lines.
-    """
+    verdict: Verdict
+    """Accepted or rejected."""
+
+    by: str = ""
+    """URN of the person; empty if the catalog does not record it."""
+
+
+JoinDecision = tuple[JoinedColumns, Decision]
+"""The columns of a join and one decision about it; decisions may contradict each other."""
+
+
+def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[JoinedColumns, Decision]:
+    """Merge the decisions about each join into one decision."""
+    # The result does not depend on the order of the decisions: a rejection overrides
+    # acceptances, and of several people with the same verdict, the greatest URN is named.
+    # Sets, since a person may state one decision in several places.
+    by_join: defaultdict[JoinedColumns, set[Decision]] = defaultdict(set)
+    for columns, decision in decisions:
+        by_join[columns].add(decision)
+    merged = {}
+    for columns, made in by_join.items():
+        verdicts = {decision.verdict for decision in made}
+        if len(verdicts) > 1:
+            warn(
+                "Join accepted and rejected",
+                "The rejection takes precedence. Remove the tag, the property value or the line of "
+                "`decisions` that is wrong",
+                " and ".join(f"{left} = {right}" for left, right in columns),
+            )
+        verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
+        # The empty URN is the smallest, so a recorded person precedes an unrecorded one.
+        by = max(decision.by for decision in made if decision.verdict is verdict)
+        merged[columns] = Decision(verdict, by)
+    return merged
+
+
+def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecision, ...]:
+    """Read the file of decisions that a recipe names."""
     if path is None:
         return ()
     if not path.exists():
@@ -40,16 +75,7 @@ def read_written_decisions(path: Path | None, warn: Warn) -> tuple[WrittenDecisi
 def find_decided_columns(
     written: Sequence[WrittenDecision], tables: Mapping[TableId, TableId], warn: Warn
 ) -> tuple[FiledDecision, ...]:
-    """Find the columns that each decision in the file refers to.
-
-    Args:
-        tables: The tables of the run by each identifier that they have: their own and that of
-            their dataset in DataHub.
-        warn: Receives the tables that the run does not know.
-
-    Returns:
-        The decisions in the same order, without columns where a table is unknown.
-    """
+    """Find the columns that each decision in the file refers to."""
     named = defaultdict(set)
     for known, table in tables.items():
         named[known.name].add(table)
@@ -61,10 +87,8 @@ def find_decided_columns(
 
 
 def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
-    """Strip prefixes that all table names of a platform share; map the shorter names to tables.
-
-    `hyperjoin find` on one database names no database, unlike a recipe.
-    """
+    """Strip prefixes that all table names of a platform share; map the shorter names to tables."""
+    # `hyperjoin find` on one database names no database, unlike a recipe.
     by_platform = defaultdict(set)
     for table in tables:
         by_platform[table.platform].add(table)
@@ -82,10 +106,8 @@ def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
 def _longer_names(
     written: Iterable[WrittenDecision], named: Mapping[str, set[TableId]]
 ) -> dict[str, set[TableId]]:
-    """Find tables by the names in the file, without the prefixes that all these names share.
-
-    A recipe adds the name of a database, unlike `hyperjoin find`.
-    """
+    """Find tables by the names in the file, without the prefixes that all these names share."""
+    # A recipe adds the name of a database, unlike `hyperjoin find`.
     names = {name for each in written for name in (each.left_table, each.right_table)}
     longer: dict[str, set[TableId]] = {}
     for mark in re.finditer(r"[./]", min(names, default="")):
@@ -144,13 +166,7 @@ def joins_decided(
     filed: Iterable[FiledDecision],
     known: Mapping[TableId, Collection[str]] = MappingProxyType({}),
 ) -> list[JoinDecision]:
-    """Convert decisions from the file of decisions to `JoinDecision` tuples.
-
-    Args:
-        filed: The decisions; those about unknown tables are left out.
-        known: The columns of each table that the catalog knows. A decision may spell them as the
-            table does, or as the catalog does.
-    """
+    """Convert decisions from the file of decisions to `JoinDecision` tuples."""
 
     def spelled(column: ColumnId) -> ColumnId:
         return replace(column, path=find_spelling(column.path, known.get(column.table, ())))
@@ -168,11 +184,7 @@ def joins_decided(
 def warn_of_unknown_columns(
     filed: Iterable[FiledDecision], profiles: Iterable[TableProfile], warn: Warn
 ) -> None:
-    """Warn about decisions in the file that name an unknown column.
-
-    Args:
-        profiles: The tables; those that could not be read may have any columns.
-    """
+    """Warn about decisions in the file that name an unknown column."""
     paths = {
         profile.table.id: {column.id.path.casefold() for column in profile.columns}
         for profile in profiles

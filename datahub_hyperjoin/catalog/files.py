@@ -1,12 +1,18 @@
-"""Recognise tables among the files of a local or remote folder."""
+"""Recognise tables among the files of a local or remote folder, and tell which files are none."""
 
+import lzma
+import zipfile
+import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from struct import unpack_from
 
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     DeltaFolder,
@@ -15,11 +21,18 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     ListedFile,
     TableLocation,
+    WorkbookSheet,
 )
 from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.progress import Count, Warn
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
+from datahub_hyperjoin.spark.files.excel import WORKBOOKS, can_read_workbooks, list_sheets
 from datahub_hyperjoin.spark.files.fixed_width import WIDTHS
+from datahub_hyperjoin.spark.files.stored import StoredFile
+from datahub_hyperjoin.spark.files.text_tables import is_delimited
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.wording import name_some, number_of
 
 _FORMATS = {
     **{f".{format_.value}": format_ for format_ in FileFormat if format_ is not FileFormat.DUCKDB},
@@ -51,14 +64,7 @@ def tables_of(
     folder: str = "",
     store: ObjectStore | None = None,
 ) -> list[Table]:
-    """Group the files of a folder into tables.
-
-    The name of a table is its path below the folder with the file extension, so no two tables
-    have the same name.
-
-    Args:
-        store: The object store from which Arrow reads the files, if they are in one.
-    """
+    """Group the files of a folder into tables."""
     formatted = _tables_with_metadata(files)
     schemas = {file.path: [file] for file in files if file.path.endswith(WIDTHS)}
     # Files of several formats in one folder are as many tables.
@@ -131,10 +137,6 @@ def table_path(
 ) -> PurePosixPath:
     """Return the path of the table to which a file belongs: the file itself or a folder above it.
 
-    A folder is a table if it is a Delta or Iceberg table (`formatted`), if its name has the
-    extension of a table file, if it has folders named `key=value`, or if its files have the prefix
-    that Spark gives to the parts of a table.
-
     >>> [str(table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
     >>> str(table_path(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
@@ -172,10 +174,7 @@ def _tables_with_metadata(
 
 
 def _format_of(file: ListedFile) -> FileFormat | None:
-    """Return the format of a data file; None for any other file.
-
-    Files of a Delta log are not data files, whatever their extension.
-    """
+    """Return the format of a data file; None for any other file."""
     path = PurePosixPath(file.path)
     if path.parent.name == DELTA_LOG:
         return None
@@ -202,9 +201,237 @@ def _location(
 
 
 def state_of(files: Sequence[ListedFile]) -> str:
-    """Hash the paths, sizes and modification times of files.
-
-    Two runs compare their hashes to detect whether a table has changed.
-    """
+    """Hash the paths, sizes and modification times of files."""
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()
+
+
+def recognise_text(
+    files: Sequence[ListedFile], selection: TableSelection, store: ObjectStore | None = None
+) -> list[ListedFile]:
+    """Read the beginning of each text file, and mark the files that hold rows."""
+    return [
+        replace(file, is_delimited=True) if _has_rows(file, selection, store) else file
+        for file in files
+    ]
+
+
+def _has_rows(file: ListedFile, selection: TableSelection, store: ObjectStore | None) -> bool:
+    inner = without_compression(PurePosixPath(file.path))
+    if inner.suffix.lower() != TEXT or not selection.tables.allowed(file.path):
+        return False
+    try:
+        return is_delimited(
+            StoredFile(file.uri, store) if store else Path(file.uri), selection.dialect
+        )
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
+        return False  # it is reported among the files that are not read
+
+
+_LOCKS = "~$*"
+"""Pattern of the names of lock files, which exist while somebody has a workbook open."""
+
+
+def is_workbook(file: ListedFile) -> bool:
+    """Return whether a file has the extension of a workbook."""
+    return PurePosixPath(file.path).suffix.lower() in WORKBOOKS
+
+
+def tables_of_workbooks(
+    files: Sequence[ListedFile],
+    selection: TableSelection,
+    *,
+    folder: str = "",
+    store: ObjectStore | None = None,
+    warn: Warn,
+    count: Count,
+) -> list[Table]:
+    """List the sheets of workbooks as tables."""
+    files = [
+        file for file in files if is_workbook(file) and not PurePosixPath(file.path).match(_LOCKS)
+    ]
+    if files and not can_read_workbooks():
+        count("files_not_read", len(files))
+        warn(
+            "Excel files not read",
+            "Their sheets get no suggestions, since the package that reads them is missing",
+            f"{number_of(len(files), 'file')}, for example {files[0].path}; run "
+            "`pip install 'datahub-hyperjoin[excel]'`",
+        )
+        return []
+    tables: list[Table] = []
+    for file in files:
+        try:
+            tables += _tables_of_workbook(file, selection, folder, store)
+        except TableError as error:  # noqa: PERF203 (one workbook costs no other)
+            count("files_not_read", 1)
+            warn(
+                "Workbook not read",
+                "Its sheets get no suggestions. Leave it out with `tables.deny`",
+                f"{file.path} {error}",
+            )
+    return tables
+
+
+def _tables_of_workbook(
+    file: ListedFile, selection: TableSelection, folder: str, store: ObjectStore | None
+) -> Iterator[Table]:
+    for sheet in _list_sheets(file, store):
+        name = f"{file.path}/{sheet}"
+        if selection.tables.allowed(name):
+            yield selection.table(
+                folder=folder,
+                table=name,
+                title=sheet,
+                location=WorkbookSheet(uri=file.uri, sheet=sheet, store=store),
+                size=file.size,
+                state=state_of([file]),
+            )
+
+
+def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[str]:
+    if store is None:
+        return list_sheets(Path(file.uri))
+    try:
+        return list_sheets(StoredFile(file.uri, store))
+    except OSError as error:
+        raise UnreadableTableError.because(str(error)) from error
+
+
+_ARCHIVES = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".7z", ".rar"}
+_MOST = 9
+_NAMED = 3
+_END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
+"""First bytes and size of the last record of a ZIP archive, and maximum size of the comment after
+it."""
+_DIRECTORY_SIZE = 12
+"""In the last record of a ZIP archive, the position of the field with the size of the file list."""
+_MOST_BYTES = 8 << 20
+"""Maximum size of an archive's list of files, in bytes. Longer lists are not read, because a
+damaged archive may claim any size."""
+
+
+def is_archive(path: PurePosixPath) -> bool:
+    """Return whether a file has the extension of an archive, which may hold many files.
+
+    >>> [is_archive(PurePosixPath(name)) for name in ("a.zip", "a.tar.gz", "a.csv.gz")]
+    [True, True, False]
+    """
+    suffix = path.suffix.lower()
+    inner = PurePosixPath(path.stem).suffix.lower()
+    return suffix in _ARCHIVES or (suffix in COMPRESSIONS and inner == ".tar")
+
+
+def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
+    """Warn about archives, and name the tables in each ZIP archive that can be read."""
+    # Nothing is extracted: the files in an archive may be of any size.
+    lines = [f"{file.path}: {_describe(file)}" for file in files[:_MOST]]
+    if rest := files[_MOST:]:
+        others = number_of(len(rest), "more archive")
+        lines.append(f"{others}, for example {rest[0].path}: extract them in their folders")
+    for line in lines:
+        warn(
+            "Archive not read",
+            "Tables in archives get no suggestions. Extract the archive in its folder, for example "
+            "with `unzip`, or leave it out with `tables.deny`",
+            line,
+        )
+
+
+def _describe(file: ListedFile) -> str:
+    """Say which tables an archive holds, if that is known, and what to do."""
+    listed = _files_in(Path(file.uri))
+    if listed is None:
+        return "extract it in its folder"
+    names = [name for name in listed if split_name(name)[1]]
+    texts = [name for name in listed if name.lower().endswith(TEXT)]
+    if names:
+        tables = f"{number_of(len(names), 'table')}, {name_some(names, _NAMED)}"
+        return f"has {tables}; extract it in its folder"
+    if texts:
+        tables = f"{number_of(len(texts), 'text file')}, {name_some(texts, _NAMED)}"
+        return f"has {tables}; extract it in its folder if it has tables"
+    return "has no files of tables"
+
+
+def _files_in(path: Path) -> list[str] | None:
+    """List the files in a ZIP archive; return None if its list of files cannot be read."""
+    try:
+        if not _has_short_list(path):
+            return None
+        with zipfile.ZipFile(path) as archive:
+            return [_printable(name) for name in archive.namelist()]
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return None
+
+
+def _has_short_list(path: Path) -> bool:
+    """Return whether a file is a ZIP archive whose list of files is short enough to be read."""
+    with path.open("rb") as file:
+        start = max(0, file.seek(0, 2) - _END_SIZE - _LONGEST_COMMENT)
+        file.seek(start)
+        tail = file.read()
+    at = tail.rfind(_END)
+    return 0 <= at <= len(tail) - _END_SIZE and (
+        unpack_from("<I", tail, at + _DIRECTORY_SIZE)[0] <= _MOST_BYTES
+    )
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)
+
+
+_MOST_KINDS = 9
+_BESIDE_DATA = {
+    *(".asc", ".crc", ".md", ".md5", ".rst", ".schema", ".sha1", ".sha256", ".sha512", ".sig"),
+    # What databases keep beside their files.
+    *(".db-journal", ".db-shm", ".db-wal", ".sqlite-journal", ".sqlite-shm", ".sqlite-wal", ".wal"),
+    *("authors", "changelog", "citation", "copying", "desktop.ini", "licence", "license"),
+    *("manifest", "notice", "readme", "thumbs.db"),
+}
+"""Endings and names of files that describe data or check it."""
+
+
+def warn_of_unread_files(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+) -> None:
+    """Warn about files that belong to no table."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    archives: set[str] = set()
+    for path in map(PurePosixPath, files_of_no_table(files)):
+        if not selection.tables.allowed(str(path)) or _is_beside_data(path):
+            continue
+        if is_archive(path):
+            archives.add(str(path))
+        else:
+            kinds[_kind(path)].append(str(path))
+    count("files_not_read", len(archives) + sum(map(len, kinds.values())))
+    warn_of_archives([file for file in files if file.path in archives], warn)
+    listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
+    rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
+    for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:
+        if paths:
+            noun = "file" if len(paths) == 1 else "files"
+            warn(
+                "Files not read",
+                "No table can be read from files of these kinds. Convert them to CSV or Parquet, "
+                "read databases through `connections`, or leave files out with "
+                "`tables.deny`",
+                f"{kind}: {len(paths)} {noun}, for example {paths[0]}",
+            )
+
+
+def _is_beside_data(path: PurePosixPath) -> bool:
+    name = path.name.lower()
+    return not {path.suffix.lower(), name, name.partition(".")[0]}.isdisjoint(_BESIDE_DATA)
+
+
+def _kind(path: PurePosixPath) -> str:
+    """Return a file's extension, or both extensions if the file is compressed (`.csv.gz`).
+
+    >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.pdf", "notes")]
+    ['.xml.gz', '.pdf', 'no extension']
+    """
+    *inner, last = ("", *path.suffixes)
+    kind = "".join([*inner[-1:], last]) if last.lower() in COMPRESSIONS else last
+    return kind.lower() or "no extension"

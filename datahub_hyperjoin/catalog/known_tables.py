@@ -1,17 +1,29 @@
 """Find the dataset of each table of a run, and leave out tables without a dataset."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from itertools import takewhile
+from typing import Generic, TypeVar
 
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter
+from datahub.metadata.schema_classes import (
+    DataPlatformInstanceClass,
+    DatasetKeyClass,
+    StatusClass,
+)
+from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
+from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
-from datahub_hyperjoin.catalog.elsewhere import Places, describe_elsewhere
+from datahub_hyperjoin.catalog.datasets import Dataset, is_removed
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, scroll
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError
-from datahub_hyperjoin.catalog.path_matching import DatasetPath, FilePath, match_paths
+from datahub_hyperjoin.catalog.files import split_name
+from datahub_hyperjoin.catalog.scope import FolderNames, PlatformInstance
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
     CatalogTable,
@@ -24,6 +36,7 @@ from datahub_hyperjoin.locations import (
     WorkbookSheet,
     is_remote,
 )
+from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import local_path
@@ -31,28 +44,272 @@ from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spellings import match_spellings
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
-from datahub_hyperjoin.wording import name_some
+from datahub_hyperjoin.wording import join_with_and, name_some
 
 logger = logger_of(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FolderNames:
-    """The rules by which DataHub names the tables in the recipe's local folder."""
+Places = Mapping[TableId, Sequence[PlatformInstance]]
+"""The places of each table that DataHub has elsewhere."""
 
-    folder: Path
-    """The local folder that the recipe names."""
 
-    instance: PlatformInstance
-    """The platform instance of the datasets of these tables."""
+def find_elsewhere(
+    graph: DataHubGraph, missing: Sequence[Table]
+) -> dict[TableId, Sequence[PlatformInstance]]:
+    """Find the platform instances and environments in which DataHub has tables."""
+    wanted = defaultdict(list)
+    for table in missing:
+        name = table.id.name.removeprefix(f"{table.instance}." if table.instance else "")
+        wanted[table.id.platform, name.casefold()].append(table)
+    platforms = sorted({DataPlatformUrn(table.id.platform).urn() for table in missing})
+    filters: RawSearchFilter = [{"and": [{"field": "platform", "values": platforms}]}]
+    # Every dataset has a key, so that none is left out for lack of the other two.
+    kinds = (DatasetKeyClass, DataPlatformInstanceClass, StatusClass)
+    names = [kind.ASPECT_NAME for kind in kinds]
+    found: dict[TableId, set[PlatformInstance]] = defaultdict(set)
+    for urn, aspects in scroll(graph, "dataset", names, filters=filters):
+        if is_removed(aspects):
+            continue
+        for place, name in _places(urn, aspects):
+            for table in wanted.get((place.platform, name.casefold()), ()):
+                if (place.env, place.instance or "") != (table.id.env, table.instance):
+                    found[table.id].add(place)
+    return {
+        table: sorted(places, key=lambda place: (place.env, place.instance or ""))
+        for table, places in found.items()
+    }
 
-    stated: bool = False
-    """Whether the recipe states the names (`catalog.names`)."""
 
-    def parts_of(self, table: TableId) -> tuple[str, ...]:
-        """Return the name of a table as a path, without the platform instance."""
-        prefix = f"{self.instance.instance}." if self.instance.instance else ""
-        return tuple(table.name.removeprefix(prefix).split("/"))
+def _places(urn: str, aspects: Aspects) -> Iterator[tuple[PlatformInstance, str]]:
+    """Yield the places in which a dataset may be, with the name that it has there."""
+    declared = aspect_of(aspects, DataPlatformInstanceClass)
+    named = declared.instance if declared else None
+    try:
+        table = table_id(urn)
+        instance = DataPlatformInstanceUrn.from_string(named).instance if named else ""
+    except InvalidUrnError:
+        return
+    first, _, rest = table.name.partition(".")
+    if instance:
+        start = f"{instance}."
+        begins = table.name.casefold().startswith(start.casefold())
+        name = table.name[len(start) :] if begins else table.name
+        yield PlatformInstance(platform=table.platform, env=table.env, instance=instance), name
+        return
+    yield PlatformInstance(platform=table.platform, env=table.env), table.name
+    # Connectors of older versions named the instance in the name alone.
+    if rest:
+        yield PlatformInstance(platform=table.platform, env=table.env, instance=first), rest
+
+
+def describe_elsewhere(missing: Sequence[Table], places: Places) -> str:
+    """Say where DataHub has tables, and which keys of the recipe to set."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for table in missing:
+        if table.id in places:
+            ways = (_way(table, place) for place in places[table.id])
+            found[tuple(dict.fromkeys(ways))].append(str(table.id))
+    return " ".join(
+        f"DataHub has {name_some(names)} {' or '.join(ways)}." for ways, names in found.items()
+    )
+
+
+def _way(table: Table, place: PlatformInstance) -> str:
+    where, keys = [], []
+    # The recipe key of the folder's tables is `catalog.tables`; its place has keys of their own.
+    source = table.chosen_by.removesuffix("tables").removeprefix("catalog.")
+    if (place.instance or "") != table.instance and place.instance:
+        where.append(f"in the platform instance {place.instance!r}")
+        keys.append(f"set `{source}platform_instance: {place.instance}`")
+    elif (place.instance or "") != table.instance:
+        where.append("without a platform instance")
+        keys.append(f"remove `{source}platform_instance`")
+    if place.env != table.id.env:
+        where.append(f"in env {place.env!r}")
+        keys.append(f"set `{source}env: {place.env}`")
+    return f"{' '.join(where)}: {join_with_and(keys)}"
+
+
+_File = TypeVar("_File", bound=Hashable)
+_Dataset = TypeVar("_Dataset", bound=Hashable)
+
+_SIMILAR = 0.5
+"""Minimum share of columns that a file and a dataset must have in common. It is below 1, because a
+table may have changed since its connector read it."""
+_Rank = tuple[int, int, bool, bool, bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePath:
+    """The path of a table's file or folder, and the table's columns."""
+
+    parts: tuple[str, ...]
+    """Names of the folders and of the file, without the root."""
+
+    below: int
+    """Number of names in `parts` that are below the recipe's folder."""
+
+    columns: Callable[[], frozenset[str]]
+    """A function that reads the names of the table's columns, or returns none if that fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPath:
+    """The name of a dataset as a path, and the dataset's columns."""
+
+    parts: tuple[str, ...]
+    """The names between the slashes of the path."""
+
+    columns: frozenset[str]
+    """Names of the dataset's columns."""
+
+    is_earlier: bool = False
+    """Whether an earlier run has written suggestions for this dataset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches(Generic[_File, _Dataset]):
+    """The dataset of each matched file, and the possible datasets of each ambiguous file."""
+
+    datasets: Mapping[_File, _Dataset]
+    """The dataset of each file that has one. No two files have the same dataset."""
+
+    unclear: Mapping[_File, Sequence[_Dataset]]
+    """For each file whose dataset a person has to choose, the possible datasets."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate(Generic[_Dataset]):
+    dataset: _Dataset
+    rank: _Rank
+    is_likely: bool = True
+
+
+def match_paths(
+    files: Mapping[_File, FilePath], datasets: Mapping[_Dataset, DatasetPath]
+) -> Matches[_File, _Dataset]:
+    """Match files with datasets by the ends of their paths and by their columns."""
+    # If a dataset's name is the file's whole path, it is the dataset of that file. Otherwise
+    # the longest common end decides. It must contain all names below the recipe's folder, or
+    # the dataset's whole name; `2023/sales.csv` is not `2024/sales.csv`. The columns must be
+    # similar. If only one name is common, the columns must be the same.
+    by_title: dict[str, list[_Dataset]] = defaultdict(list)
+    for dataset, path in datasets.items():
+        if path.parts:
+            by_title[_title(path.parts[-1])].append(dataset)
+    found = {
+        file: _candidates(path, {one: datasets[one] for one in by_title[_title(path.parts[-1])]})
+        for file, path in files.items()
+    }
+    likely = {file: _best(one for one in some if one.is_likely) for file, some in found.items()}
+    matched, contested = _assign(likely)
+    taken = {*matched.values()}
+    unclear = {
+        file: tuple(
+            one.dataset for one in (contested.get(file) or found[file]) if one.dataset not in taken
+        )
+        for file in files
+        if file not in matched
+    }
+    return Matches(
+        datasets=matched,
+        unclear={file: some for file, some in unclear.items() if some},
+    )
+
+
+def count_common(path: Sequence[str], name: Sequence[str]) -> int:
+    """Count the trailing components that two paths share.
+
+    >>> count_common(("lake", "shop", "a.csv"), ("data", "shop", "a.csv"))
+    2
+    >>> count_common(("lake", "shop", "a.csv.gz"), ("data", "shop", "a"))
+    2
+    >>> count_common(("shop", "a.csv"), ("shop", "a.parquet"))
+    0
+    """
+    if not path or not name or name[-1] not in {path[-1], split_name(path[-1])[0]}:
+        return 0
+    folders = zip(reversed(path[:-1]), reversed(name[:-1]), strict=False)
+    return 1 + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders))
+
+
+def _title(name: str) -> str:
+    return split_name(name)[0].casefold()
+
+
+def _candidates(
+    file: FilePath, datasets: Mapping[_Dataset, DatasetPath]
+) -> list[_Candidate[_Dataset]]:
+    own = [one for one, path in datasets.items() if path.parts == file.parts]
+    if own:
+        return [_Candidate(own[0], (len(file.parts), 0, True, True, True))]
+    folded = _folded(file.parts)
+    commons = {
+        one: common
+        for one, path in datasets.items()
+        if (common := count_common(folded, _folded(path.parts)))
+    }
+    columns = _folded(file.columns()) if commons else ()
+    candidates = (
+        _candidate(file, one, datasets[one], common, {*columns}) for one, common in commons.items()
+    )
+    return [one for one in candidates if one]
+
+
+def _candidate(
+    file: FilePath, key: _Dataset, dataset: DatasetPath, common: int, columns: set[str]
+) -> _Candidate[_Dataset] | None:
+    described = {*_folded(dataset.columns)}
+    is_same = columns == described
+    union = columns | described
+    is_similar = bool(union) and len(columns & described) / len(union) >= _SIMILAR
+    if columns and not is_similar:
+        return None
+    is_whole = common >= min(file.below, len(dataset.parts))
+    # Nothing but the path vouches for a file whose columns cannot be read.
+    is_likely = is_whole and (is_same or common > 1)
+    if not is_likely and not is_same:
+        return None
+    exact = count_common(file.parts, dataset.parts)
+    with_extension = file.parts[-1] == dataset.parts[-1]
+    rank = (common, exact, with_extension, is_same, dataset.is_earlier)
+    return _Candidate(key, rank, is_likely=is_likely)
+
+
+def _folded(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.casefold() for name in names)
+
+
+def _best(candidates: Iterable[_Candidate[_Dataset]]) -> list[_Candidate[_Dataset]]:
+    candidates = list(candidates)
+    best = max((one.rank for one in candidates), default=None)
+    return [one for one in candidates if one.rank == best]
+
+
+def _assign(
+    candidates: Mapping[_File, Sequence[_Candidate[_Dataset]]],
+) -> tuple[dict[_File, _Dataset], dict[_File, list[_Candidate[_Dataset]]]]:
+    """Assign each dataset to the file that matches it best; also return ambiguous files."""
+    levels: dict[_Rank, list[_File]] = defaultdict(list)
+    for file, some in candidates.items():
+        if some:
+            levels[some[0].rank].append(file)
+    matched: dict[_File, _Dataset] = {}
+    contested: dict[_File, list[_Candidate[_Dataset]]] = {}
+    taken: set[_Dataset] = set()
+    for rank in sorted(levels, reverse=True):
+        free = {
+            file: [one for one in candidates[file] if one.dataset not in taken]
+            for file in levels[rank]
+        }
+        wanted = Counter(one.dataset for some in free.values() for one in some)
+        for file, some in free.items():
+            if len(some) == 1 and wanted[some[0].dataset] == 1:
+                matched[file] = some[0].dataset
+            elif some:
+                contested[file] = some
+        taken |= wanted.keys()
+    return matched, contested
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,30 +338,22 @@ def find_datasets(
     names: FolderNames | None,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the dataset of each table, first by the table's name, then by the path of its file.
-
-    DataHub may have the name of a table in another case.
-
-    Headers of files are read only if a dataset does not have the file's whole path as its name.
-
-    Args:
-        names: How files are named; None if the recipe has no local folder.
-        earlier: Tables about which the last run wrote anything; of datasets that match a file
-            equally well, theirs is preferred.
-    """
+    """Find the dataset of each table, first by the table's name, then by the path of its file."""
+    # Headers of files are read only if a dataset does not have the file's whole path as its
+    # name.
     files = {
         table.id: file
         for table in tables
         if names and table.id not in datasets and (file := _file_path(table, names))
     }
     others = [table.id for table in tables if table.id not in files]
-    spelled = match_spellings(others, [*datasets], _folded)
+    spelled = match_spellings(others, [*datasets], _folded_name)
     renamed = {own: known for own, known in spelled.matched.items() if own != known}
     known = KnownTables(tables=_renamed(tables, renamed), matched=renamed, alike=spelled.unclear)
     return _with_files(known, files, datasets, names, earlier) if names and files else known
 
 
-def _folded(table: TableId) -> TableId:
+def _folded_name(table: TableId) -> TableId:
     return replace(table, name=table.name.casefold())
 
 
@@ -149,12 +398,7 @@ def select_known(
     elsewhere: Callable[[Sequence[Table]], Places],
     warn: Warn,
 ) -> KnownTables:
-    """Keep the tables that have a dataset in DataHub; unless `filtered`, warn about other tables.
-
-    Args:
-        filtered: Whether the recipe leaves out datasets on purpose. Then nothing is reported: the
-            datasets that it excludes cannot be distinguished from unknown ones.
-    """
+    """Keep the tables that have a dataset in DataHub; unless `filtered`, warn of the others."""
     selected = [table for table in known.tables if table.id in datasets]
     unknown = [table for table in known.tables if table.id not in datasets]
     missing = [each for each in unknown if each.id not in {*known.unclear, *known.alike}]

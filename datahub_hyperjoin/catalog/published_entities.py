@@ -45,10 +45,7 @@ _MAIN = {names[0] for names in _ASPECTS.values()}
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedEntities:
-    """The SQL queries, documents and glossary terms that earlier runs published.
-
-    The entities are grouped by what people and runs did to them later.
-    """
+    """The SQL queries, documents and glossary terms that earlier runs published."""
 
     hidden: frozenset[str] = frozenset()
     """Entities that an earlier run hid; a run may show them again."""
@@ -78,20 +75,10 @@ def read_published_entities(
     hiders: Collection[str],
     warn: Warn,
 ) -> PublishedEntities:
-    """Find out which SQL queries, documents and terms were hidden, edited or deleted, and by whom.
-
-    A hidden entity was hidden by us only if the run that last wrote its status is a run of this
-    source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,
-    too.
-
-    Args:
-        urns: URNs of the queries and documents that this run may write.
-        warn: Receives a warning if nearly all written entities are missing.
-
-    Returns:
-        The entities that may be shown again, and those that must be left alone. Of a type that the
-        server does not support, there are none.
-    """
+    """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
+    # A hidden entity was hidden by us only if the run that last wrote its status is a run of
+    # this source that hid entities; otherwise a person hid it. An editor other than ingestion
+    # is a person, too.
     skip = report_skipped(warn)
     entities: dict[str, Aspects] = {}
     for entity, members in _by_type([*urns, *written]).items():
@@ -136,11 +123,7 @@ def read_published_entities(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the URNs of the entities whose main aspect has arrived in DataHub.
-
-    The main aspect is, for example, the SQL of a query. Only entities that no run has read back
-    (`unseen`) are checked. The others have arrived earlier.
-    """
+    """Return the URNs of the entities whose main aspect has arrived in DataHub."""
     return [urn for urn in entities if urn not in unseen or _MAIN.intersection(entities[urn])]
 
 

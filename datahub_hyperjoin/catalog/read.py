@@ -1,7 +1,4 @@
-"""Read DataHub's metadata about the tables of a run.
-
-The catalog is read before any table is opened.
-"""
+"""Read DataHub's metadata about the tables of a run."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,24 +7,31 @@ from typing import TypeVar
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesClass
 
-from datahub_hyperjoin.catalog.assemble import assemble_facts
-from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
-from datahub_hyperjoin.catalog.decisions import deleted_composites, read_decisions
-from datahub_hyperjoin.catalog.deleted_joins import (
+from datahub_hyperjoin.catalog.catalog import Catalog, assemble_facts
+from datahub_hyperjoin.catalog.datasets import Dataset, mark_personal, name_labels, read_datasets
+from datahub_hyperjoin.catalog.decisions import (
     by_urn,
+    deleted_composites,
     infer_deleted,
+    read_decisions,
     read_deleted_joins,
 )
-from datahub_hyperjoin.catalog.elsewhere import find_elsewhere
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
-from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, joins_decided
-from datahub_hyperjoin.catalog.history import History
-from datahub_hyperjoin.catalog.known_tables import KnownTables, find_datasets, select_known
-from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
-from datahub_hyperjoin.catalog.merged_decisions import Decision, JoinDecision
+from datahub_hyperjoin.catalog.filed_decisions import (
+    Decision,
+    JoinDecision,
+    find_decided_columns,
+    joins_decided,
+)
+from datahub_hyperjoin.catalog.known_tables import (
+    KnownTables,
+    find_datasets,
+    find_elsewhere,
+    select_known,
+)
 from datahub_hyperjoin.catalog.relationships import (
+    History,
     Relationship,
     expect_absent,
     find_deleted,
@@ -50,15 +54,10 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Warn about missing tables whose datasets are not soft-deleted, and return these tables.
-
-    A missing table belonged to the last run, but does not belong to this one. A folder that is not
-    mounted looks like a folder whose tables were deleted. Only the catalog can tell: when a table
-    is deleted for good, a connector or a person also removes its dataset.
-
-    Args:
-        missing: Tables of the last run that this run does not read.
-    """
+    """Warn about missing tables whose datasets are not soft-deleted, and return these tables."""
+    # A missing table belonged to the last run, but does not belong to this one. A folder that
+    # is not mounted looks like a folder whose tables were deleted. Only the catalog can tell:
+    # when a table is deleted for good, a connector or a person also removes its dataset.
     by_urn = {dataset_urn(table): table for table in missing}
     statuses = fetch(graph, "dataset", sorted(by_urn), [StatusClass.ASPECT_NAME])
     removed = {
@@ -99,11 +98,7 @@ class _JoinHistory:
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
-    """Read the tables' metadata and people's decisions about joins from DataHub.
-
-    Returns:
-        The tables that the run reads, and what the catalog knows about them.
-    """
+    """Read the tables' metadata and people's decisions about joins from DataHub."""
     # If the catalog knows no table, the run ends here, before the slower requests.
     found, datasets = read_known(graph, tables, scope=scope, earlier=history.tables, warn=warn)
     read_tables = {table.id for table in found.tables}
@@ -155,11 +150,7 @@ def read_known(
     earlier: Collection[TableId] = (),
     warn: Warn,
 ) -> tuple[KnownTables, dict[TableId, Dataset]]:
-    """Read the datasets of a run, and find those of its tables.
-
-    Args:
-        earlier: Tables about which the last run wrote anything.
-    """
+    """Read the datasets of a run, and find those of its tables."""
     read = read_datasets(
         graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
     )
@@ -184,15 +175,10 @@ def _read_join_history(
     filed: Sequence[JoinDecision],
     warn: Warn,
 ) -> _JoinHistory:
-    """Read the catalog's relationships, and collect people's decisions about joins.
-
-    The decisions are in the catalog and in the recipe's file (`filed`). Some rejections are known
-    only from what earlier runs wrote (`history`).
-
-    A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
-    as written by the last run and missing now, and recorded as rejected from then on, until a
-    relationship with the same URN exists again.
-    """
+    """Read the catalog's relationships, and collect people's decisions about joins."""
+    # A relationship that people hard-deleted leaves no trace in the catalog. It is recognised
+    # once, as written by the last run and missing now, and recorded as rejected from then on,
+    # until a relationship with the same URN exists again.
     relationships = _if_supported(
         lambda: read_relationships(
             graph,
@@ -243,10 +229,7 @@ def _find_missing(
     scope: Scope,
     warn: Warn,
 ) -> dict[str, Pair]:
-    """Find the relationships that people hard-deleted after a pipeline's last run.
-
-    All pipelines are searched, not only the pipeline of this run.
-    """
+    """Find the relationships that people hard-deleted after a pipeline's last run."""
     # DataHub deletes what another pipeline has hidden after some time.
     hidden = {urn for one in history.all for urn in one.hidden}
     missing: dict[str, Pair] = {}
@@ -278,10 +261,8 @@ def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, 
 
 
 def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Call `read`; return an empty dictionary if the server lacks the entity type.
-
-    There is no warning here, because writing entities of that type reports the problem.
-    """
+    """Call `read`; return an empty dictionary if the server lacks the entity type."""
+    # There is no warning here, because writing entities of that type reports the problem.
     try:
         return read()
     except UnknownEntityTypeError as error:

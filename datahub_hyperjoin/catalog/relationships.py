@@ -1,6 +1,6 @@
 """Read relationships from the catalog, and find deleted relationships."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -31,10 +31,50 @@ from datahub_hyperjoin.metadata.relationship_aspect import (
     pairs_in,
 )
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import Pair
+from datahub_hyperjoin.tables import Pair, TableId
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The metadata that earlier runs of a pipeline wrote or hid (soft-deleted)."""
+
+    written: Mapping[str, Pair] = field(default_factory=dict)
+    """Relationships that the last run wrote, by URN."""
+
+    rejected: Mapping[str, Pair] = field(default_factory=dict)
+    """Relationships of any earlier run that people deleted, hid or rejected, by URN."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """URNs of relationships and queries that runs hid, with the ID of the run."""
+
+    columns: Sequence[str] = ()
+    """URNs of some columns whose properties the last run wrote."""
+
+    unseen: frozenset[str] = frozenset()
+    """URNs of written relationships and queries that no run has read back."""
+
+    tables: frozenset[TableId] = frozenset()
+    """The tables about which the last run wrote anything."""
+
+    lost: bool = False
+    """Whether the catalog lacks the checkpoint that earlier runs should have left."""
+
+    others: "tuple[History, ...]" = ()
+    """The histories of the other pipelines."""
+
+    @property
+    def all(self) -> "tuple[History, ...]":
+        """The histories of this pipeline and of all other pipelines."""
+        return (self, *self.others)
+
+    @property
+    def hiders(self) -> frozenset[str]:
+        """The IDs of the runs that hid metadata."""
+        return frozenset(run for one in self.all for run in one.hidden.values())
+
 
 _ENTITY = "erModelRelationship"
-_ASPECTS = [
+_RELATIONSHIP_ASPECTS = [
     aspect.ASPECT_NAME
     for aspect in (ERModelRelationshipPropertiesClass, StatusClass, GlobalTagsClass, OwnershipClass)
 ]
@@ -92,11 +132,7 @@ class Relationship:
 
     @property
     def hidden_by_people(self) -> bool:
-        """Whether this package wrote the relationship and a person hid it.
-
-        Returns:
-            False for a relationship of another author, whoever hid it.
-        """
+        """Whether this package wrote the relationship and a person hid it."""
         return self.removed and not self.removed_by_us and (self.ours or self.recorded)
 
 
@@ -108,17 +144,13 @@ def read_relationships(
     warn: Warn,
     others: Collection[str] = (),
 ) -> dict[str, Relationship]:
-    """Read all relationships in the catalog, even if they are hidden or not yet indexed.
-
-    The search index shows new entities with a delay, so relationships that an earlier run wrote and
-    the search does not return are requested by URN.
-    """
+    """Read all relationships in the catalog, even if they are hidden or not yet indexed."""
     skip = report_skipped(warn)
-    entities = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=skip))
+    entities = dict(scroll(graph, _ENTITY, _RELATIONSHIP_ASPECTS, removed=True, warn=skip))
     # The search index may lag behind, so what earlier runs wrote is also read by URN.
     not_indexed = sorted({*written, *others} - entities.keys())
     if not_indexed:
-        entities |= fetch(graph, _ENTITY, not_indexed, _ASPECTS, warn=skip)
+        entities |= fetch(graph, _ENTITY, not_indexed, _RELATIONSHIP_ASPECTS, warn=skip)
     relationships = (
         parse_entity(
             urn,
@@ -135,19 +167,11 @@ def read_relationships(
 def read_relationship(
     urn: str, aspects: Aspects, *, recorded: bool, hiders: Collection[str], warn: Warn
 ) -> Relationship | None:
-    """Build a `Relationship` from an entity's aspects and from the records of earlier runs.
-
-    Args:
-        recorded: Whether the last run of this pipeline recorded that it wrote the entity.
-        warn: Receives a warning if the URNs that it joins cannot be read.
-
-    Returns:
-        None for an entity without relationship properties, as a deletion may leave behind.
-    """
+    """Build a `Relationship` from an entity's aspects and from the records of earlier runs."""
     properties = aspect_of(aspects, ERModelRelationshipPropertiesClass)
     if properties is None:
         return None
-    pairs = _pairs(urn, properties, warn)
+    pairs = _read_pairs(urn, properties, warn)
     removed, run = hidden_by(aspects)
     tags, ownership = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
     assigned = tags.tags if tags else []
@@ -167,25 +191,21 @@ def read_relationship(
 
 
 def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
-    """Return whether an entity is hidden, and the ID of the run that last wrote its status.
-
-    The run is compared because the pipeline's name does not tell: the server keeps the name of the
-    pipeline that wrote first.
-    """
+    """Return whether an entity is hidden, and the ID of the run that last wrote its status."""
+    # The run is compared because the pipeline's name does not tell: the server keeps the name
+    # of the pipeline that wrote first.
     status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
     return removed, stamp.runId if stamp else None
 
 
 def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collection[str]) -> bool:
-    """Return whether a run of this source, not a person, hid an entity.
-
-    The entity itself names the run that withdrew it, because checkpoints may be lost.
-    """
+    """Return whether a run of this source, not a person, hid an entity."""
+    # The entity itself names the run that withdrew it, because checkpoints may be lost.
     return run is not None and (run == properties.get(WITHDRAWN_BY) or run in hiders)
 
 
-def _pairs(
+def _read_pairs(
     urn: str, properties: ERModelRelationshipPropertiesClass, warn: Warn
 ) -> tuple[Pair, ...]:
     try:
@@ -205,22 +225,13 @@ def find_deleted(
     writes_arrived: bool,
     warn: Warn,
 ) -> frozenset[str]:
-    """Find the entities in `written` that are missing because people hard-deleted them.
-
-    A missing entity is a rejection only if a person deleted it. Three other causes look the same.
-    An entity that no run has seen in the catalog was lost on its way there. People delete entities
-    one by one, so if more than three quarters of at least twenty are missing, the catalog was
-    restored or emptied. And if all are missing, the server may not have processed the writes of the
-    last run yet, unless other writes of that run are there.
-
-    Args:
-        written: URNs of the entities that an earlier run wrote and did not withdraw.
-        writes_arrived: Whether other writes of that run are in the catalog.
-        warn: Receives a warning if too many are missing.
-
-    Returns:
-        URNs of the deleted entities; empty if the catalog was lost rather than edited.
-    """
+    """Find the entities in `written` that are missing because people hard-deleted them."""
+    # A missing entity is a rejection only if a person deleted it. Three other causes look the
+    # same. An entity that no run has seen in the catalog was lost on its way there. People
+    # delete entities one by one, so if more than three quarters of at least twenty are
+    # missing, the catalog was restored or emptied. And if all are missing, the server may not
+    # have processed the writes of the last run yet, unless other writes of that run are
+    # there.
     never_seen = frozenset(written).intersection(unseen).difference(existing)
     if never_seen:
         warn(
@@ -244,11 +255,9 @@ def find_deleted(
 
 
 def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
-    """Raise an error if one of the given entities still exists in DataHub.
-
-    An entity that is missing from an answer counts as deleted by a person, for good. So an answer
-    that is well-formed but incomplete must not be believed.
-    """
+    """Raise an error if one of the given entities still exists in DataHub."""
+    # An entity that is missing from an answer counts as deleted by a person, for good. So an
+    # answer that is well-formed but incomplete must not be believed.
     for urn in sorted(urns):
         with reading(graph, "Suggestions of the last run"):
             exists = graph.exists(urn)

@@ -1,9 +1,4 @@
-"""Keep people's decisions about joins when tables are renamed.
-
-A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
-names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
-a successor has the same columns, and the same statistics where the catalog has profiles of both.
-"""
+"""Keep people's decisions about joins when tables are renamed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,11 +14,11 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformInstanceUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
+from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import copy_to_new_names
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
-from datahub_hyperjoin.catalog.merged_decisions import Decision
-from datahub_hyperjoin.catalog.scope import Scope
+from datahub_hyperjoin.catalog.filed_decisions import Decision
+from datahub_hyperjoin.catalog.scope import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.joins import JoinedColumns
@@ -69,18 +64,9 @@ def follow_renamed(
     scope: Scope,
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
-    """Copy decisions about joins of renamed tables to the tables' new names.
-
-    Only tables that the run does not cover may have been renamed. A table without a new name of the
-    recipe or of DataHub has one only if its dataset is gone.
-
-    Args:
-        decisions: The decision about each join that has one, by its columns.
-        covered: The tables that the run covers; all others may have been renamed.
-        scope: The part of the catalog that the run covers. New names that the recipe states are
-            not looked for.
-        warn: Receives each table whose new name is ambiguous, with the names to choose among.
-    """
+    """Copy decisions about joins of renamed tables to the tables' new names."""
+    # Only tables that the run does not cover may have been renamed. A table without a new
+    # name of the recipe or of DataHub has one only if its dataset is gone.
     decided: dict[TableId, set[str]] = {}
     for column in (column for columns in decisions for pair in columns for column in pair):
         if column.table not in covered:
@@ -98,11 +84,7 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of the renamed tables in `decided`.
-
-    `decided` has, for each table, the paths of the columns about which people decided. A table with
-    several possible new names is left out.
-    """
+    """Find the new names of the renamed tables in `decided`."""
     given = {old: new for old, new in scope.renamed.items() if old in decided}
     urns = {dataset_urn(table): table for table in decided if table not in given}
     found = fetch(graph, "dataset", sorted(urns), _ASPECTS)
@@ -133,10 +115,8 @@ def _replacement(aspects: Aspects) -> TableId | None:
 
 
 def _is_gone(aspects: Aspects) -> bool:
-    """Return whether a dataset was soft-deleted or hard-deleted.
-
-    A dataset that exists belongs to a part of the catalog that this run does not cover.
-    """
+    """Return whether a dataset was soft-deleted or hard-deleted."""
+    # A dataset that exists belongs to a part of the catalog that this run does not cover.
     status = aspect_of(aspects, StatusClass)
     return SchemaMetadataClass.ASPECT_NAME not in aspects or bool(status and status.removed)
 
@@ -158,11 +138,7 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
 def _candidates(
     gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
 ) -> list[TableId]:
-    """List the tables that may be a removed table under a new name.
-
-    The same name in another platform instance precedes other names. Without the old schema no
-    other name can be recognised.
-    """
+    """List the tables that may be a removed table under a new name."""
     # A platform that gets an instance puts its name before those of all tables.
     prefixes = {gone.instance, *(one.instance or "" for one in instances)}
     old_names = _bare_names(gone.table, prefixes)
@@ -221,11 +197,7 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Map each removed table to its new name, if only one name is possible.
-
-    No other table may have that name too. The names in `taken` are claimed already. Warn about
-    each table whose new name is ambiguous.
-    """
+    """Map each removed table to its new name, if only one name is possible."""
     # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]
     chosen = {}

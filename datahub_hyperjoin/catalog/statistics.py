@@ -54,14 +54,6 @@ def _share(part: float, whole: float) -> float:
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
     """Compute a column's statistics from its profile in DataHub.
 
-    Proportions are used only where counts are missing.
-
-    Args:
-        rows: Row count of the table; None if the profile lacks it.
-
-    Returns:
-        None if the profile lacks a value that is needed, or if the table was empty.
-
     >>> statistics_of(100, {"uniqueCount": 45, "nullCount": 10})
     ColumnStatistics(uniqueness=0.5, completeness=0.9)
     >>> statistics_of(None, {"uniqueProportion": 0.5, "nullProportion": 0.0})
@@ -85,10 +77,8 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
-    """Yield the statistics of each column in a table's DataHub profile.
-
-    Members of a union have the same path; only the first one with statistics is used.
-    """
+    """Yield the statistics of each column in a table's DataHub profile."""
+    # Members of a union have the same path; only the first one with statistics is used.
     seen: set[str] = set()
     for field in profile.get("fieldProfiles") or ():
         path = plain_path(field["fieldPath"])
@@ -101,11 +91,9 @@ def _of_table(
 def read_statistics(
     graph: DataHubGraph, tables: Iterable[TableId]
 ) -> dict[ColumnId, ColumnStatistics]:
-    """Read column statistics from the newest full profile of each table.
-
-    A full profile covers all rows: profiles of a partition, a sample or a SQL query are ignored. A
-    request covers up to a hundred tables.
-    """
+    """Read column statistics from the newest full profile of each table."""
+    # A full profile covers all rows: profiles of a partition, a sample or a SQL query are
+    # ignored. A request covers up to a hundred tables.
     statistics: dict[ColumnId, ColumnStatistics] = {}
     for urns in batches(map(dataset_urn, tables), _BATCH):
         with reading(graph, "Profiles of datasets"):

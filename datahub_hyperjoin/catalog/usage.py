@@ -27,12 +27,11 @@ Name = tuple[str, ...]
 
 
 class TableLookup:
-    """A lookup of the catalog's tables by their names in SQL.
+    """A lookup of the catalog's tables by their names in SQL."""
 
-    SQL always omits the platform instance and often the database or the schema. So a name resolves
-    to the table whose full name ends with it, if exactly one table's does; an exact match is tried
-    before one that ignores case.
-    """
+    # SQL always omits the platform instance and often the database or the schema. So a name
+    # resolves to the table whose full name ends with it, if exactly one table's does; an
+    # exact match is tried before one that ignores case.
 
     def __init__(self, columns: Mapping[TableId, Iterable[str]]) -> None:
         self._columns = {table: tuple(sorted(paths)) for table, paths in columns.items()}
@@ -42,11 +41,7 @@ class TableLookup:
             self._by_last_part[table.platform, last].append(table)
 
     def find(self, platform: str, parts: Name, subjects: frozenset[TableId]) -> TableId | None:
-        """Return the table that a SQL name refers to; tables in `subjects` take precedence.
-
-        Returns:
-            None if no table or more than one matches the name.
-        """
+        """Return the table that a SQL name refers to; tables in `subjects` take precedence."""
         tables = self._by_last_part.get((platform, parts[-1].casefold()), [])
         for candidates in ([table for table in tables if table in subjects], tables):
             for fold in (str, str.casefold):
@@ -62,10 +57,8 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether one of two dotted names ends with the other.
-
-    SQL may also give more parts than the catalog, for example the name of a Spark catalog.
-    """
+    """Return whether one of two dotted names ends with the other."""
+    # SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     own_parts = tuple(name.split("."))
     shared = min(len(own_parts), len(parts))
     return own_parts[-shared:] == parts[-shared:]
@@ -74,13 +67,12 @@ def _ends_match(name: str, parts: Name) -> bool:
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Give each table in a SQL statement a unique name, and map the name to the table.
-
-    The new name has no schema or database. DataHub's parser needs complete names, all with the same
-    number of parts; unique names of one part fulfil this on every platform. A table without an
-    alias gets its old name as the alias, so columns that are qualified by it still refer to the
-    table. Columns that are qualified by a schema as well lose it, because an alias has no schema.
-    """
+    """Give each table in a SQL statement a unique name, and map the name to the table."""
+    # The new name has no schema or database. DataHub's parser needs complete names, all with
+    # the same number of parts; unique names of one part fulfil this on every platform. A
+    # table without an alias gets its old name as the alias, so columns that are qualified by
+    # it still refer to the table. Columns that are qualified by a schema as well lose it,
+    # because an alias has no schema.
     tables, original_names = {}, set()
     # All tables are collected first, because renaming changes the tree that is searched.
     for number, table in enumerate(list(statement.find_all(exp.Table))):
@@ -113,12 +105,10 @@ def _clear_qualifiers(node: exp.Table | exp.Column) -> None:
 
 
 def _is_defined_within(table: exp.Table) -> bool:
-    """Return whether a table name in SQL refers to a common table expression.
-
-    Walks up from the name and looks at the `WITH` clause of each enclosing node. A name inside the
-    expression of the same name refers to the real table, as in `WITH orders AS (SELECT * FROM
-    orders)`, so the clause that contains that expression is skipped.
-    """
+    """Return whether a table name in SQL refers to a common table expression."""
+    # Walks up from the name and looks at the `WITH` clause of each enclosing node. A name
+    # inside the expression of the same name refers to the real table, as in `WITH orders AS
+    # (SELECT * FROM orders)`, so the clause that contains that expression is skipped.
     if table.db:
         return False
     name, node, own_clause = table.name.casefold(), table.parent, None
@@ -178,16 +168,7 @@ class _Resolver(SchemaResolverInterface):
 def list_joined_pairs(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
-    """Find the column pairs that a SQL statement tests for equality; None if parsing fails.
-
-    If a name in the statement matches several tables, those in `subjects` take precedence.
-
-    Args:
-        platform: The platform on which it runs, which determines the dialect.
-
-    Returns:
-        Pairs of columns of known tables; None if the statement cannot be parsed.
-    """
+    """Find the column pairs that a SQL statement tests for equality; None if parsing fails."""
     try:
         dialect = _dialect(platform)
         parsed = parse_statement(statement, dialect=dialect)
@@ -223,12 +204,10 @@ def _dialect(platform: str) -> Dialect:
 
 
 def _isolate_equalities(statement: exp.Expr) -> None:
-    """Rewrite a SQL statement so that each equality of two columns has its own `JOIN`.
-
-    Each join keeps its first equality. The others, and those in `WHERE`, become conditions of
-    additional joins with a one-row subquery. The result of the statement changes; which columns
-    are compared does not.
-    """
+    """Rewrite a SQL statement so that each equality of two columns has its own `JOIN`."""
+    # Each join keeps its first equality. The others, and those in `WHERE`, become conditions
+    # of additional joins with a one-row subquery. The result of the statement changes; which
+    # columns are compared does not.
     for select in list(statement.find_all(exp.Select)):
         joins: list[exp.Join] = select.args.get("joins") or []
         further: list[exp.EQ] = []
@@ -314,10 +293,7 @@ def _resolve(first: ColumnRef, second: ColumnRef, tables: TableLookup) -> Pair |
 
 
 def _column(reference: ColumnRef, tables: TableLookup) -> ColumnId | None:
-    """Find the catalog's column for a column reference in parsed SQL.
-
-    Case is ignored only if there is no exact match.
-    """
+    """Find the catalog's column for a column reference in parsed SQL."""
     table = table_id(reference.table)
     paths = tables.columns(table)
     for fold in (str, str.casefold):
@@ -356,16 +332,7 @@ class SqlQuery:
 def count_joins(
     graph: DataHubGraph, datasets: Iterable[Dataset], *, most: int, warn: Warn
 ) -> dict[Pair, int]:
-    """Count how many of the newest SQL queries in the catalog join each pair of columns.
-
-    Parsing a statement takes some milliseconds, a large one seconds.
-
-    Args:
-        most: Maximum number of SQL queries to read, newest first; 0 sends no request.
-
-    Returns:
-        Number of SQL queries for each pair that any of them joins.
-    """
+    """Count how many of the newest SQL queries in the catalog join each pair of columns."""
     if not most:
         return {}
     columns = {dataset.table: [path for path, _ in dataset.columns] for dataset in datasets}
@@ -381,15 +348,7 @@ def count_joins(
 
 
 def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> SqlQuery | None:
-    """Build a `SqlQuery` from the aspects of an entity.
-
-    Args:
-        tables: The tables whose joins are counted, by the URNs of their datasets.
-
-    Returns:
-        None for a query that this package published, one that uses none of the tables, and one that
-        is too long to parse.
-    """
+    """Build a `SqlQuery` from the aspects of an entity."""
     properties = aspect_of(aspects, QueryPropertiesClass)
     used = aspect_of(aspects, QuerySubjectsClass)
     if properties is None or used is None or MODEL_VERSION in properties.customProperties:
@@ -414,14 +373,7 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Sql
 def count_statements(
     queries: Iterable[SqlQuery], tables: TableLookup, warn: Warn
 ) -> dict[Pair, int]:
-    """Count how many of the given SQL queries join each pair.
-
-    Args:
-        warn: Receives the number of statements that cannot be parsed.
-
-    Returns:
-        Number of SQL queries for each pair; a query that joins a pair twice counts once.
-    """
+    """Count how many of the given SQL queries join each pair."""
     joined: Counter[Pair] = Counter()
     read, unparsed = 0, []
     for query in queries:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.copies import copy_views
 from datahub_hyperjoin.discovery.inputs import Source, list_sources

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from datahub_hyperjoin.catalog.database_files import is_duckdb, is_sqlite
+from datahub_hyperjoin.catalog.databases import is_duckdb, is_sqlite
 from datahub_hyperjoin.catalog.errors import NoTablesError
-from datahub_hyperjoin.catalog.folder import scan_folder
-from datahub_hyperjoin.catalog.stored import scan_stored_folder
+from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.catalog import build_catalog_without_server
+from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
-from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.copies import copy_views
 from datahub_hyperjoin.discovery.errors import UnknownChoiceError

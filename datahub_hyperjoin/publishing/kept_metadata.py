@@ -6,10 +6,11 @@ Such metadata stays as earlier runs wrote it.
 from dataclasses import replace
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import StructuredPropertiesClass
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.column_properties import read_column_properties
+from datahub_hyperjoin.catalog.entities import fetch_each
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -130,7 +131,9 @@ def read_listed(
     # A property names the crosswalk of a join only in this text, see `emit.properties`.
     through = {f"through {table}, in two steps" for table in publication.unread}
     listed: dict[ColumnId, list[Partner]] = {}
-    for urn, properties in read_column_properties(graph, last.columns).items():
+    for urn, properties in fetch_each(
+        graph, "schemaField", last.columns, StructuredPropertiesClass
+    ).items():
         column = column_id(urn)
         kept = [
             replace(it, column=catalog.field_path(it.column))

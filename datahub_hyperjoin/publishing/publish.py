@@ -9,14 +9,14 @@ from typing import Any
 from datahub.emitter.mce_builder import get_sys_time
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import EmbedClass, UpstreamLineageClass
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.column_terms import read_column_terms
 from datahub_hyperjoin.catalog.contexts import read_contexts
-from datahub_hyperjoin.catalog.embeds import read_embeds
-from datahub_hyperjoin.catalog.history import History
-from datahub_hyperjoin.catalog.lineage import read_upstreams
+from datahub_hyperjoin.catalog.entities import fetch_each
 from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
+from datahub_hyperjoin.catalog.relationships import History
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -109,7 +109,7 @@ def read_foreign_parts(
     embeds, contexts = {}, {}
     if config.embed or last.embeds:
         tables = map(dataset_urn, publication.tables if config.embed else ())
-        embeds = read_embeds(graph, {*tables, *last.embeds})
+        embeds = fetch_each(graph, "dataset", {*tables, *last.embeds}, EmbedClass)
     if config.ai_context or last.contexts:
         joins = publication.joins if config.ai_context else ()
         columns = {column_urn(end) for join in joins for pair in join.pairs for end in pair}
@@ -410,7 +410,12 @@ def _read_existing(
     if config.properties:
         listed = read_listed(last, publication, catalog, graph, config.namespace)
     if config.lineage:
-        read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
+        read = fetch_each(
+            graph,
+            "dataset",
+            {dataset_urn(table) for table in publication.tables},
+            UpstreamLineageClass,
+        )
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
     existing = ExistingState(
         foreign=frozenset(relationship.urn for relationship in foreign),

@@ -21,9 +21,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
-from datahub_hyperjoin.catalog.known_tables import FolderNames
-from datahub_hyperjoin.catalog.scope import Scope
+from datahub_hyperjoin.catalog.scope import FolderNames, PlatformInstance, Scope
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.emit.config import EmitConfig, fill_for_agents
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError

@@ -6,7 +6,7 @@ from functools import partial
 from datahub.ingestion.api.common import PipelineContext
 
 from datahub_hyperjoin.catalog.errors import MissingServerError
-from datahub_hyperjoin.catalog.folder import check_folder
+from datahub_hyperjoin.catalog.folders import check_folder
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.model.extras import require_extras

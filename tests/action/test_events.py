@@ -20,7 +20,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.action.events import CatalogChange, ChangeDetector, Removal
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

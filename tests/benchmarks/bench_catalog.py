@@ -24,8 +24,8 @@ from tabulate import tabulate
 
 from benchmarks.bench_profile import write_lake
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.folder import scan_folder
-from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.folders import scan_folder
+from datahub_hyperjoin.catalog.spark_tables import scan_spark_catalog
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig

@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from benchmarks.composite.schema import Declared
 from benchmarks.composite.schemas import SCHEMAS
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import Join

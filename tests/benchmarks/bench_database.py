@@ -37,7 +37,7 @@ from benchmarks.bench_catalog import cpu_seconds
 from benchmarks.bench_profile import write_lake
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.report import HyperJoinReport

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from tabulate import tabulate
 
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.evaluate.run import peak_memory
 from datahub_hyperjoin.locations import File

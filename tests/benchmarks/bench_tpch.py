@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_profile import MIB, peaks_below
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.evaluate.run import measured
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig

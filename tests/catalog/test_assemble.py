@@ -6,9 +6,9 @@ from datahub.metadata.schema_classes import (
     RelationshipFieldMappingClass,
 )
 
-from datahub_hyperjoin.catalog.assemble import assemble_facts, related_columns
+from datahub_hyperjoin.catalog.catalog import assemble_facts, related_columns
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.merged_decisions import Decision
+from datahub_hyperjoin.catalog.filed_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict

@@ -17,7 +17,7 @@ from datahub.ingestion.source.sql.sqlalchemy_uri_mapper import get_platform_from
 from sqlalchemy import make_url
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.connector_names import database_name
+from datahub_hyperjoin.catalog.table_selection import database_name
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.tables import TableId
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 from servers import KINDS, Server, serving
 
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File

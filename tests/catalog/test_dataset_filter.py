@@ -13,8 +13,8 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
-from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
-from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
+from datahub_hyperjoin.catalog.datasets import read_datasets
+from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import TableId
 from gms import Gms

@@ -11,13 +11,9 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.datasets import (
-    Dataset,
-    PlatformInstance,
-    dataset_of,
-    read_datasets,
-)
+from datahub_hyperjoin.catalog.datasets import Dataset, dataset_of, read_datasets
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, log_skipped
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId

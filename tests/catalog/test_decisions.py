@@ -22,7 +22,7 @@ from datahub_hyperjoin.catalog.decisions import (
     read_decisions,
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
-from datahub_hyperjoin.catalog.merged_decisions import Decision, merge_decisions
+from datahub_hyperjoin.catalog.filed_decisions import Decision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn

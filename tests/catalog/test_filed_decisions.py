@@ -6,14 +6,14 @@ import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 from pages import profile
 
+from datahub_hyperjoin.catalog.catalog import build_catalog_without_server
 from datahub_hyperjoin.catalog.decisions import read_decisions
 from datahub_hyperjoin.catalog.filed_decisions import (
+    Decision,
     find_decided_columns,
     joins_decided,
     warn_of_unknown_columns,
 )
-from datahub_hyperjoin.catalog.merged_decisions import Decision
-from datahub_hyperjoin.catalog.without_server import build_catalog_without_server
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn

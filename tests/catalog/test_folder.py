@@ -5,7 +5,7 @@ import pytest
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, IcebergFolder

@@ -1,4 +1,4 @@
-from datahub_hyperjoin.catalog.assemble import declared_keys
+from datahub_hyperjoin.catalog.catalog import declared_keys
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
 from datahub_hyperjoin.tables import ColumnId, TableId

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 import pytest
 from pydantic import SecretStr
 
-from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
-from datahub_hyperjoin.catalog.elsewhere import Places
+from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError
-from datahub_hyperjoin.catalog.known_tables import KnownTables, find_datasets, select_known
+from datahub_hyperjoin.catalog.known_tables import KnownTables, Places, find_datasets, select_known
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.tables import Table, TableId
 

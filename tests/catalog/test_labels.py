@@ -16,8 +16,8 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
-from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
-from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
+from datahub_hyperjoin.catalog.datasets import mark_personal, name_labels, read_datasets
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.urns import dataset_urn

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog.path_matching import (
+from datahub_hyperjoin.catalog.known_tables import (
     DatasetPath,
     FilePath,
     Matches,

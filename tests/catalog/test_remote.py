@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
-from datahub_hyperjoin.catalog.remote import scan_remote_folder
+from datahub_hyperjoin.catalog.spark_tables import scan_remote_folder
 from datahub_hyperjoin.file_formats import Dialect, FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, IcebergFolder, RemoteFolder
 from datahub_hyperjoin.spark.errors import UnreachableSourceError

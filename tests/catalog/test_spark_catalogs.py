@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoTablesError
-from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.spark_tables import scan_spark_catalog
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import UnreachableSourceError

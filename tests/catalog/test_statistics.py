@@ -16,9 +16,10 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog.assemble import declared_keys
-from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
+from datahub_hyperjoin.catalog.catalog import declared_keys
+from datahub_hyperjoin.catalog.datasets import read_datasets
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.catalog.scope import PlatformInstance
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn

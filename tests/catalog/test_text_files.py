@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import workbooks
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog import files
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import WorkbookSheet
 from datahub_hyperjoin.tables import Table
@@ -66,7 +66,7 @@ def test_a_damaged_workbook_costs_no_other(lake: Path) -> None:
 
 
 def test_a_missing_package_is_told_once(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbooks, "can_read_workbooks", lambda: False)
+    monkeypatch.setattr(files, "can_read_workbooks", lambda: False)
     tables, [(title, message, context)], unread = scan(lake)
     assert [table.id.name for table in tables] == ["b.csv"]
     assert (title, unread) == ("Excel files not read", 2)

@@ -18,18 +18,17 @@ from datahub.metadata.schema_classes import (
     QueryStatementClass,
     QuerySubjectClass,
     QuerySubjectsClass,
+    UpstreamLineageClass,
 )
 from quick_runs import ALL, CARRIER, Runs, urn_of
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
-from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
-from datahub_hyperjoin.catalog.history import History
-from datahub_hyperjoin.catalog.lineage import read_upstreams
+from datahub_hyperjoin.catalog.entities import fetch_each
 from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.catalog.read import read_catalog
-from datahub_hyperjoin.catalog.scope import Scope
+from datahub_hyperjoin.catalog.relationships import History
+from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance, Scope
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.graphql import (
@@ -147,7 +146,7 @@ def _reads(folder: Path) -> Sequence[Read]:
         lambda graph: columns_above(graph, 0.5, namespace=_NAMESPACE),
         lambda graph: accept(graph, join, why="same code"),
         lambda graph: read_other_pipelines(graph, "another", _ignore),
-        lambda graph: read_upstreams(graph, [FLIGHTS]),
+        lambda graph: fetch_each(graph, "dataset", [FLIGHTS], UpstreamLineageClass),
         lambda graph: read_published_entities(
             graph, queries, written=queries, unseen=(), hiders=(), warn=_ignore
         ),

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from servers import Server, serving
 
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict

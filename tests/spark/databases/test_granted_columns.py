@@ -9,8 +9,7 @@ from pydantic import SecretStr
 from servers import Server, serving
 from sqlalchemy import make_url
 
-from datahub_hyperjoin.catalog.database_keys import read_database_keys
-from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.databases import read_database_keys, scan_database
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.config import ProfileConfig

@@ -15,8 +15,7 @@ import pytest
 from pyarrow import orc
 from stores import S3Server, refuse_warning, running_s3
 
-from datahub_hyperjoin.catalog.folder import scan_folder
-from datahub_hyperjoin.catalog.stored import scan_stored_folder
+from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.file_formats import FileFormat

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.spark_tables import scan_spark_catalog
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases

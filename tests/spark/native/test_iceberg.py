@@ -12,7 +12,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.remote import scan_remote_folder
+from datahub_hyperjoin.catalog.spark_tables import scan_remote_folder
 from datahub_hyperjoin.locations import IcebergFolder, RemoteFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases

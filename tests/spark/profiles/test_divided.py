@@ -14,8 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 from stores import ENVIRONMENT, refuse_warning, running_s3
 
-from datahub_hyperjoin.catalog.folder import scan_folder
-from datahub_hyperjoin.catalog.stored import scan_stored_folder
+from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.config import ProfileConfig

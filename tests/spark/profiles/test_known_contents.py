@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recognising import recognise_and_keep
 
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation

@@ -8,7 +8,7 @@ import pytest
 from recognising import recognise_and_keep
 from stores import S3Server, refuse_warning, running_s3
 
-from datahub_hyperjoin.catalog.stored import scan_stored_folder
+from datahub_hyperjoin.catalog.folders import scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import known_contents

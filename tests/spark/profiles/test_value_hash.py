@@ -12,7 +12,7 @@ from servers import Server, serving
 from columns_by_system import COMPUTING
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.model.config import ModelConfig
