@@ -12,9 +12,9 @@ from datahub_hyperjoin.evaluate.settings import recipe_config
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.method import OURS, PAPER
 
-DOCUMENT = Path(__file__).parents[3].joinpath("model", "README.md").read_text("utf-8")
+DOCUMENT = Path(__file__).parents[3].joinpath("docs", "lab", "rankings.md").read_text("utf-8")
 EVERY = (*ABLATIONS, *DEPARTURES)
-SECTION = DOCUMENT.partition("## Measurement")[2].partition("\n## ")[0]
+SECTION = DOCUMENT.partition("## How rankings are measured")[2].partition("\n## ")[0]
 
 
 def config(variant: Variant, **settings: object) -> ModelConfig:
