@@ -6,7 +6,7 @@ from functools import cached_property
 
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Suggestion
 from datahub_hyperjoin.model.domains import Domain
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, TableId, TableProfile
 
 

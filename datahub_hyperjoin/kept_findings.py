@@ -18,7 +18,7 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.domains import Domain
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.memory import gc_paused
 from datahub_hyperjoin.spark.profiles.store import Store, result_key

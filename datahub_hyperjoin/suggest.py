@@ -25,14 +25,17 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.network_task import Elsewhere
-from datahub_hyperjoin.model.ranking.contributions import list_contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
-from datahub_hyperjoin.stages.composite_joins import find_composite_joins, with_composite_joins
-from datahub_hyperjoin.stages.composite_reader import CompositeReader
+from datahub_hyperjoin.stages.composite_joins import (
+    CompositeReader,
+    find_composite_joins,
+    with_composite_joins,
+)
 from datahub_hyperjoin.stages.crosswalk_joins import (
     choose_evidence,
     collect_crosswalk_joins,
@@ -40,12 +43,14 @@ from datahub_hyperjoin.stages.crosswalk_joins import (
     with_crosswalks,
 )
 from datahub_hyperjoin.stages.executor_training import find_executor
-from datahub_hyperjoin.stages.named_joins import describe_unread, find_named_joins
-from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
+from datahub_hyperjoin.stages.named_joins import (
+    describe_unread,
+    find_named_joins,
+    find_unverified_keys,
+)
+from datahub_hyperjoin.stages.pair_evidence import confirm_pairs, with_row_counts
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
-from datahub_hyperjoin.stages.row_counts import with_row_counts
-from datahub_hyperjoin.stages.unverified_keys import find_unverified_keys
 from datahub_hyperjoin.tables import DescribedTable, Pair, Table, TableId, TableProfile, pair_of
 
 _NO_FACTS = CatalogFacts()

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.evaluate.calibration import bin_scores
 from datahub_hyperjoin.evaluate.labelled_lake import (
     ColumnName,
     LabelledLake,
     RankedColumn,
     Rankings,
 )
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.metrics import score_rankings
-from datahub_hyperjoin.evaluate.run import Cost, MethodRuns, Run
+from datahub_hyperjoin.evaluate.metrics import bin_scores, score_rankings
+from datahub_hyperjoin.evaluate.run import Cost, MethodRuns, ProfiledLake, Run
 from datahub_hyperjoin.progress import Progress
 from lake import write_flights
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.pair_network.examples import LabelledPairs
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
+from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph
 
 
 def made_lake(seed: int) -> LabelledPairs:

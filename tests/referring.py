@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.roles.references import References, find_references
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS, ReferenceWeights
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from handmade import Tables, lake_of

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from benchmarks.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake, RankingMethod
 from lake import Columns, write_table
 
 

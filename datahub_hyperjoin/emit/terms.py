@@ -18,7 +18,7 @@ from datahub.metadata.urns import GlossaryNodeUrn, GlossaryTermUrn
 
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import column_urn, plain_path
-from datahub_hyperjoin.model.column_groups import ColumnGroup, find_column_groups
+from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import markdown, visible
 

@@ -1,11 +1,20 @@
 """Measure the quality of rankings on lakes with known joins."""
 
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
-from datahub_hyperjoin.evaluate.methods import Pipeline, ProfiledLake, RankingMethod
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.report import as_text, write_results
-from datahub_hyperjoin.evaluate.run import LakeResult, evaluate, measure, profile_lakes
-from datahub_hyperjoin.evaluate.settings import RecipeSettings, parse_settings, recipe_config
+from datahub_hyperjoin.evaluate.run import (
+    EvaluationProgress,
+    LakeResult,
+    Pipeline,
+    ProfiledLake,
+    RankingMethod,
+    RecipeSettings,
+    evaluate,
+    measure,
+    parse_settings,
+    profile_lakes,
+    recipe_config,
+)
 
 __all__ = [
     "EvaluationProgress",

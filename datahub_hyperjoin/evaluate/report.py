@@ -11,10 +11,15 @@ import numpy as np
 from jaxtyping import Float
 from tabulate import tabulate
 
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
-from datahub_hyperjoin.evaluate.calibration import Reliability, expected_error
 from datahub_hyperjoin.evaluate.labelled_lake import Rankings
-from datahub_hyperjoin.evaluate.metrics import COHERENCE_CUTOFF, CUTOFFS
+from datahub_hyperjoin.evaluate.metrics import (
+    COHERENCE_CUTOFF,
+    CUTOFFS,
+    Bootstrap,
+    Interval,
+    Reliability,
+    expected_error,
+)
 from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
 from datahub_hyperjoin.storage import replacing
 

@@ -2,28 +2,333 @@
 
 import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from time import perf_counter
+from typing import Any, Protocol
 
+import numpy as np
+import yaml
+from jaxtyping import Int
+from pydantic import ValidationError
+from typing_extensions import LiteralString
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.errors import ModelError
-from datahub_hyperjoin.evaluate.calibration import BinnedScores, bin_scores
+from datahub_hyperjoin.evaluate.errors import SettingError
 from datahub_hyperjoin.evaluate.labelled_lake import (
     ColumnName,
     LabelledLake,
+    RankedColumn,
     Rankings,
     read_labelled_lakes,
 )
-from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
-from datahub_hyperjoin.evaluate.metrics import QueryScores, score_rankings
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
+from datahub_hyperjoin.evaluate.metrics import (
+    RANKING_LENGTH,
+    BinnedScores,
+    QueryScores,
+    bin_scores,
+    score_rankings,
+)
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.stages.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.stages.profiling import read_profiles
+from datahub_hyperjoin.suggest import embed, index_lake
+from datahub_hyperjoin.tables import ColumnId, TableProfile
 from datahub_hyperjoin.temporary import temporary_folder
+
+RecipeSettings = Mapping[str, object]
+"""Recipe keys, such as `model.training.epochs`, and their values."""
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, object]:
+    """Parse `KEY=VALUE` settings from the command line.
+
+    Args:
+        texts: `KEY=VALUE`, with the value in YAML.
+
+    Returns:
+        The value of each key.
+
+    Raises:
+        SettingError: A text has no key or no value, or its value is not YAML.
+
+    >>> parse_settings(["model.training.epochs=3", "model.setting=paper"])
+    {'model.training.epochs': 3, 'model.setting': 'paper'}
+    """
+    settings: dict[str, object] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not (key and separator and value):
+            raise SettingError.shapeless(text)
+        try:
+            settings[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise SettingError.shapeless(text) from error
+    return settings
+
+
+def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
+    """Build the DataHub source's configuration from settings and a folder of tables.
+
+    Args:
+        settings: The keys that differ from the defaults.
+        folder: The folder with the tables; tables in its subfolders are ignored.
+
+    Raises:
+        SettingError: A key does not exist, or its value is not allowed.
+    """
+    nested: dict[str, Any] = {
+        "catalog": {"folder": str(folder), "tables": {"allow": [r"[^/]+\.csv$"]}}
+    }
+    for key, value in settings.items():
+        parent = nested
+        *sections, last = key.split(".")
+        for section in sections:
+            parent = parent.setdefault(section, {})
+            if not isinstance(parent, dict):
+                raise SettingError.because(key, f"`{section}` has a value itself")
+        parent[last] = value
+    try:
+        return HyperJoinConfig.model_validate(nested)
+    except ValidationError as error:
+        details = error.errors()[0]
+        key = ".".join(map(str, details["loc"]))
+        raise SettingError.because(key, details["msg"]) from error
+
+
+_MINUTE = 60
+
+
+class EvaluationProgress:
+    """Reports the progress of an evaluation, line by line.
+
+    Each line starts with the name of the current run.
+
+    Args:
+        write: Shows a line to the user.
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._prefix = ""
+        self._begun, self._total, self._started = 0, 0, perf_counter()
+        self.counts: defaultdict[str, float] = defaultdict(float)
+
+    def expect(self, runs: int) -> None:
+        """Set the expected number of runs, and start the timer.
+
+        Args:
+            runs: The product of the numbers of methods, seeds and lakes.
+        """
+        self._begun, self._total, self._started = 0, runs, perf_counter()
+
+    def begin(self, run: str) -> None:
+        """Report that a run starts, and estimate when all runs will be finished.
+
+        Args:
+            run: The lake, the method and the seed, as the user reads them.
+        """
+        elapsed = perf_counter() - self._started
+        left = elapsed / self._begun * (self._total - self._begun) if self._begun else 0.0
+        self._begun += 1
+        self._prefix = f"[{self._begun}/{self._total}] {run}: "
+        self.say(f"starting; all runs finish in about {_duration(left)}" if left else "starting")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Report the start of a stage; the `with` block contains the work.
+
+        Args:
+            name: The stage, as the user reads it.
+        """
+        self.say(name)
+        yield
+
+    def count(self, name: str, by: float) -> None:
+        """Increase a named counter.
+
+        Args:
+            name: The counter.
+            by: The increment.
+        """
+        self.counts[name] += by
+
+    def say(self, line: str) -> None:
+        """Show one line to the user."""
+        self._write(f"{self._prefix}{line}")
+
+    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
+        """Show an error that does not stop the evaluation.
+
+        Args:
+            title: The kind of error.
+            message: Its consequence.
+            context: The table or method concerned, and the reason.
+        """
+        self.say(f"{title} ({context}). {message}")
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < _MINUTE else f"{round(whole / _MINUTE)} min"
+
+
+@dataclass(frozen=True)
+class ProfiledLake:
+    """A lake with known joins, and the profiles of its tables."""
+
+    labelled: LabelledLake
+    """The query columns and the ground truth."""
+
+    profiles: tuple[TableProfile, ...]
+    """One profile per table, including tables that could not be read."""
+
+    seconds: float
+    """Run time of profiling."""
+
+
+class RankingMethod(Protocol):
+    """The interface of methods that rank candidates for query columns."""
+
+    @property
+    def name(self) -> str:
+        """The name shown in reports."""
+        ...
+
+    @property
+    def slug(self) -> str:
+        """The name used in file names."""
+        ...
+
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank candidates for each query column.
+
+        Args:
+            lake: The tables and the query columns.
+            seed: Seed of all randomness.
+            models: A folder for trained networks, shared by all methods of this lake and seed.
+            progress: Receives stages and epochs.
+
+        Returns:
+            Up to `RANKING_LENGTH` columns of other tables for each query column, best first.
+
+        Raises:
+            ModelError: The method cannot be trained on this lake.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """This package's own ranking method.
+
+    It leaves out the limits of an ingestion, since it measures a ranking rather than a cut-off.
+    All query columns are ranked for, whether or not they look like keys; the network and the
+    hypergraph still see keys only. As many candidates are ranked as are measured, whatever their
+    joinability. No candidate is verified on the data: verification drops pairs, and never changes
+    the order of the rest.
+
+    Methods that need the same network share it: it is trained by the first of them and deleted
+    after the last. `model.path`, `model.ranking.top_k` and `model.ranking.min_joinability` have no
+    effect. Seeds are counted from `model.seed`.
+    """
+
+    name: str
+    """The name shown in reports."""
+
+    slug: str
+    """The name used in file names."""
+
+    config: ModelConfig
+    """The `model` section of a recipe."""
+
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank candidates for each query column.
+
+        Columns of tables without rows are ranked by names, after all that have values.
+        """
+        config = replace(self.config, seed=self.config.seed + seed)
+        described = describe_unread(lake.profiles, CatalogFacts())
+        rankings: Rankings = {}
+        if not described or len(Lake.from_tables(lake.profiles)):
+            rankings = _rank_by_values(lake, config, models, progress)
+        if not described:
+            return rankings
+        index, config = index_by_names(lake.profiles, described, config, CatalogFacts())
+        queried = replace(index, keys=_query_columns(index, lake.labelled))
+        named = dict(_rankings(queried, index.names.vectors(), config, lake.labelled))
+        unread = {table.title for table in described}
+        return {
+            query: _append(rankings.get(query, ()), named[query], query, unread) for query in named
+        }
+
+
+def _rank_by_values(
+    lake: ProfiledLake, config: ModelConfig, models: Path, progress: Progress
+) -> Rankings:
+    index = index_lake(lake.profiles, config, CatalogFacts(), progress)
+    # The fingerprint names the network by its training, so equal training is found again.
+    config = replace(config, path=models / fingerprint(index, config))
+    encoding = embed(index, config, progress)
+    # The query columns are ranked beside the key columns, whose candidates are their context.
+    keys = np.union1d(index.keys, _query_columns(index, lake.labelled))
+    return dict(_rankings(replace(index, keys=keys), encoding.embeddings, config, lake.labelled))
+
+
+def _append(
+    ranking: Sequence[RankedColumn],
+    named: Sequence[RankedColumn],
+    query: ColumnName,
+    unread: Collection[str],
+) -> list[RankedColumn]:
+    """Append candidates that were found by name alone (`named`) to a query column's ranking.
+
+    They are appended only where the rows of the query column's or the candidate's table were not
+    read (`unread`).
+    """
+    further = (each for each in named if {query.table, each.candidate.table} & {*unread})
+    return [*ranking, *further][:RANKING_LENGTH]
+
+
+def _name(column: ColumnId) -> ColumnName:
+    return ColumnName(Path(column.table.name).stem, column.path)
+
+
+def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
+    """Return the position of each query column in the lake index.
+
+    The lake index contains no columns without values.
+    """
+    return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
+
+
+def _rankings(
+    index: LakeIndex, embeddings: np.ndarray, config: ModelConfig, labelled: LabelledLake
+) -> Iterator[tuple[ColumnName, list[RankedColumn]]]:
+    unlimited = replace(config.ranking, top_k=RANKING_LENGTH, min_joinability=0.0)
+    suggestions = rank(index, embeddings, replace(config, ranking=unlimited))
+    for query, group in groupby(suggestions, key=lambda suggestion: suggestion.query):
+        if _name(query) not in labelled.truth:
+            continue
+        ranking = [
+            RankedColumn(_name(suggestion.candidate), suggestion.joinability)
+            for suggestion in group
+        ]
+        yield _name(query), [ranked for ranked in ranking if labelled.has(ranked.candidate)]
+
 
 _CLEAR_REFS, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 _RESET_PEAK = "5"

@@ -23,7 +23,7 @@ from datahub_hyperjoin.joins import (
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker
-from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_with_repeated, find_objection
 from datahub_hyperjoin.suggest import LakeComparison

@@ -7,8 +7,13 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.model.ranking.candidates import candidate_sources
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import PairSignals, probabilities_by_signal
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, PairScorer, score_pairs
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    NoisyOrScorer,
+    PairScorer,
+    PairSignals,
+    probabilities_by_signal,
+    score_pairs,
+)
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId

@@ -21,7 +21,7 @@ from datahub_hyperjoin.joins import (
     is_in_two_steps,
 )
 from datahub_hyperjoin.model.domains import Domain, find_domains
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
 from datahub_hyperjoin.page.publishers import number_publishers, publisher_of

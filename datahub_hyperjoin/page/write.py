@@ -21,7 +21,7 @@ from datahub_hyperjoin.joins import (
     lone_joins,
 )
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.exported import ExportChoices
 from datahub_hyperjoin.page.served import ServedPage

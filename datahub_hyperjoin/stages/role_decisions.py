@@ -25,8 +25,7 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.roles.references import References
-from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.value_forms import ValueForm
 

@@ -17,12 +17,10 @@ from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
-from datahub_hyperjoin.model.roles.candidates import Containments
+from datahub_hyperjoin.model.roles.candidates import Containments, compare_with_own_keys
 from datahub_hyperjoin.model.roles.named_references import find_named_references
-from datahub_hyperjoin.model.roles.references import References, find_references
-from datahub_hyperjoin.model.roles.relations import Relations
-from datahub_hyperjoin.model.roles.self_references import compare_with_own_keys
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.references import References, Relations, find_references
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
 from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap

@@ -7,13 +7,13 @@ from jaxtyping import Float, Float32, Int, Int32
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.ranking.column_features import statistics_vectors, unit_rows
 from datahub_hyperjoin.model.ranking.nearest import (
     COMPARED_CELLS,
     NO_CANDIDATE,
     Candidates,
     ColumnIndex,
 )
+from datahub_hyperjoin.model.ranking.pair_features import statistics_vectors, unit_rows
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors

@@ -13,10 +13,12 @@ from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.ranking.calibration import Calibration
 from datahub_hyperjoin.model.ranking.candidates import Note, find_candidates, note_nothing
-from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
-from datahub_hyperjoin.model.ranking.decision_scoring import correct_with_decisions
+from datahub_hyperjoin.model.ranking.decision_scoring import (
+    Calibration,
+    DecidedPairs,
+    correct_with_decisions,
+)
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_scoring import (

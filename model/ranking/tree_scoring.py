@@ -1,39 +1,296 @@
-"""Correct the scores of the noisy-or model with trees that were trained on other lakes.
+"""Correct scores with trees and a pair network that were trained on other lakes.
 
-The strengths of the noisy-or are the same whatever the columns are like. The trees see how the
-signals, the references and both columns go together.
+The strengths of the noisy-or are the same whatever the columns are like. Gradient-boosted
+regression trees (Friedman, 2001) see how the signals, the references and both columns go together.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float, Float32, Int, UInt8
 from safetensors.numpy import load_file
 from scipy.special import expit
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
-from datahub_hyperjoin.model.ranking.name_features import NameFeatures
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_background_knowledge
-from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import (
-    PairGraph,
-    build_graph_in_parts,
-    number_table_pairs,
+from datahub_hyperjoin.model.ranking.pair_features import (
+    PAIR_FEATURES,
+    NameFeatures,
+    PairFeatures,
+    log_odds,
 )
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     NameScorer,
     NoisyOrScorer,
     PairScorer,
+    combine,
+    combine_background_knowledge,
     score_pairs,
 )
-from datahub_hyperjoin.model.ranking.trees import SHIPPED_FOR_NAMES, TreeEnsemble, shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
 from datahub_hyperjoin.tables import DataType
+
+SHIPPED = Path(__file__).with_name("trees.safetensors")
+"""File of the package with the trees for lakes whose values are read; see `trees.md`."""
+
+SHIPPED_FOR_NAMES = Path(__file__).with_name("name_trees.safetensors")
+"""File of the package with the trees for lakes whose values are not read; see `name_trees.md`."""
+
+_ROWS = 4096
+"""Number of rows evaluated at once. With fewer, the calls of NumPy take a third of the time; with
+more, the arrays of a step do not stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """The distinct conditions of all nodes; several nodes may have the same condition."""
+
+    thresholds: tuple[tuple[int, Float32[np.ndarray, "_ 1"]], ...]
+    """Each feature that is compared, with its thresholds."""
+
+    of_node: Int[np.ndarray, "node tree"]
+    """The index of each node's condition among all conditions, in the order of `thresholds`."""
+
+    @classmethod
+    def of(
+        cls, feature: Int[np.ndarray, "tree node"], threshold: Float32[np.ndarray, "tree node"]
+    ) -> "_Conditions":
+        compared = np.stack([feature.ravel(), threshold.ravel()]).astype(np.float64)
+        distinct, number = np.unique(compared, axis=1, return_inverse=True)
+        features, starts = np.unique(distinct[0].astype(np.int64), return_index=True)
+        thresholds = np.split(distinct[1].astype(np.float32)[:, None], starts[1:])
+        pairs = zip(features.tolist(), thresholds, strict=True)
+        return cls(tuple(pairs), np.ascontiguousarray(number.reshape(feature.shape).T))
+
+    def check(self, rows: Float32[np.ndarray, "row feature"]) -> UInt8[np.ndarray, "condition _"]:
+        """For each condition and row, return a bit: whether the row meets the condition."""
+        columns = np.ascontiguousarray(rows.T)
+        parts = [
+            np.packbits(columns[feature] > thresholds, axis=1)
+            for feature, thresholds in self.thresholds
+        ]
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class TreeEnsemble:
+    """An ensemble of regression trees that all have the same depth."""
+
+    feature: Int[np.ndarray, "tree node"]
+    """The feature that each inner node compares."""
+
+    threshold: Float32[np.ndarray, "tree node"]
+    """The threshold of each inner node; rows whose feature is greater go to the right child."""
+
+    value: Float32[np.ndarray, "tree leaf"]
+    """The output of each leaf, from left to right; a tree has one leaf more than inner nodes."""
+
+    def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
+        """For each row, return the sum of all trees' outputs."""
+        starts = range(0, len(rows), _ROWS)
+        parts = [self._evaluate(rows[start : start + _ROWS]) for start in starts]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @cached_property
+    def _conditions(self) -> _Conditions:
+        return _Conditions.of(self.feature, self.threshold)
+
+    def _evaluate(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
+        leaf = np.zeros((len(self.value), len(rows)), dtype=np.uint8)
+        for steps in self._descend(self._conditions.check(rows)):
+            leaf <<= 1
+            leaf |= np.unpackbits(steps, axis=1, count=len(rows))
+        total = np.zeros(len(rows))
+        # Tree by tree, since the outputs of all trees would not fit into the cache.
+        for outputs, reached in zip(self.value.astype(np.float64), leaf, strict=True):
+            total += outputs.take(reached)
+        return total
+
+    def _descend(
+        self, conditions: UInt8[np.ndarray, "condition byte"]
+    ) -> Iterator[UInt8[np.ndarray, "tree byte"]]:
+        """Yield a bit for each level, tree and row: whether the row goes to the right child."""
+        above: list[UInt8[np.ndarray, "tree byte"]] = []
+        nodes = self.feature.shape[1]
+        for level in range((nodes + 1).bit_length() - 1):
+            first = 2**level - 1
+            decided = conditions.take(self._conditions.of_node[first : 2 * first + 1], axis=0)
+            # The steps so far halve the nodes of this level until one is left for each row.
+            for is_right in above:
+                left, right = np.split(decided, 2)
+                decided = left ^ ((left ^ right) & is_right)
+            above.append(decided[0])
+            yield decided[0]
+
+    @classmethod
+    def load(cls, path: Path) -> "TreeEnsemble":
+        """Load trees from a safetensors file.
+
+        Args:
+            path: A file with the arrays `feature`, `threshold` and `value`.
+        """
+        arrays = load_file(path)
+        return cls(arrays["feature"].astype(np.int64), arrays["threshold"], arrays["value"])
+
+
+@cache
+def shipped_trees(path: Path = SHIPPED) -> TreeEnsemble:
+    """Load regression trees that come with the package."""
+    return TreeEnsemble.load(path)
+
+
+_Columns = Int[np.ndarray, " pair"]
+
+_STRONGEST = 48
+"""Number of candidates of each key column that the network sees."""
+_KEYS = 1024
+"""Number of key columns whose candidates are compared at once, which bounds memory."""
+_DESCRIBED = 16_384
+"""Number of pairs whose features are computed at once."""
+_PART = 1 << 14
+"""Approximate number of pairs that the pair network updates at once, in about 25 MB. All pairs of
+two tables are updated together, so the number may be exceeded."""
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """The pairs of each key column with its strongest candidates, as input of the pair network.
+
+    The pair network is a neural network that corrects the score of each pair. The pairs are sorted
+    by key column, then by candidate.
+    """
+
+    left: Int[np.ndarray, " pair"]
+    """The key column of each pair."""
+
+    right: Int[np.ndarray, " pair"]
+    """The candidate of each pair."""
+
+    rows: Float32[np.ndarray, "pair feature"]
+    """The features of each pair."""
+
+    by_evidence: Float[np.ndarray, " pair"]
+    """Score of each pair by evidence alone, in [0, 1], without the facts in `known`."""
+
+    known: Float[np.ndarray, " pair"]
+    """Score of each pair by codes, crosswalks and the catalog."""
+
+    table_of: Int[np.ndarray, " column"]
+    """The table of each column of the lake."""
+
+
+def build_pair_graph(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> PairGraph:
+    """Build the graph of all key columns with their strongest candidates.
+
+    Args:
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+    left, right = find_strongest(index, noisy_or, candidates)
+    return _describe(index, noisy_or, PairFeatures(index), left, right)
+
+
+def build_graph_in_parts(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> Iterator[PairGraph]:
+    """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs.
+
+    All pairs between the same two tables are in one part, which is what the pair network needs. The
+    features of all pairs at once would take 200 bytes a pair.
+
+    Args:
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+    left, right = find_strongest(index, noisy_or, candidates)
+    features, between = PairFeatures(index), number_table_pairs(index.lake.table_of, left, right)
+    order = np.argsort(between, kind="stable")
+    starts = np.flatnonzero(np.diff(between[order], prepend=-1))
+    del between
+    cuts = starts[np.flatnonzero(np.diff(starts // _PART, prepend=-1))]
+    for part in np.split(order, cuts[1:]):
+        # A stable sort by tables and then by position: each part is sorted as the whole graph is.
+        some = np.sort(part)
+        if len(some):
+            yield _describe(index, noisy_or, features, left[some], right[some])
+
+
+def number_table_pairs(
+    table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
+) -> Int[np.ndarray, " pair"]:
+    """For each pair of columns, return a number that identifies their two tables.
+
+    The order of the two tables does not matter.
+
+    Args:
+        table_of: The table of each column of the lake.
+    """
+    first, second = table_of[left], table_of[right]
+    return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
+
+
+def find_strongest(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> Int[np.ndarray, "2 pair"]:
+    """Return each key column with its strongest candidates, sorted by key, then candidate.
+
+    Args:
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+    parts = [np.zeros((2, 0), dtype=np.int32)]
+    for start in range(0, len(candidates), _KEYS):
+        some = slice(start, start + _KEYS)
+        parts.append(_strongest(noisy_or, index.keys[some], candidates[some]))
+    return np.concatenate(parts, axis=1)
+
+
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(start, start + _DESCRIBED) for start in range(0, count, _DESCRIBED))
+
+
+def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np.ndarray, " pair"]:
+    return noisy_or.score(left[:, None], right[:, None])[:, 0, 0]
+
+
+def _strongest(
+    noisy_or: NoisyOrScorer,
+    keys: Int[np.ndarray, " some"],
+    candidates: Int[np.ndarray, "some candidate"],
+) -> Int[np.ndarray, "2 strongest"]:
+    """Return the best-scoring pairs of each key column, sorted by key and candidate."""
+    row, position = np.nonzero(candidates != NO_CANDIDATE)
+    left, right = keys[row], candidates[row, position].astype(np.int64)
+    score = np.concatenate(
+        [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
+    )
+    order = np.lexsort((-score, left))
+    rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
+    best = order[rank < _STRONGEST]
+    chosen = best[np.lexsort((right[best], left[best]))]
+    return np.stack([left[chosen], right[chosen]]).astype(np.int32)
+
+
+def _describe(
+    index: LakeIndex,
+    noisy_or: NoisyOrScorer,
+    features: PairFeatures,
+    left: _Columns,
+    right: _Columns,
+) -> PairGraph:
+    strengths = noisy_or.strengths
+    rows = np.empty((len(left), len(PAIR_FEATURES)), dtype=np.float32)
+    by_evidence, known = np.empty((2, len(left)))
+    for some in _slices(len(left)):
+        signals = noisy_or.measure(left[some, None], right[some, None]).flatten()
+        by_evidence[some] = combine(signals.without_background_knowledge(), strengths)
+        rows[some] = features.of(left[some], right[some], signals, by_evidence[some])
+        known[some] = combine_background_knowledge(signals, strengths)
+    return PairGraph(left, right, rows, by_evidence, known, index.lake.table_of)
+
 
 SHIPPED_NETWORK = Path(__file__).with_name("pair_network.safetensors")
 """The network that comes with the package; `pair_network.md` describes it."""
@@ -97,7 +354,7 @@ def correct_pairs(
 
 # Where values are not read, the trees see how names, references, types and statistics go together.
 
-_CHUNK = 1 << 18
+_PAIRS = 1 << 18
 """Number of pairs described at once, which bounds the memory of their features to some 100 MB."""
 
 
@@ -128,8 +385,8 @@ class NameTreeScorer(PairScorer):
         self._pairs = SparsePairs(len(index.lake), left, right)
         features = NameFeatures(index)
         parts = [np.zeros(0)]
-        for start in range(0, len(left), _CHUNK):
-            ends = (left[start : start + _CHUNK], right[start : start + _CHUNK])
+        for start in range(0, len(left), _PAIRS):
+            ends = (left[start : start + _PAIRS], right[start : start + _PAIRS])
             parts.append(trees(features.of(*ends, score_pairs(self._by_names, *ends))))
         self._correction = np.concatenate(parts)
 

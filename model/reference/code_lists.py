@@ -15,7 +15,7 @@ import pycountry
 from babel import Locale
 from babel.localedata import locale_identifiers
 
-from datahub_hyperjoin.model.reference.kinds import EntityKind, EntityName, spellings
+from datahub_hyperjoin.model.reference.entities import EntityKind, EntityName, spellings
 
 _Source = Iterable[tuple[str, str | None]]
 """The identifier of each entity within its kind, and its name in one form if it has one."""

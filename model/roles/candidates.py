@@ -13,6 +13,7 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.shared_values import split_by_size
+from datahub_hyperjoin.model.signals.sketches import SketchArrays
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 from datahub_hyperjoin.value_forms import Notation
@@ -273,3 +274,56 @@ def _chance(
     ranked = np.sort(order)
     as_good = np.searchsorted(ranked, order + _TOLERANCE / 2, side="right")
     return (as_good - np.searchsorted(ranked, group)) / (keys[kind[right]] + _PSEUDO_KEYS)
+
+
+_UNIQUE = 0.999
+"""Minimum uniqueness of a table's key. It is below 1, because uniqueness is an estimate."""
+_REPEATS = 0.95
+"""Maximum uniqueness of a referring column. A column of greater uniqueness may copy the key."""
+
+
+def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
+    """For each column, measure its containment in the key of its own table.
+
+    That key is the unique column that looks most like one.
+
+    Args:
+        priors: Uniqueness of each column in the whole table.
+
+    Returns:
+        The containment of each column in the key, for those that share a value.
+    """
+    uniqueness = priors.uniqueness
+    key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
+    may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
+    refers = np.array(may, dtype=bool)
+    keys = key_of[lake.table_of]
+    column = np.flatnonzero(refers & (uniqueness <= _REPEATS) & (keys >= 0))
+    key = keys[column]
+    sketches = [profile.sketch for profile in lake.profiles]
+    pairs = zip(column.tolist(), key.tolist(), strict=True)
+    shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in pairs], dtype=np.int64)
+    some = shared > 0
+    column, key, shared = column[some], key[some], shared[some]
+    containment = SketchArrays.of(lake, sketches).containment(column, key, shared)
+    return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
+
+
+def _best_in_table(
+    lake: Lake, candidates: Bool[np.ndarray, " column"]
+) -> Int[np.ndarray, " table"]:
+    """For each table, return the column that looks most like its key, or -1 if there is none.
+
+    Only the columns that `candidates` marks are considered.
+    """
+    best = np.full(len(lake.titles), -1)
+    columns = np.flatnonzero(candidates)
+    last_to_first = columns[np.argsort(-lake.standing[columns], kind="stable")]
+    # Of several assignments to one table, the last one stays: that of its best column.
+    best[lake.table_of[last_to_first]] = last_to_first
+    return best
+
+
+def _count_shared(left: bytes, right: bytes) -> int:
+    one, other = np.frombuffer(left, dtype="<u8"), np.frombuffer(right, dtype="<u8")
+    return len(np.intersect1d(one, other, assume_unique=True))

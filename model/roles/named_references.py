@@ -16,10 +16,9 @@ from jaxtyping import Bool, Float, Int
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.lake_names import LakeNames, spell_out_markers
-from datahub_hyperjoin.model.roles.name_clues import names_parent
+from datahub_hyperjoin.model.roles.name_clues import LakeNames, names_parent, spell_out_markers
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.stems import Words

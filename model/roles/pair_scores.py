@@ -1,26 +1,238 @@
-"""Score possible references by the clues of each pair."""
+"""Score possible references by the weighted clues of each pair."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import (
+    Clue,
     NameClues,
     NameComparison,
     column_stems,
     spell,
     table_prefixes,
 )
-from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
-from datahub_hyperjoin.model.roles.table_groups import ALIKE, TablePairs
-from datahub_hyperjoin.model.roles.weights import ReferenceWeights
+from datahub_hyperjoin.model.signals.names import tokens
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.row_products import row_products
 from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceWeights:
+    """The weight of each clue, such as identical names, for or against a reference."""
+
+    prior: float = -4.5
+    """Log-odds that a column refers to a given key, before any clue is known."""
+
+    containment: float = 0.8
+    """Multiplies the negative logarithm of the share of the column's values that the key lacks."""
+
+    rarity: float = 1.0
+    """Multiplies the negative logarithm of the probability that the values match by chance."""
+
+    words: float = 2.0
+    """Weight if the key holds many values of a text column; words hardly ever match by chance."""
+
+    column_in_key: float = 2.0
+    key_in_column: float = 3.0
+    table_in_column: float = 1.5
+    names_table: float = 1.5
+    continues_table: float = 2.0
+    same_name: float = 0.5
+    other_word: float = -1.0
+
+    unmarked: float = -1.5
+    """Weight if only the key is named as an identifier, and the referring column looks like a
+    measure: it is not named after the key, and holds few of the key's numbers."""
+
+    measures: float = -3.0
+    """Weight if the referring column holds whole numbers and is named as a count, a measure or a
+    position, such as `room_count` or `sort_order`. It refers to nothing, but its small numbers
+    occur in every key of consecutive numbers."""
+
+    labels: float = -8.0
+    """Weight if the referring column holds text and is named as a label, such as `name`, and the
+    key's table has another key before. Different things may have the same name."""
+
+    leading_column: float = -2.5
+    """Weight if the referring column is unique and looks most like the key of its table. The
+    weight is not added if that table extends the key's table: the two columns then have the same
+    name, and the key has all values of the referring column and others."""
+
+    own_key: float = -2.0
+    """Weight, added to `leading_column`, if the referring column is called `id` or named after its
+    own table."""
+
+    uniqueness: float = -2.0
+    """Weight if the referring column repeats no value."""
+
+    density: float = -1.0
+    """Weight if the referring column holds consecutive numbers."""
+
+    coverage: float = 1.0
+    """Weight of a score for columns of consecutive numbers: the share of the key's values that the
+    column holds, minus one half. Every counter holds 1 to 10, so this share tells keys of different
+    sizes apart."""
+
+    leading_key: float = 1.0
+    """Weight if the key is unique and looks most like one."""
+
+    other_key: float = -1.0
+    """Weight if another column of the table looks more like its key, and neither this key nor the
+    referring column is named after that table."""
+
+    other_table: float = -3.0
+    """Weight if the referring column is named after another table, but the key is in a third table.
+    """
+
+    style: float = -0.7
+    own_table: float = -6.0
+    """Weight if the key is in the column's own table, where all names and styles are alike."""
+
+    parent_in_table: float = 5.0
+    """Weight if the key is in the column's own table, and the column is called `parent`, `manager`
+    or the like."""
+
+    elsewhere: float = -1.5
+    """Weight if the tables are in different folders or schemas."""
+
+    same_number: float = 0.5
+    same_prefix: float = 1.0
+    vocabulary: float = 1.0
+
+    other_group: float = -1.5
+    """Weight if the tables belong to two groups that hardly refer to each other."""
+
+    catalog: float = 16.0
+    """Weight if the catalog or a person connects the pair."""
+
+    namesake: float = 3.0
+    """Weight if all known references from columns of the same name lead to this key. Known
+    references are those in the same group of tables that the catalog or a person states."""
+
+    common_key: float = 3.0
+    """Weight if columns of the same name in many other folders or schemas together fit this key
+    best. It is multiplied by the probability that they all refer to this key."""
+
+    reads_names: bool = True
+    """Whether the clues include the names of tables and columns."""
+
+    def without_names(self) -> "ReferenceWeights":
+        """Return weights that ignore the names of columns and tables."""
+        # Without names, those of any two tables end in the same number: none.
+        return replace(self, reads_names=False, same_number=0.0)
+
+
+DEFAULT_WEIGHTS = ReferenceWeights()
+"""The default weights: round numbers, chosen on the development lakes. Small changes of the weights
+hardly affect the results."""
+
+
+_SUFFIX = re.compile(r"\d+$")
+
+_STYLES = 4
+"""Number of yes-or-no properties that describe how a name is written, such as all capitals."""
+
+Tables = Int[np.ndarray, " pair"]
+
+
+@dataclass(frozen=True)
+class TableClues:
+    """Clues that show whether the two tables of each pair belong to the same database."""
+
+    style: Clue
+    """Number of differences in the way the names of both tables are written, from 0 to 4."""
+
+    elsewhere: Clue
+    """1 if the tables are in different folders or schemas."""
+
+    same_number: Clue
+    """1 if both names end in the same number, or if neither ends in a number."""
+
+    same_prefix: Clue
+    """1 if both names start with the same word."""
+
+    vocabulary: Clue
+    """Cosine of the sets of column names, weighted by their rarity, in [0, 1]."""
+
+
+def _style(title: str) -> tuple[bool, ...]:
+    return title.isupper(), title.islower(), "_" in title, " " in title
+
+
+def _prefix(title: str) -> str:
+    words = tokens(title)
+    return words[0] if words[1:] else ""
+
+
+def title_number(title: str) -> str:
+    """Return the number at the end of a table's title.
+
+    Such numbers tell copies of a database apart.
+    """
+    number = _SUFFIX.search(title)
+    return number.group() if number else ""
+
+
+def _numbered(names: Sequence[str]) -> Int[np.ndarray, " table"]:
+    return np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)[1]
+
+
+class TableComparison:
+    """An object that collects the clues of two tables."""
+
+    def __init__(self, lake: Lake) -> None:
+        count = len(lake.titles)
+        styles = [_style(title) for title in lake.titles]
+        self._style = np.array(styles, dtype=bool).reshape(count, _STYLES)
+        self._suffix = _numbered([title_number(title) for title in lake.titles])
+        prefixes = [_prefix(title) for title in lake.titles]
+        self._prefix = _numbered(prefixes)
+        self._has_prefix = np.array([bool(prefix) for prefix in prefixes], dtype=bool)
+        self._place = _numbered(lake.places)
+        self._vocabulary = _weigh_vocabulary(lake)
+        squares = self._vocabulary.multiply(self._vocabulary)
+        self._lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+
+    def of(self, left: Tables, right: Tables) -> TableClues:
+        """Collect clues whether tables `left[i]` and `right[i]` are in one database."""
+        # Many pairs of columns belong to the same two tables, which are compared once.
+        count = len(self._style)
+        distinct, inverse = np.unique(left * count + right, return_inverse=True)
+        first, second = distinct // count, distinct % count
+        place, suffix, prefix, style = self._place, self._suffix, self._prefix, self._style
+        same_prefix = (prefix[first] == prefix[second]) & self._has_prefix[first]
+        return TableClues(
+            elsewhere=(place[first] != place[second])[inverse].astype(np.float64),
+            style=(style[first] != style[second]).sum(axis=1)[inverse].astype(np.float64),
+            same_number=(suffix[first] == suffix[second])[inverse].astype(np.float64),
+            same_prefix=same_prefix[inverse].astype(np.float64),
+            vocabulary=self._compare_vocabulary(first, second)[inverse],
+        )
+
+    def _compare_vocabulary(self, left: Tables, right: Tables) -> Clue:
+        products = row_products(self._vocabulary, self._vocabulary, left, right)
+        return products / np.maximum(self._lengths[left] * self._lengths[right], 1e-9)
+
+
+def _weigh_vocabulary(lake: Lake) -> sparse.csr_array:
+    """Return a matrix of tables by column names: the rarity of each name that a table has."""
+    names = _numbered([profile.id.path for profile in lake.profiles])
+    ones = np.ones(len(names))
+    shape = (len(lake.titles), int(names.max(initial=0)) + 1)
+    holds = sparse.csr_array((ones, (lake.table_of, names)), shape).sign().tocsr()
+    # A column name that every table has, such as `id`, tells nothing.
+    rarity = np.log(max(shape[0], 1) / np.maximum(np.asarray(holds.sum(axis=0)).ravel(), 1))
+    return sparse.csr_array(holds.multiply(rarity[None, :]))
+
 
 _UNIQUE = 0.999
 """Minimum uniqueness and completeness of a table's own key. It is below 1 because uniqueness may be
@@ -173,6 +385,24 @@ _MANY_VALUES = 8
 all match by chance."""
 _PAIRS = 1 << 19
 """Number of pairs whose clues are collected at once, which takes some 100 MB."""
+
+
+ALIKE = 0.25
+"""Two tables may be grouped if their column names are more similar than this."""
+
+
+@dataclass(frozen=True)
+class TablePairs:
+    """What the tables of all pairs have in common, as far as it is needed at once."""
+
+    elsewhere: Bool[np.ndarray, " pair"]
+    """Whether the two tables are in different folders or schemas."""
+
+    alike: Int[np.ndarray, " alike"]
+    """The positions of the pairs of tables with similar column names."""
+
+    likeness: Float[np.ndarray, " alike"]
+    """How similar these names are."""
 
 
 class LabelPairs(NamedTuple):

@@ -26,12 +26,11 @@ from datahub_hyperjoin.evaluate import (
     profile_lakes,
     read_labelled_lakes,
 )
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
 from datahub_hyperjoin.evaluate.labelled_lake import Rankings
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.metrics import score_rankings
+from datahub_hyperjoin.evaluate.metrics import Bootstrap, score_rankings
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking import candidates, nearest
-from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
+from datahub_hyperjoin.model.ranking.nearest import InvertedFile
 from datahub_hyperjoin.model.signals import cells
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 

@@ -31,8 +31,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.stages.composite_joins import find_composite_joins
-from datahub_hyperjoin.stages.composite_reader import CompositeReader
+from datahub_hyperjoin.stages.composite_joins import CompositeReader, find_composite_joins
 from datahub_hyperjoin.tables import Table
 
 MAX_RATIO = 1.5

@@ -21,7 +21,7 @@ from benchmarks.decision_bound import Named, find_relatives, rank_first, read_eq
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes, read_labelled_lakes
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index

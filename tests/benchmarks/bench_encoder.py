@@ -24,8 +24,8 @@ from benchmarks.rivals.encoder import encode_texts, load_encoder
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes, read_labelled_lakes
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.metrics import Bootstrap
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex

@@ -22,10 +22,9 @@ from datahub_hyperjoin.evaluate import (
     profile_lakes,
     read_labelled_lakes,
 )
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.metrics import score_rankings
+from datahub_hyperjoin.evaluate.metrics import Bootstrap, score_rankings
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.tables import TableProfile
 
 METRICS = ("P@15", "R@5", "R@15", "MAP")

@@ -27,7 +27,7 @@ from datahub_hyperjoin.joins import (
     Role,
     Statement,
 )
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId
 

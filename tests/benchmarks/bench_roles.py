@@ -28,8 +28,8 @@ from benchmarks.reference_metrics import (
 from benchmarks.rivals.sempy import find_relationships
 from benchmarks.unanswerable import write_without_answers
 from datahub_hyperjoin.evaluate import EvaluationProgress, parse_settings
-from datahub_hyperjoin.evaluate.bootstrap import Interval
-from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
+from datahub_hyperjoin.evaluate.metrics import Interval
+from datahub_hyperjoin.evaluate.run import RecipeSettings, recipe_config
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Join, Role

@@ -22,12 +22,12 @@ from benchmarks.directed_lake import Directed, DirectedLake, read_directed_lake
 from benchmarks.reference_metrics import column_name, judge_references
 from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes
-from datahub_hyperjoin.evaluate.bootstrap import TAILS, Bootstrap
+from datahub_hyperjoin.evaluate.metrics import TAILS, Bootstrap
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import find_references
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 SHARES = (0.1, 0.25, 0.5)

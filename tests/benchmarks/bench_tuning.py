@@ -28,18 +28,20 @@ from benchmarks.directed_lake import Directed, DirectedLake, read_directed_lake
 from benchmarks.pair_network.tuning import KnownPairs, tune
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from datahub_hyperjoin.evaluate.metrics import Bootstrap
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.pair_network import PairNetwork
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_features import ReferenceLookup
-from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer
 from datahub_hyperjoin.model.ranking.rank import Ranker
-from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection, TreeScorer
-from datahub_hyperjoin.model.ranking.trees import shipped_trees
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    NetworkCorrection,
+    TreeScorer,
+    build_pair_graph,
+    shipped_trees,
+)
 
 _UNIQUE, _UNRELATED = 0.95, 0.1
 """Least uniqueness of a key, and greatest probability of a reference between unrelated keys."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.errors import CutError
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 
 _PAIR = 2
 """Number of tables in a join."""

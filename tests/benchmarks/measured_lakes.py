@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.evaluate.run import profile_lakes
+from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake, profile_lakes
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 _TOGETHER = 8

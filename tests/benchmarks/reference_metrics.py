@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from benchmarks.directed_lake import Directed, DirectedLake
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from datahub_hyperjoin.evaluate.metrics import Bootstrap, Interval
 from datahub_hyperjoin.joins import Join, Suggestion
 from datahub_hyperjoin.tables import ColumnId
 

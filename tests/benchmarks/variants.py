@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.errors import UnknownVariantError
+from benchmarks.slugs import slug
 from datahub_hyperjoin.evaluate import Pipeline, RecipeSettings, recipe_config
-from datahub_hyperjoin.evaluate.slugs import slug
 from datahub_hyperjoin.model.config.method import PAPER, Positions
 
 

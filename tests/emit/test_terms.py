@@ -16,7 +16,7 @@ from datahub_hyperjoin.emit.terms import (
     term_urn,
 )
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn
-from datahub_hyperjoin.model.column_groups import ColumnGroup
+from datahub_hyperjoin.model.domains import ColumnGroup
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
+from datahub_hyperjoin.evaluate.metrics import Bootstrap, Interval
 
 
 def test_ninety_five_in_a_hundred_intervals_hold_the_true_mean() -> None:

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
-from datahub_hyperjoin.evaluate.calibration import (
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.metrics import (
     BINS,
     BinnedScores,
+    Bootstrap,
     Reliability,
     bin_scores,
     expected_error,
 )
-from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
 
 ONE, OTHER = ColumnName("one", "x"), ColumnName("other", "x")
 RIGHT, WRONG = ColumnName("right", "x"), ColumnName("wrong", "x")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from datahub_hyperjoin.evaluate import progress
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate import run
+from datahub_hyperjoin.evaluate.run import EvaluationProgress
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(run, "perf_counter", lambda: now[0])
     return now
 
 

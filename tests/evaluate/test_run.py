@@ -15,10 +15,14 @@ from datahub_hyperjoin.evaluate.labelled_lake import (
     Rankings,
     read_labelled_lake,
 )
-from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.report import METRICS, as_csv, as_text, summarise, write_results
-from datahub_hyperjoin.evaluate.run import LakeResult, measure
+from datahub_hyperjoin.evaluate.run import (
+    EvaluationProgress,
+    LakeResult,
+    ProfiledLake,
+    RankingMethod,
+    measure,
+)
 from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.progress import Progress
 

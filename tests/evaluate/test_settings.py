@@ -5,7 +5,7 @@ import re
 import pytest
 
 from datahub_hyperjoin.evaluate.errors import SettingError
-from datahub_hyperjoin.evaluate.settings import parse_settings, recipe_config
+from datahub_hyperjoin.evaluate.run import parse_settings, recipe_config
 from datahub_hyperjoin.model.config import ModelConfig
 
 

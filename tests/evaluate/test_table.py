@@ -5,12 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.calibration import bin_scores
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.metrics import score_rankings
+from datahub_hyperjoin.evaluate.metrics import bin_scores, score_rankings
 from datahub_hyperjoin.evaluate.report import as_text
-from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
+from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns, ProfiledLake
 
 GOLDEN = Path(__file__).parent / "golden"
 MakeRuns = Callable[..., MethodRuns]

@@ -6,7 +6,7 @@ import pytest
 
 from datahub_hyperjoin.evaluate import EvaluationProgress, Pipeline
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from datahub_hyperjoin.model.config import Scoring
-from datahub_hyperjoin.model.ranking.contributions import list_contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.tables import Pair
 from explained import Run, run_on
 

@@ -4,7 +4,7 @@ import pytest
 from quick_runs import EVIDENCE, join_of
 
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.model.column_groups import ColumnGroup, find_column_groups
+from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
 from lake import column
 
 KEY, OTHER_KEY, *ENDS = (column(f"{name}.csv.id") for name in "abcdef")

@@ -12,7 +12,7 @@ from pages import EVIDENCE, column, holding, profiled, profiles, refers, undecla
 import chromium
 from chromium import Tab
 from datahub_hyperjoin.joins import Cardinality, Join, Statement
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile
 

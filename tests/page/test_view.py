@@ -18,7 +18,7 @@ import chromium
 from chromium import Tab
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts, Statement, Verdict
-from datahub_hyperjoin.model.ranking.contributions import Contributions
+from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page import write_page
 
 pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")

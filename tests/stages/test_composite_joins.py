@@ -25,8 +25,11 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.stages.composite_joins import find_composite_joins, with_composite_joins
-from datahub_hyperjoin.stages.composite_reader import CompositeReader
+from datahub_hyperjoin.stages.composite_joins import (
+    CompositeReader,
+    find_composite_joins,
+    with_composite_joins,
+)
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
 NO_FACTS = CatalogFacts()
@@ -180,7 +183,7 @@ from pathlib import Path
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.model.composite.partners import find_partners
+from datahub_hyperjoin.model.composite import find_partners
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake

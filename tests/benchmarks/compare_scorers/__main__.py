@@ -24,13 +24,13 @@ from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, read_pairs
 from benchmarks.pair_network.training import score
 from benchmarks.trees.__main__ import lakes_of
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import EvaluationProgress
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     NetworkCorrection,
     correct_pairs,
     shipped_network,
+    shipped_trees,
 )
-from datahub_hyperjoin.model.ranking.trees import shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 
 logger = logging.getLogger(__name__)

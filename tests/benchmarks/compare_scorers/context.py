@@ -12,8 +12,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
-from datahub_hyperjoin.model.ranking.tree_scoring import to_candidate_pairs
+from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph, to_candidate_pairs
 from datahub_hyperjoin.model.signals.row_products import row_products
 
 _Values = Float[np.ndarray, " pair"]

@@ -8,8 +8,7 @@ from jaxtyping import Bool, Float
 from tabulate import tabulate
 
 from benchmarks.trees.examples import Examples
-from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
-from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
+from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH, Bootstrap, Interval
 
 METRICS = ("MAP", "P@15")
 _CUTOFF = 15

@@ -15,7 +15,7 @@ from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, read_pairs
 from benchmarks.pair_network.training import mean_average_precision, train
 from benchmarks.trees.__main__ import lakes_of
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import EvaluationProgress
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED_NETWORK
 

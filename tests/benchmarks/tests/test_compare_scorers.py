@@ -14,9 +14,9 @@ from benchmarks.measured_lakes import Guise, guise_file
 from benchmarks.pair_network.examples import LabelledPairs, collect_pairs
 from benchmarks.trees.examples import Examples
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
+from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph
 from handmade import numbers, profile_lake
 
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.cuts import check_sizes, cut, cut_labelled
 from benchmarks.errors import CutError
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.tables import Table, TableId, TableProfile

@@ -4,8 +4,7 @@ import logging
 from pathlib import Path
 
 from benchmarks.measured_lakes import Guise, guise_file, hide_names, measure_missing
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake
 from handmade import numbers, profile_lake
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, collect_pairs
 from benchmarks.pair_network.training import mean_average_precision, score, train
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
+from datahub_hyperjoin.evaluate.run import ProfiledLake
+from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph
 from handmade import numbers, profile_lake
 
 

@@ -18,8 +18,7 @@ from benchmarks.errors import MissingPlotterError
 from benchmarks.pictures import require_pictures, write_pictures
 from benchmarks.variants import ABLATIONS
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
+from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns, ProfiledLake
 
 LAKES = ["semantic (100 tables)", "fk", "natural", "opendata"]
 METHODS = [*(variant.name for variant in ABLATIONS), "a rival that has quite a long name"]

@@ -11,14 +11,14 @@ from benchmarks.pair_network.tuning import KnownPairs, tune
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 from datahub_hyperjoin.model.network.pair_network import PairNetwork
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHARE_OF_NETWORK,
     SHARE_OF_TREES,
+    PairGraph,
     correct_pairs,
     shipped_network,
+    shipped_trees,
 )
-from datahub_hyperjoin.model.ranking.trees import shipped_trees
 
 
 def separation(

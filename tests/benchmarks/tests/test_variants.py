@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.errors import UnknownVariantError
 from benchmarks.variants import ABLATIONS, DEPARTURES, FULL, Variant, choose
-from datahub_hyperjoin.evaluate.settings import recipe_config
+from datahub_hyperjoin.evaluate.run import recipe_config
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.method import OURS, PAPER
 

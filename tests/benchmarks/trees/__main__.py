@@ -17,14 +17,14 @@ from benchmarks.measured_lakes import Guise, guise_file, measure_missing
 from benchmarks.trees.examples import Examples, average_precision, collect_examples
 from benchmarks.trees.fit import fit, score
 from benchmarks.trees.name_examples import Known, collect_name_examples
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.model.ranking.name_features import (
+from datahub_hyperjoin.evaluate.run import EvaluationProgress, ProfiledLake
+from datahub_hyperjoin.model.ranking.pair_features import (
     NAME_FEATURES,
+    PAIR_FEATURES,
+    RISING_FEATURES,
     RISING_NAME_FEATURES,
 )
-from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
-from datahub_hyperjoin.model.ranking.trees import SHIPPED, SHIPPED_FOR_NAMES, TreeEnsemble
+from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED, SHIPPED_FOR_NAMES, TreeEnsemble
 
 logger = logging.getLogger(__name__)
 

@@ -9,19 +9,19 @@ from jaxtyping import Bool, Float, Float32, Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate.labelled_lake import LabelledLake
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import (
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
+from datahub_hyperjoin.model.ranking.pair_scoring import (
     STRENGTHS,
+    NoisyOrScorer,
     combine,
     combine_background_knowledge,
 )
-from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
 
 _CHUNK = 64
 """Number of queries, at 256 pairs each, whose pairs are measured at once."""

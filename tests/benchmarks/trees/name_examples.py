@@ -7,15 +7,14 @@ import numpy as np
 
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, NameFeatures
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
+from datahub_hyperjoin.model.ranking.pair_features import NAME_FEATURES, NameFeatures
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NameScorer, score_pairs
 from datahub_hyperjoin.tables import DataType, DescribedTable, describe_columns
 
 _CHUNK = 1 << 16

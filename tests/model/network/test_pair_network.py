@@ -9,8 +9,7 @@ import torch
 from benchmarks.pair_network.torch_network import PairTensors, TorchPairNetwork
 from datahub_hyperjoin.model.network import pair_network
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
-from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
-from datahub_hyperjoin.model.ranking.tree_scoring import to_candidate_pairs
+from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph, to_candidate_pairs
 
 FEATURES = 7
 TABLE_OF = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4])

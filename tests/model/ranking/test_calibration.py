@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from datahub_hyperjoin.model.ranking.calibration import Calibration, calibrate
+from datahub_hyperjoin.model.ranking.decision_scoring import Calibration, calibrate
 
 shares = st.lists(st.floats(0, 1), max_size=12).map(lambda values: np.array(values, dtype=float))
 GRID = np.linspace(0, 1, 101)

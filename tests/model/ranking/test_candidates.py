@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import candidates
 from datahub_hyperjoin.model.ranking.candidates import candidate_sources, find_candidates
-from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.ranking import inverted_file, nearest
-from datahub_hyperjoin.model.ranking.inverted_file import InvertedFile, _lower_bounds
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.ranking import nearest
+from datahub_hyperjoin.model.ranking.nearest import (
+    NO_CANDIDATE,
+    ColumnIndex,
+    InvertedFile,
+    _lower_bounds,
+)
 from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 
@@ -73,7 +77,7 @@ def test_every_run_finds_the_same_in_blocks_of_any_size(monkeypatch: pytest.Monk
 
     found = search()
     assert np.array_equal(search(), found)
-    monkeypatch.setattr(inverted_file, "_AT_ONCE", 20_000)
+    monkeypatch.setattr(nearest, "_COSINES", 20_000)
     # Products of other shapes round sums in another way, which decides between two equal cosines.
     assert np.mean(search() == found) > 0.999
 

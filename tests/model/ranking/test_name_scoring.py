@@ -10,17 +10,15 @@ from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingCo
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import candidate_sources
-from datahub_hyperjoin.model.ranking.name_features import (
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_features import (
     NAME_FEATURES,
     RISING_NAME_FEATURES,
     NameFeatures,
 )
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, score_pairs
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NameScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer
-from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
+from datahub_hyperjoin.model.ranking.tree_scoring import NameTreeScorer, TreeEnsemble
 from datahub_hyperjoin.tables import DataType, DescribedTable, TableId, describe_columns
 from handmade import draw, facts_of, lake_of, numbers
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.ranking.noisy_or import (
+from datahub_hyperjoin.model.ranking.pair_scoring import (
     STRENGTHS,
     PairSignals,
     SignalStrengths,

@@ -9,17 +9,17 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.method import OURS
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
-from datahub_hyperjoin.model.ranking import pair_graph
+from datahub_hyperjoin.model.ranking import tree_scoring
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
-from datahub_hyperjoin.model.ranking.pair_graph import build_graph_in_parts, build_pair_graph
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, score_pairs
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer, score_pairs
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHIPPED_NETWORK,
     NetworkCorrection,
+    build_graph_in_parts,
+    build_pair_graph,
     correct_pairs,
     shipped_network,
     to_candidate_pairs,
@@ -70,8 +70,8 @@ def test_the_strongest_candidates_of_each_key_are_seen(
     candidates: np.ndarray,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pair_graph, "_STRONGEST", 2)
-    monkeypatch.setattr(pair_graph, "_CHUNK", 3)
+    monkeypatch.setattr(tree_scoring, "_STRONGEST", 2)
+    monkeypatch.setattr(tree_scoring, "_DESCRIBED", 3)
     graph = build_pair_graph(index, noisy_or, candidates)
     assert np.bincount(graph.left).max() == 2
     for key, row in zip(index.keys, candidates, strict=True):
@@ -119,7 +119,7 @@ def test_parts_of_any_size_are_corrected_alike(
     size: int,
 ) -> None:
     whole = correct_pairs([build_pair_graph(index, noisy_or, candidates)], shipped_network())
-    monkeypatch.setattr(pair_graph, "_PART", size)
+    monkeypatch.setattr(tree_scoring, "_PART", size)
     parts = [*build_graph_in_parts(index, noisy_or, candidates)]
     assert (len(parts) > 3) == (size < 10)
     table = index.lake.table_of

@@ -8,13 +8,11 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES
 from datahub_hyperjoin.model.ranking.decision_scoring import PairKinds
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
-from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
-from datahub_hyperjoin.model.ranking.trees import shipped_trees
+from datahub_hyperjoin.model.ranking.pair_features import COLUMN_FEATURES
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, NoisyOrScorer
+from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, shipped_trees
 from handmade import draw, lake_of, numbers
 
 TABLES = {

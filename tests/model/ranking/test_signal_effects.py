@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig, Sco
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import pair_scoring
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, SignalStrengths
+from datahub_hyperjoin.model.ranking.pair_scoring import STRENGTHS, SignalStrengths
 from datahub_hyperjoin.model.ranking.rank import rank
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

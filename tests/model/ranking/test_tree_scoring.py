@@ -9,7 +9,6 @@ from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_background_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
     RISING_FEATURES,
@@ -17,17 +16,19 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     log_odds,
 )
 from datahub_hyperjoin.model.ranking.pair_scoring import (
+    STRENGTHS,
     CosineScorer,
     NoisyOrScorer,
     PairScorer,
     build_scorer,
+    combine_background_knowledge,
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import (
     NameTreeScorer,
+    TreeEnsemble,
     TreeScorer,
     correct_with_trees,
 )
-from datahub_hyperjoin.model.ranking.trees import TreeEnsemble
 from datahub_hyperjoin.tables import Pattern
 from handmade import draw, facts_of, lake_of, numbers
 

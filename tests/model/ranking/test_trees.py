@@ -13,12 +13,16 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from benchmarks.trees.fit import DEPTH, export
-from datahub_hyperjoin.model.ranking.name_features import NAME_FEATURES, RISING_NAME_FEATURES
-from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
-from datahub_hyperjoin.model.ranking.tree_scoring import SHIPPED_NETWORK
-from datahub_hyperjoin.model.ranking.trees import (
+from datahub_hyperjoin.model.ranking.pair_features import (
+    NAME_FEATURES,
+    PAIR_FEATURES,
+    RISING_FEATURES,
+    RISING_NAME_FEATURES,
+)
+from datahub_hyperjoin.model.ranking.tree_scoring import (
     SHIPPED,
     SHIPPED_FOR_NAMES,
+    SHIPPED_NETWORK,
     TreeEnsemble,
     shipped_trees,
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.model.reference.kinds import spellings
+from datahub_hyperjoin.model.reference.entities import spellings
 
 
 @pytest.mark.parametrize(

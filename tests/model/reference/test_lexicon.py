@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from datahub_hyperjoin.model.reference.kinds import EntityKind, EntityName
-from datahub_hyperjoin.model.reference.lexicon import Lexicon, load_lexicon
+from datahub_hyperjoin.model.reference.entities import EntityKind, EntityName, Lexicon, load_lexicon
 from datahub_hyperjoin.normal_form import hash_values, normal_forms
 from datahub_hyperjoin.tables import ValueHash
 

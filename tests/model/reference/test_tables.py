@@ -3,7 +3,7 @@
 import pytest
 
 from datahub_hyperjoin.model.reference.code_lists import load_kinds
-from datahub_hyperjoin.model.reference.kinds import EntityKind
+from datahub_hyperjoin.model.reference.entities import EntityKind
 
 
 def entity(kind: EntityKind, name: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from referring import Named, name, references_of
 
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from handmade import Tables, draw, lake_of, numbers
 
 ALONE = replace(DEFAULT_WEIGHTS, common_key=0.0)

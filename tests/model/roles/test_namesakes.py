@@ -8,8 +8,8 @@ import pytest
 from referring import name, references_of
 
 from datahub_hyperjoin.joins import CatalogEvidence, KnownNamesakes, Verdict
-from datahub_hyperjoin.model.roles.relations import Relations
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.references import Relations
 from handmade import Tables, draw, facts_of, lake_of, numbers
 
 UNTAUGHT = replace(DEFAULT_WEIGHTS, namesake=0.0)

@@ -13,8 +13,8 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles import candidates, pair_scores
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
 from datahub_hyperjoin.tables import DataType
 from handmade import Tables, draw, facts_of, lake_of, numbers, things
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.roles.references import References
-from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 
 COLUMNS = 6
 keys = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
-from datahub_hyperjoin.model.roles.self_references import compare_with_own_keys
+from datahub_hyperjoin.model.roles.candidates import compare_with_own_keys
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from deciding import index_of
 from handmade import Tables, draw, facts_of, lake_of, numbers, things

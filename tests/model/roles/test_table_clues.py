@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.table_clues import TableClues, TableComparison
+from datahub_hyperjoin.model.roles.pair_scores import TableClues, TableComparison
 from datahub_hyperjoin.model.signals import row_products
 from handmade import Tables, lake_of
 

@@ -9,8 +9,8 @@ from referring import name, references_of
 
 from datahub_hyperjoin.model.roles import references
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.table_groups import TablePairs, group_tables
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.context import group_tables
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS, TablePairs
 from handmade import Tables, draw, lake_of, numbers
 
 Edges = Sequence[tuple[int, int]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from referring import find, probability
 
-from datahub_hyperjoin.model.roles.weights import DEFAULT_WEIGHTS
+from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from handmade import Tables, draw, numbers, things
 
 PATIENTS: Tables = {

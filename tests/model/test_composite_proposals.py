@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import KeySearch
-from datahub_hyperjoin.model.composite.partners import find_partners
-from datahub_hyperjoin.model.composite.propose import Proposal, propose
+from datahub_hyperjoin.model.composite import Proposal, find_partners, propose
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake

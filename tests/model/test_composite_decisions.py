@@ -1,13 +1,13 @@
 """Test which proposed composite references are accepted."""
 
 from datahub_hyperjoin.joins import Cardinality, CompositeEvidence, Evidence
-from datahub_hyperjoin.model.composite.decide import (
+from datahub_hyperjoin.model.composite import (
+    Proposal,
     bits_against_chance,
     decide,
     is_one_to_one,
     probability_of,
 )
-from datahub_hyperjoin.model.composite.propose import Proposal
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 

@@ -1,1 +1,0 @@
-"""Find composite references, in which several columns together refer to a key."""

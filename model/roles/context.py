@@ -1,0 +1,334 @@
+"""Judge references by others: of one group of tables, to copies of a key, of one column name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.name_clues import column_stems
+from datahub_hyperjoin.model.roles.pair_scores import TablePairs, split_pairs, title_number
+from datahub_hyperjoin.model.signals.pairs import number_pairs
+from datahub_hyperjoin.model.signals.stems import meaningful_words
+
+_LIKELY = 0.2
+"""Two tables may be grouped if a reference between them is more probable than this."""
+_RESOLUTION = 0.5
+"""Resolution of community detection; a value below 1 gives fewer and larger communities."""
+_PARTITIONS = 9
+"""Number of partitions."""
+
+
+def group_tables(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    tables: TablePairs,
+    probability: Float[np.ndarray, " pair"],
+) -> Int[np.ndarray, "partition table"]:
+    """Group the tables that refer to each other or have similar columns.
+
+    The groups are the communities that the Louvain method finds. Many partitions of a lake are
+    nearly as good, and a slight change of one table may lead to another, so there are several.
+    """
+    count = len(lake.titles)
+    likely = np.flatnonzero(probability > _LIKELY)
+    pairs = np.concatenate([likely, tables.alike])
+    evidence = np.zeros((2, len(pairs)))
+    evidence[0, : len(likely)] = probability[likely]
+    evidence[1, len(likely) :] = tables.likeness
+    ends = lake.table_of[np.stack([candidates.referring[pairs], candidates.referenced[pairs]])]
+    apart = ends[0] != ends[1]
+    evidence = evidence[:, apart]
+    one, other = np.sort(ends[:, apart], axis=0)
+    edges, edge = np.unique(number_pairs(one, other, count), return_inverse=True)
+    if not len(edges):
+        return np.arange(count)[np.newaxis]
+    strongest = np.zeros((2, len(edges)))
+    for strength, of_kind in zip(strongest, evidence, strict=True):
+        np.maximum.at(strength, edge, of_kind)
+    # A run without changes needs neither.
+    from scipy.sparse import coo_matrix  # noqa: PLC0415
+    from sknetwork.clustering import Louvain  # noqa: PLC0415
+
+    between = edges // count, edges % count
+    half = coo_matrix((strongest.sum(axis=0), between), shape=(count, count)).tocsr()
+    graph = half + half.T
+    return np.stack(
+        [
+            Louvain(_RESOLUTION, shuffle_nodes=True, random_state=seed).fit_predict(graph)
+            for seed in range(_PARTITIONS)
+        ]
+    )
+
+
+_Scores = Float[np.ndarray, " pair"]
+_Mask = Bool[np.ndarray, " pair"]
+_Numbers = Int[np.ndarray, " column"]
+_Outdone = tuple[Int[np.ndarray, " outdone"], Int[np.ndarray, " outdone"]]
+
+
+def find_outdone_copies(
+    lake: Lake, candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask
+) -> _Outdone:
+    """Find the pairs of a column and a key of another folder that a copy of the key outdoes.
+
+    Copies have the same name, in tables of the same name, whose other columns may differ. A copy in
+    the column's own folder outdoes others if it fits the column at least as well; of copies with
+    equal values elsewhere, the best remains. The column's own copies are outdone by any probable
+    key at home.
+
+    Args:
+        elsewhere: The pairs whose tables are in different folders or schemas.
+
+    Returns:
+        The positions of these pairs, and for each the position of the copy that outdoes it; -1 for
+        the column's own copies.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if not elsewhere.any():
+        return none, none
+    names = _number_copies(lake)
+    own = _find_own_copies(candidates, scores, elsewhere, names)
+    outdone, by = _outdone_by_home(candidates, scores, ~elsewhere, names)
+    copies = _number(zip(names.tolist(), (each.sketch for each in lake.profiles), strict=True))
+    others = elsewhere & (np.bincount(copies) > 1)[copies][candidates.referenced]
+    others[outdone] = others[own] = False
+    further, by_further = _outdone_by_first(candidates, scores, others, copies)
+    return (
+        np.concatenate([own, outdone, further]),
+        np.concatenate([np.full(len(own), -1), by, by_further]),
+    )
+
+
+def _find_own_copies(
+    candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask, names: _Numbers
+) -> Int[np.ndarray, " own"]:
+    """Find the copies of each column that probably refers to a key of its own folder.
+
+    A unique column that refers to another, such as that of an extension, fits its copies even
+    better.
+    """
+    refers = np.zeros(len(names), dtype=bool)
+    refers[candidates.referring[~elsewhere & (scores > 0)]] = True
+    is_own = names[candidates.referring] == names[candidates.referenced]
+    return np.flatnonzero(elsewhere & is_own & refers[candidates.referring])
+
+
+def _outdone_by_home(
+    candidates: ReferenceCandidates, scores: _Scores, at_home: _Mask, names: _Numbers
+) -> _Outdone:
+    """Find pairs that are no better than one at home whose key is a copy."""
+    home = np.flatnonzero(at_home)
+    groups, best = _best_of_groups(_number_groups(candidates, home, names), scores, home)
+    outdone, by = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
+    for some in split_pairs(len(scores) if len(groups) else 0):
+        wanted = _number_groups(candidates, some, names)
+        at = np.minimum(np.searchsorted(groups, wanted), len(groups) - 1)
+        worse = (groups[at] == wanted) & (scores[best[at]] >= scores[some]) & ~at_home[some]
+        outdone.append(some.start + np.flatnonzero(worse))
+        by.append(best[at[worse]])
+    return np.concatenate(outdone), np.concatenate(by)
+
+
+def _outdone_by_first(
+    candidates: ReferenceCandidates, scores: _Scores, chosen: _Mask, copies: _Numbers
+) -> _Outdone:
+    """Of the chosen pairs of a column with copies of one key, find all but the best, or first."""
+    pairs = np.flatnonzero(chosen)
+    group = _number_groups(candidates, pairs, copies)
+    groups, best = _best_of_groups(group, scores, pairs)
+    by = best[np.searchsorted(groups, group)]
+    return pairs[by != pairs], by[by != pairs]
+
+
+def _number_groups(
+    candidates: ReferenceCandidates, pairs: Int[np.ndarray, " chosen"] | slice, labels: _Numbers
+) -> Int[np.ndarray, " chosen"]:
+    """Give the same number to pairs of one column with keys of one label."""
+    keys = labels[candidates.referenced[pairs]]
+    return number_pairs(candidates.referring[pairs], keys, len(labels))
+
+
+def _best_of_groups(
+    group: Int[np.ndarray, " chosen"], scores: _Scores, pairs: Int[np.ndarray, " chosen"]
+) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
+    """Find the best pair of each group.
+
+    Returns:
+        The number of each group, ascending, and its best pair; of equally good ones, the first.
+    """
+    order = np.lexsort((-scores[pairs], group))
+    first = order[np.diff(group[order], prepend=-1) > 0]
+    return group[first], pairs[first]
+
+
+def _number_copies(lake: Lake) -> _Numbers:
+    """Give the same number to columns of one name in tables of one name."""
+    titles = [title.casefold() for title in lake.titles]
+    paths = (profile.id.path.casefold() for profile in lake.profiles)
+    return _number(zip((titles[table] for table in lake.table_of.tolist()), paths, strict=True))
+
+
+def _number(labels: Iterable[object]) -> _Numbers:
+    """Give equal labels the same number."""
+    numbers: dict[object, int] = {}
+    listed = [numbers.setdefault(label, len(numbers)) for label in labels]
+    return np.array(listed, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Namesakes:
+    """For each possible reference, the columns named like the referring one whose key is known."""
+
+    known: Int[np.ndarray, " pair"]
+    """Number of columns named like the referring column whose key is known."""
+
+    agreeing: Int[np.ndarray, " pair"]
+    """Number of these columns that refer to the key of the pair."""
+
+    @property
+    def share(self) -> Float[np.ndarray, " pair"]:
+        """For each pair, `agreeing` divided by `known`; 0 if `known` is 0."""
+        return self.agreeing / np.maximum(self.known, 1)
+
+    def select(
+        self, pairs: Int[np.ndarray, " chosen"] | Bool[np.ndarray, " pair"] | slice
+    ) -> "Namesakes":
+        """Return the counts of some pairs."""
+        return Namesakes(self.known[pairs], self.agreeing[pairs])
+
+
+def follow_namesakes(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    connected: Bool[np.ndarray, " pair"],
+    scores: Float[np.ndarray, " pair"],
+    groups: Int[np.ndarray, " table"],
+) -> Namesakes:
+    """For each pair, count the namesakes of the column that are known to refer to the key.
+
+    Namesakes are columns of the same name whose tables are in the same group and in the same folder
+    or schema, and end in the same number: both tell copies of a database apart, and each copy
+    refers to its own keys. Names such as `id`, which all tables share, have no namesakes.
+
+    Args:
+        scores: Log-odds of each pair. If both directions of a connected pair are possible, the one
+            with the greater score is the reference.
+
+    Returns:
+        The namesakes with a known reference, and those of them that refer to the pair's key.
+    """
+    column, key = candidates.referring, candidates.referenced
+    count = len(lake)
+    known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
+    if not len(known):
+        none = np.zeros(len(column), dtype=np.int64)
+        return Namesakes(none, none)  # without numbering the names of the whole lake
+    known = known[_is_forward(column[known], key[known], scores[known])]
+    copies = zip(groups.tolist(), map(title_number, lake.titles), lake.places, strict=True)
+    kinds = _number_names(lake, [*copies])
+    known = known[kinds[column[known]] > 0]
+    referring, target = kinds[column[known]], key[known]
+    of_kind = np.bincount(referring, minlength=count + 1)
+    flat, times = np.unique(referring * count + target, return_counts=True)
+    wanted = kinds[column] * count + key
+    place = np.searchsorted(flat, wanted).clip(max=max(len(flat) - 1, 0))
+    agree = np.where(flat[place] == wanted, times[place], 0) if len(flat) else 0 * wanted
+    return Namesakes(of_kind[kinds[column]], agree)
+
+
+def _is_forward(
+    column: Int[np.ndarray, " pair"],
+    key: Int[np.ndarray, " pair"],
+    scores: Float[np.ndarray, " pair"],
+) -> Bool[np.ndarray, " pair"]:
+    """Mark each pair unless the reverse pair has a higher score."""
+    pairs = zip(column.tolist(), key.tolist(), scores.tolist(), strict=True)
+    score = {(left, right): value for left, right, value in pairs}
+    forward = [value >= score.get((right, left), -np.inf) for (left, right), value in score.items()]
+    return np.array(forward, dtype=bool)
+
+
+def _number_names(lake: Lake, labels: Sequence[object]) -> Int[np.ndarray, " column"]:
+    """Number the names of columns, from 1, for each label of tables; names such as `id` get 0."""
+    numbers: dict[object, int] = {}
+    kinds = np.zeros(len(lake), dtype=np.int64)
+    names = zip(column_stems(lake), lake.table_of.tolist(), strict=True)
+    for position, (words, table) in enumerate(names):
+        if meaningful_words(words):
+            kinds[position] = numbers.setdefault((words, labels[table]), len(numbers) + 1)
+    return kinds
+
+
+# If tables of many folders have a `customer_id`, and their own folder has no such key, they
+# probably all refer to the same `customers`. Each column alone may fit several keys of that name.
+# Together, the columns hold more of the key's values, so their scores are added up.
+
+_LEAST_FOLDERS = 3
+"""Minimum number of folders with columns of one name."""
+_LEAST_ABROAD = 0.2
+"""Minimum probability that a column refers to any key of another folder."""
+_MOST_BEHIND = 5.0
+"""Log-odds by which a key is at most worse than the best for one column. Without a limit, a single
+column could rule out a key."""
+_FITS = np.log(4)
+"""A key fits a column if it is worse than the best by at most these log-odds."""
+
+
+def find_common_keys(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    scores: _Scores,
+    probability: _Scores,
+    elsewhere: Bool[np.ndarray, " pair"],
+) -> _Scores:
+    """For each pair, estimate how probably the key is that of all columns with the column's name.
+
+    Args:
+        elsewhere: The pairs whose tables are in different folders or schemas.
+
+    Returns:
+        Numbers in [0, 1]; 0 for the other pairs, and where the key fits at most half of the
+        columns, as where two halves of the columns refer to two keys.
+    """
+    common = np.zeros(len(scores))
+    if not elsewhere.any():
+        return common
+    names = _number_names(lake, [*map(title_number, lake.titles)])
+    abroad = np.bincount(candidates.referring[elsewhere], probability[elsewhere], len(lake))
+    at_home, best = (np.full(len(lake), -np.inf) for _ in range(2))
+    np.maximum.at(at_home, candidates.referring[~elsewhere], scores[~elsewhere])
+    np.maximum.at(best, candidates.referring[elsewhere], scores[elsewhere])
+    # Other columns are keys themselves, or refer to a key of their own folder, or to none.
+    votes = (abroad >= _LEAST_ABROAD) & (best > at_home) & (names > 0) & ~candidates.is_key
+    in_many = _are_in_many(names, lake.place_of, votes)
+    chosen = np.flatnonzero(elsewhere & in_many[candidates.referring])
+    if not len(chosen):
+        return common
+    column, key = candidates.referring[chosen], candidates.referenced[chosen]
+    behind = np.minimum(best[column] - scores[chosen], _MOST_BEHIND)
+    pairs, of_pair = np.unique(number_pairs(names[column], key, len(lake)), return_inverse=True)
+    name = pairs // len(lake)
+    voters = np.bincount(names[np.unique(column)], minlength=int(name.max()) + 1)[name]
+    # A key that shares no value with a column is as far behind as a key can be.
+    total = np.bincount(of_pair, behind - _MOST_BEHIND) + _MOST_BEHIND * voters
+    fits = np.bincount(of_pair, behind <= _FITS) / voters
+    least = np.full(int(name.max()) + 1, np.inf)
+    np.minimum.at(least, name, total)
+    odds = np.exp(least[name] - total)
+    share = odds / np.bincount(name, odds)[name]
+    common[chosen] = (share * np.maximum(2 * fits - 1, 0.0))[of_pair]
+    return common
+
+
+def _are_in_many(
+    names: Int[np.ndarray, " column"],
+    folders: Int[np.ndarray, " column"],
+    chosen: Bool[np.ndarray, " column"],
+) -> Bool[np.ndarray, " column"]:
+    """Select those of the chosen columns whose name chosen columns of enough folders have."""
+    held = np.unique(np.stack([names[chosen], folders[chosen]]), axis=1)[0]
+    enough = np.bincount(held, minlength=int(names.max(initial=0)) + 1) >= _LEAST_FOLDERS
+    return chosen & enough[names]
