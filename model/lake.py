@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.roles.property_names import names_label
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS
-from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, meaningful_words, stems
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

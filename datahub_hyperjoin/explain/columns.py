@@ -10,7 +10,7 @@ from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.signals.keys import find_obstacle
+from datahub_hyperjoin.model.signals.priors import find_obstacle
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
 from datahub_hyperjoin.typed_names import ends_in, split_column

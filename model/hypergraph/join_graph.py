@@ -14,9 +14,9 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.config import Edges, ModelConfig
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.names import are_variants
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.variants import are_variants
 
 
 class DisjointSets:

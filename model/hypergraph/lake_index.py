@@ -23,11 +23,9 @@ from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, Relations, find_references
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
-from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap
-from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
-from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap, add_form_overlap, measure_overlap
+from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)

@@ -14,9 +14,9 @@ from datahub_hyperjoin.model.ranking.nearest import (
     ColumnIndex,
 )
 from datahub_hyperjoin.model.ranking.pair_features import statistics_vectors, unit_rows
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import NameSimilarity
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 _KEYS = 8192
 """Number of key columns whose candidates are sorted at once, which bounds memory."""

@@ -17,8 +17,8 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer, score_pairs
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
+from datahub_hyperjoin.model.signals.cells import scale_rows
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
 
 _SLOPE, _OFFSET = 0.1, 0.3
 """Standard deviations of the priors of the slope (mean 1) and the offset (mean 0). Even a

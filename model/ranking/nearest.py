@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float32, Int, Int32
 from numpy.lib.stride_tricks import sliding_window_view
 
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 if TYPE_CHECKING:
     import torch

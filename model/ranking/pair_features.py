@@ -15,10 +15,9 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_scoring import PairSignals
 from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
-from datahub_hyperjoin.model.signals.names import NameSimilarity
+from datahub_hyperjoin.model.signals.names import NameSimilarity, Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
-from datahub_hyperjoin.model.signals.row_products import row_products
-from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.sketches import row_products
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _TYPES = (DataType.TEXT, DataType.INTEGER, DataType.DECIMAL, DataType.DATE)

@@ -20,7 +20,7 @@ from typing_extensions import assert_never
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.signals.pairs import PairValues, values_at
-from datahub_hyperjoin.model.signals.trust import trust_in_numbers, weigh_shared
+from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared
 from datahub_hyperjoin.tables import Pair
 
 Measure = Float[np.ndarray, "*pair"]

@@ -12,8 +12,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.shared_values import split_by_size
-from datahub_hyperjoin.model.signals.sketches import SketchArrays
+from datahub_hyperjoin.model.signals.sketches import SketchArrays, split_by_size
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 from datahub_hyperjoin.value_forms import Notation

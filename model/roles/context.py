@@ -10,8 +10,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import column_stems
 from datahub_hyperjoin.model.roles.pair_scores import TablePairs, split_pairs, title_number
+from datahub_hyperjoin.model.signals.names import meaningful_words
 from datahub_hyperjoin.model.signals.pairs import number_pairs
-from datahub_hyperjoin.model.signals.stems import meaningful_words
 
 _LIKELY = 0.2
 """Two tables may be grouped if a reference between them is more probable than this."""

@@ -18,9 +18,15 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.property_names import names_count, names_label, names_measure
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, trigrams
-from datahub_hyperjoin.model.signals.row_products import row_products
-from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, noun_stem, stems
+from datahub_hyperjoin.model.signals.names import (
+    IDENTIFIER_WORDS,
+    Words,
+    meaningful_words,
+    noun_stem,
+    stems,
+    trigrams,
+)
+from datahub_hyperjoin.model.signals.sketches import row_products
 
 _MIN_PREFIXED = 3
 """A first word, such as `dim`, is a prefix if at least this many table names start with it."""

@@ -19,10 +19,9 @@ from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import LakeNames, names_parent, spell_out_markers
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
-from datahub_hyperjoin.model.signals.names import NameSimilarity
+from datahub_hyperjoin.model.signals.cells import StoredVectors
+from datahub_hyperjoin.model.signals.names import NameSimilarity, Words
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.stems import Words
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _TOLERANCE = 1e-9

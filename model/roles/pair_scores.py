@@ -19,10 +19,9 @@ from datahub_hyperjoin.model.roles.name_clues import (
     spell,
     table_prefixes,
 )
-from datahub_hyperjoin.model.signals.names import tokens
+from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems, tokens
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.row_products import row_products
-from datahub_hyperjoin.model.signals.stems import Words, meaningful_words, stems
+from datahub_hyperjoin.model.signals.sketches import row_products
 
 
 @dataclass(frozen=True, kw_only=True)

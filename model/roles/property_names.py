@@ -4,8 +4,7 @@ Such columns refer to no key. But the small numbers of measures and positions oc
 consecutive numbers, and two things of different kinds may well have the same name or color.
 """
 
-from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS
-from datahub_hyperjoin.model.signals.stems import Words, noun_stem
+from datahub_hyperjoin.model.signals.names import COUNT, IDENTIFIER_WORDS, Words, noun_stem
 
 _MEASURES = frozenset(
     map(
@@ -45,7 +44,7 @@ def names_measure(words: Words) -> bool:
     Args:
         words: The stems of the name.
 
-    >>> from datahub_hyperjoin.model.signals.stems import stems
+    >>> from datahub_hyperjoin.model.signals.names import stems
     >>> [names_measure(stems(name)) for name in ("unit_price", "SortOrder", "LINENO")]
     [True, True, True]
     >>> [names_measure(stems(name)) for name in ("order_id", "customer", "price_list")]
@@ -64,7 +63,7 @@ def names_label(words: Words) -> bool:
     Args:
         words: The stems of the name.
 
-    >>> from datahub_hyperjoin.model.signals.stems import stems
+    >>> from datahub_hyperjoin.model.signals.names import stems
     >>> [names_label(stems(name)) for name in ("NAME", "productDescription", "name_id", "code")]
     [True, True, False, False]
     """

@@ -17,9 +17,8 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network.hin import NetworkSizes
 from datahub_hyperjoin.model.saved.files import FORMAT, digest
-from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.pairs import PairValues
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 
 Architecture = Mapping[str, object]
 """The properties on which the weights of a network depend, by name."""

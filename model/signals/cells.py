@@ -6,21 +6,151 @@ trigrams of its sampled cells, weighted by TF-IDF with logarithmic counts (Salto
 and projected at random to a dense vector, which preserves cosines (Li, Hastie and Church, 2006).
 """
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int, Int16, Num, UInt16
+import pandas as pd
+from jaxtyping import Float32, Int, Int16, Num, UInt16, UInt32
 from scipy import sparse
 
 from datahub_hyperjoin.model.array_cache import cached_arrays
-from datahub_hyperjoin.model.signals.partition import number_distinct
-from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
-from datahub_hyperjoin.model.signals.trigrams import count_trigrams
+from datahub_hyperjoin.model.signals.pairs import Ints, number_distinct
 from datahub_hyperjoin.packed_texts import PackedTexts
+
+
+def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Scale each row of a matrix to length 1; empty rows stay empty.
+
+    >>> scale_rows(sparse.csr_array([[3.0, 4.0], [0.0, 0.0]])).toarray().tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    rows = len(matrix.indptr) - 1
+    row = np.repeat(np.arange(rows), np.diff(matrix.indptr))
+    lengths = np.sqrt(np.bincount(row, matrix.data * matrix.data, minlength=rows))
+    scaled = matrix.data / np.where(lengths > 0, lengths, 1)[row]
+    parts = (scaled.astype(matrix.dtype), matrix.indices, matrix.indptr)
+    return sparse.csr_array(parts, shape=matrix.shape)
+
+
+@dataclass(frozen=True)
+class StoredVectors:
+    """One vector for each of some items, such as the columns of a lake."""
+
+    numbers: Num[np.ndarray, "stored width"]
+    """The stored vectors, of single precision, or of integers that `scale` multiplies."""
+
+    scale: Float32[np.ndarray, " stored"] | None
+    """What each vector of integers is multiplied with; None for vectors of single precision."""
+
+    stored: Int[np.ndarray, " item"]
+    """The stored vector of each item."""
+
+    @classmethod
+    def of(cls, vectors: Float32[np.ndarray, "item width"]) -> "StoredVectors":
+        """Store a vector for each item."""
+        numbers = np.ascontiguousarray(vectors, dtype=np.float32)
+        return cls(numbers, None, np.arange(len(vectors)))
+
+    @property
+    def width(self) -> int:
+        """The number of dimensions."""
+        return self.numbers.shape[1]
+
+    def select(self, items: Int[np.ndarray, " chosen"]) -> "StoredVectors":
+        """Return the vectors of some items, without copying them."""
+        return StoredVectors(self.numbers, self.scale, self.stored[items])
+
+    def at(self, items: Int[np.ndarray, "*chosen"] | slice) -> Float32[np.ndarray, "*_ width"]:
+        """Return a copy of some vectors."""
+        stored = self.stored[items]
+        vectors: Float32[np.ndarray, "*_ width"] = self.numbers[stored]
+        return vectors if self.scale is None else vectors * self.scale[stored][..., None]
+
+    def as_array(self) -> Float32[np.ndarray, "item width"]:
+        """Return the vectors of all items; not a copy, if they are stored one by one."""
+        count = len(self)
+        if self.scale is None and count == len(self.numbers):
+            is_whole = np.array_equal(self.stored, np.arange(count))
+            return self.numbers if is_whole else self.numbers[self.stored]
+        return self.at(slice(None))
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+
+_TEXTS = 1024
+"""Number of texts whose trigrams are counted at once, which bounds memory."""
+
+_SPACE = ord(" ")
+_BITS = 21
+"""Number of bits per character, so that three characters fit into one integer."""
+
+
+def count_trigrams(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:
+    """Count the trigrams in the words of each text, with a space before and after each word.
+
+    >>> [counts] = count_trigrams(["Zürich", "zurich ZURICH"], 2**16)
+    >>> counts.sum(axis=1).tolist()
+    [6.0, 12.0]
+    """
+    for start in range(0, max(len(texts), 1), _TEXTS):
+        yield _count_block(texts[start : start + _TEXTS], buckets)
+
+
+def _count_block(texts: Sequence[str], buckets: int) -> sparse.csr_array:
+    plain = [" ".join(_without_accents(text.lower()).split()) for text in texts]
+    joined = f" {' '.join(plain)} ".encode("utf-32-le", "surrogatepass")
+    letters = np.frombuffer(joined, dtype="<u4").astype(np.int64)
+    # Each trigram has its middle in a word, since all other white space was replaced.
+    middle = np.flatnonzero(letters != _SPACE)
+    before, at, after = letters[middle - 1], letters[middle], letters[middle + 1]
+    trigrams = (before << 2 * _BITS) | (at << _BITS) | after
+    number, distinct = pd.factorize(trigrams)
+    text = np.repeat(np.arange(len(plain)), [len(each) + 1 for each in plain])[middle - 1]
+    ones, bucket = np.ones(len(text), dtype=np.float32), _hash(distinct) % buckets
+    return sparse.csr_array((ones, (text, bucket[number])), shape=(len(plain), buckets))
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def _hash(trigrams: Int[np.ndarray, " trigram"]) -> Int[np.ndarray, " trigram"]:
+    """Hash the UTF-8 bytes of each trigram, and drop the sign of the hash."""
+    shifts = np.array([2 * _BITS, _BITS, 0])
+    letters = (trigrams[:, None] >> shifts) & ((1 << _BITS) - 1)
+    text = letters.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    encoded = [
+        text[start : start + 3].encode("utf-8", "surrogatepass") for start in range(0, len(text), 3)
+    ]
+    lengths = np.array([len(each) for each in encoded], dtype=np.uint32)
+    words = np.array(encoded, dtype="S12").view("<u4").reshape(-1, 3)
+    return np.abs(_murmur_hash(words, lengths).view(np.int32).astype(np.int64))
+
+
+def _murmur_hash(
+    words: UInt32[np.ndarray, "key 3"], lengths: UInt32[np.ndarray, " key"]
+) -> UInt32[np.ndarray, " key"]:
+    """Compute MurmurHash3 (Appleby, 2011) of keys that are padded with zeros to 12 bytes."""
+    state = np.zeros(len(words), dtype=np.uint32)
+    for place, word in enumerate(words.T):
+        mixed = word * np.uint32(0xCC9E2D51)
+        mixed = state ^ ((mixed << 15 | mixed >> 17) * np.uint32(0x1B873593))
+        turned = (mixed << 13 | mixed >> 19) * np.uint32(5) + np.uint32(0xE6546B64)
+        # The last bytes that make no whole word are only mixed in.
+        state = np.where(place < lengths // 4, turned, mixed)
+    state ^= lengths
+    state = (state ^ (state >> 16)) * np.uint32(0x85EBCA6B)
+    state = (state ^ (state >> 13)) * np.uint32(0xC2B2AE35)
+    return state ^ (state >> 16)
+
 
 _TRIGRAMS = 2**16
 """Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
@@ -47,10 +177,9 @@ and of the time to be compared. Their cosines change by about 0.04."""
 
 @cache
 def _projection(width: int) -> sparse.csr_array:
-    """Return a sparse random matrix that projects trigram counts to vectors of `width` components.
-
-    The first call on a machine takes a second; the matrix is then kept in the user's cache folder.
-    """
+    """Return a random matrix that projects trigram counts to vectors of `width` components."""
+    # The first call on a machine takes a second; the matrix is then kept in the user's cache
+    # folder.
     arrays = cached_arrays("projection-2", _draw_projection, packages=("numpy", "scikit-learn"))
     shape = (_TRIGRAMS, _PROJECTION["n_components"])
     # Every entry has the same size, so that a sign says all.
@@ -97,10 +226,7 @@ class _Counts:
 def _rarity(
     blocks: Sequence[_Counts], columns: Int[np.ndarray, " sample"]
 ) -> Float32[np.ndarray, " trigram"]:
-    """Return the smoothed IDF of each trigram, as scikit-learn defines it.
-
-    `columns` is the number of columns with each sample.
-    """
+    """Return the smoothed IDF of each trigram, as scikit-learn defines it."""
     holders, start = np.zeros(_TRIGRAMS), 0
     for counts in blocks:
         stop = start + len(counts.indptr) - 1
@@ -128,12 +254,10 @@ def _project(
 
 
 def _round(vectors: Float32[np.ndarray, "column width"]) -> Int16[np.ndarray, "column width"]:
-    """Scale each vector so that its greatest number becomes ±32,767, and round it to integers.
-
-    Integers take half of the memory of single precision and change cosines by less than 0.00001,
-    where the projection changes them by 0.03. Processors convert integers faster than half
-    precision.
-    """
+    """Scale each vector so that its greatest number becomes ±32,767, and round it to integers."""
+    # Integers take half of the memory of single precision and change cosines by less than 0.00001,
+    # where the projection changes them by 0.03. Processors convert integers faster than half
+    # precision.
     greatest = np.abs(vectors).max(axis=1, keepdims=True)
     return np.rint(vectors * (32_767 / np.where(greatest > 0, greatest, 1))).astype(np.int16)
 
@@ -152,9 +276,6 @@ def _count(samples: Sequence[Sequence[str]]) -> Iterator[_Counts]:
 
 class CellSimilarity:
     """The similarity of columns, measured by the trigrams of their cells.
-
-    Args:
-        samples: Some cells of each column, as written; letter case and accents are ignored.
 
     >>> similarity = CellSimilarity([["Zürich", "Basel"], ["basel (CH)", "zurich (CH)"], ["7"]])
     >>> cosines = similarity.between(np.array([[0]]), np.array([[0, 1, 2]]))[0, 0]
@@ -184,13 +305,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """For each query, compare the cells of each left column with those of every right column.
-
-        Row *i* of `left` and row *i* of `right` hold the columns of one query.
-
-        Returns:
-            Cosines in [0, 1]; 0 for a column without cells.
-        """
+        """Compare the cells of each left column of a query with those of every right one."""
         step = max(_AT_ONCE // max(left.shape[1] + right.shape[1], 1), 1)
         cosines = [
             self._of(left[start : start + step])
@@ -200,8 +315,8 @@ class CellSimilarity:
         scale = self._scale(left)[:, :, None] * self._scale(right)[:, None, :]
         return np.clip(np.concatenate(cosines) * scale, 0.0, 1.0)
 
-    def _of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape width"]:
+    def _of(self, columns: Ints) -> Float32[np.ndarray, "*shape width"]:
         return self.vectors.numbers[self.vectors.stored[columns]].astype(np.float32)
 
-    def _scale(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape"]:
+    def _scale(self, columns: Ints) -> Float32[np.ndarray, "*shape"]:
         return self._inverse_lengths[self.vectors.stored[columns]]

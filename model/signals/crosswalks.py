@@ -12,9 +12,16 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import NameSimilarity
-from datahub_hyperjoin.model.signals.overlap import ValueOverlap, most_partners
-from datahub_hyperjoin.model.signals.pairs import PairValues, number_pairs
-from datahub_hyperjoin.model.signals.trust import trust_in_numbers, weigh_shared
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnMask,
+    PairInts,
+    PairValues,
+    number_pairs,
+)
+from datahub_hyperjoin.model.signals.partners import most_partners
+from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
 _MIN_UNIQUENESS = 0.9
@@ -43,7 +50,7 @@ class CrosswalkOverlap:
     pairs: PairValues
     """The strength of each pair: the product of the strengths of its two steps, in [0, 1]."""
 
-    via: Int[np.ndarray, " pair"]
+    via: PairInts
     """For each pair, the column of the crosswalk that the left column matches."""
 
     @classmethod
@@ -51,25 +58,15 @@ class CrosswalkOverlap:
         """Return an instance without pairs."""
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
-    def steps(
-        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
-    ) -> Int[np.ndarray, "pair 2"]:
-        """Return the two crosswalk columns that connect each pair of columns.
-
-        Returns:
-            For each pair, the column that the left one matches and the column of the same table
-            that the right one matches; -1 twice if no crosswalk connects the pair.
-        """
+    def steps(self, left: PairInts, right: PairInts) -> Int[np.ndarray, "pair 2"]:
+        """Return the two crosswalk columns that connect each pair of columns."""
         ends = np.column_stack([left, right])
         return np.append(self.via, -1)[self.pairs.locate(ends, ends[:, ::-1])]
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps of joins through crosswalks, each from a column to a column of a crosswalk.
-
-    In each step, a column (`end`) shares values with a column of a crosswalk (`via`).
-    """
+    """Steps of joins through crosswalks, each from a column to a column of a crosswalk."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -81,10 +78,7 @@ class _Steps:
 
 @dataclass(frozen=True)
 class _Chains:
-    """Pairs of columns that a crosswalk connects, with the two columns of the crosswalk.
-
-    The left column has the smaller index.
-    """
+    """Pairs of columns that a crosswalk connects, with the two columns of the crosswalk."""
 
     left: Int[np.ndarray, " chain"]
     right: Int[np.ndarray, " chain"]
@@ -97,25 +91,12 @@ class _Chains:
 
 
 def find_crosswalks(
-    lake: Lake,
-    overlap: ValueOverlap,
-    *,
-    names: NameSimilarity,
-    uniqueness: Float[np.ndarray, " column"],
+    lake: Lake, overlap: ValueOverlap, *, names: NameSimilarity, uniqueness: ColumnFloats
 ) -> CrosswalkOverlap:
-    """Find pairs of columns that join only through a crosswalk.
-
-    A crosswalk has two nearly unique columns, at least one of them text: two numbers in a row
-    identify two different things as often as they are two codes of one thing.
-
-    Args:
-        names: The similarity of their names, which decides how far equal numbers are believed.
-        uniqueness: For each column, distinct values per row with a value.
-
-    Returns:
-        Pairs of columns that belong to two tables other than the crosswalk. Of a column with very
-        many partners in a large lake, these are the strongest, and those that keep the column.
-    """
+    """Find pairs of columns that join only through a crosswalk."""
+    # Two numbers in a row identify two different things as often as they are two codes of one
+    # thing, so one of the crosswalk's two nearly unique columns must be text. Of a column with very
+    # many partners in a large lake, the strongest pairs are kept, and those that keep the column.
     steps = _find_steps(lake, overlap, names, _crosswalk_columns(lake, uniqueness))
     most = most_partners(len(lake))
     best = _BestChains.none(len(lake))
@@ -133,7 +114,7 @@ class _BestChains:
     """The strongest crosswalk of each pair, of the strongest pairs of each column."""
 
     chains: _Chains
-    least: Float[np.ndarray, " column"]
+    least: ColumnFloats
     """Strength of the weakest pair that each column keeps; 0 if it has room for more."""
 
     @classmethod
@@ -148,10 +129,8 @@ class _BestChains:
         return chains.at(chains.strength >= least)
 
     def add(self, overlap: ValueOverlap, chains: Sequence[_Chains], most: int) -> "_BestChains":
-        """Keep the `most` strongest pairs of each column, whatever those keep that it joins with.
-
-        Of equally strong pairs, those with the smallest other column count as stronger.
-        """
+        """Keep the `most` strongest pairs of each column, whatever its partners keep."""
+        # Of equally strong pairs, those with the smallest other column count as stronger.
         columns = len(self.least)
         if not chains:
             return self
@@ -170,9 +149,7 @@ class _BestChains:
         return _BestChains(every.at(kept), least)
 
 
-def _crosswalk_columns(
-    lake: Lake, uniqueness: Float[np.ndarray, " column"]
-) -> Bool[np.ndarray, " column"]:
+def _crosswalk_columns(lake: Lake, uniqueness: ColumnFloats) -> ColumnMask:
     suitable = np.array([_names_things(profile) for profile in lake.profiles], dtype=bool)
     return suitable & (uniqueness >= _MIN_UNIQUENESS)
 
@@ -186,10 +163,7 @@ def _names_things(profile: ColumnProfile) -> bool:
 
 
 def _find_steps(
-    lake: Lake,
-    overlap: ValueOverlap,
-    names: NameSimilarity,
-    in_crosswalk: Bool[np.ndarray, " column"],
+    lake: Lake, overlap: ValueOverlap, names: NameSimilarity, in_crosswalk: ColumnMask
 ) -> _Steps:
     """Find the columns that match a column of a crosswalk, strongest match first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
@@ -204,20 +178,14 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """For each distinct number in an array, return its positions.
-
-    Positions ascend within a group.
-    """
+    """For each distinct number in an array, return its positions."""
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
     return [group for group in groups if len(group)]
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Find the pairs of columns that a crosswalk connects, given the steps to this crosswalk.
-
-    The two columns of a pair share values with two different columns of the crosswalk.
-    """
+    """Find the pairs of columns that a crosswalk connects, given the steps to this crosswalk."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
@@ -241,10 +209,8 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
 
 
 def _best_of(chains: _Chains, columns: int) -> _Chains:
-    """For each pair, keep the strongest crosswalk, and sort the pairs.
-
-    Ties go to the crosswalk columns that come first in the lake.
-    """
+    """For each pair, keep the strongest crosswalk, and sort the pairs."""
+    # Ties go to the crosswalk columns that come first in the lake.
     pairs = number_pairs(chains.left, chains.right, columns)
     order = np.argsort(pairs)
     pairs, strength = pairs[order], chains.strength[order]

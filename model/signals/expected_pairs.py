@@ -11,10 +11,9 @@ import pandas as pd
 from jaxtyping import Bool, Int, Int32, UInt64
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.overlap import most_partners
-from datahub_hyperjoin.model.signals.partition import number_distinct
-from datahub_hyperjoin.model.signals.shared_values import MAX_POSTINGS
-from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, number_distinct
+from datahub_hyperjoin.model.signals.partners import most_partners
+from datahub_hyperjoin.model.signals.sketches import MAX_POSTINGS, concatenate_sketches
 
 _DRAWN = 256
 """Number of random columns that are compared with all columns. With so many, the estimated number
@@ -32,10 +31,7 @@ _BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPairs:
-    """The expected number of pairs that are compared, and of those that are kept.
-
-    Each pair counts twice, once in each order.
-    """
+    """The expected number of pairs that are compared, and of those that are kept."""
 
     compared: int
     """Expected number of pairs of distinct sketches that share a value. Columns with equal sketches
@@ -47,12 +43,7 @@ class ExpectedPairs:
 
 
 def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
-    """Estimate from `drawn` random columns how many pairs `measure_overlap` compares and keeps.
-
-    Args:
-        drawn: Number of columns to compare with all others; if the lake has no more columns, the
-            estimate is exact.
-    """
+    """Estimate from `drawn` random columns how many pairs `measure_overlap` compares and keeps."""
     columns = len(lake)
     if not columns:
         return ExpectedPairs(0, 0)
@@ -67,13 +58,9 @@ def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
 
 
 def _count_partners(
-    lake: Lake, chosen: Int[np.ndarray, " chosen"], sketch_of: Int[np.ndarray, " column"]
+    lake: Lake, chosen: Int[np.ndarray, " chosen"], sketch_of: ColumnInts
 ) -> tuple[Int[np.ndarray, " chosen"], Int[np.ndarray, " chosen"]]:
-    """For each chosen column, count what shares a value with it.
-
-    Returns:
-        The number of columns of other tables, and that of other distinct sketches.
-    """
+    """For each chosen column, count what shares a value with it."""
     is_first = np.zeros(len(lake), dtype=bool)
     is_first[np.unique(sketch_of, return_index=True)[1]] = True
     values, bounds, count = _find_values(lake, chosen)
@@ -97,12 +84,7 @@ def _count_partners(
 def _find_values(
     lake: Lake, chosen: Int[np.ndarray, " chosen"]
 ) -> tuple[Int32[np.ndarray, " hash"], Int[np.ndarray, " bound"], int]:
-    """Find the hashes of each column that the chosen columns hold, too.
-
-    Returns:
-        The numbers of these hashes, column after column; the start of each column, and the end of
-        the last; and how many different hashes the chosen columns hold.
-    """
+    """Find the hashes of each column that the chosen columns hold, too."""
     sketches = [profile.sketch for profile in lake.profiles]
     wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
     number = pd.Index(wanted)

@@ -1,7 +1,7 @@
-"""Split table and column names into tokens, and compare names by trigrams."""
+"""Names of tables and columns: their words, stems, variants and similarity."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, product
@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 from scipy import sparse
 
 IDENTIFIER_WORDS = frozenset(
@@ -67,12 +67,6 @@ def _split_word(word: str) -> Iterator[str]:
 def tokens(name: str) -> tuple[str, ...]:
     """Split a name into lower-case tokens.
 
-    Separators, case changes and digits start a new token. Latin letters lose their accents, and
-    `ü` becomes `ue`, as people write them where only ASCII is allowed.
-
-    Returns:
-        Its tokens in order; empty for a name without letters or digits.
-
     >>> tokens("CustomerID"), tokens("customer_id"), tokens("HTTPStatus2")
     (('customer', 'id'), ('customer', 'id'), ('http', 'status', '2'))
     >>> tokens("park.key"), tokens("__"), tokens("Schüler-Nr.")
@@ -86,12 +80,6 @@ def tokens(name: str) -> tuple[str, ...]:
 def name_words(name: str) -> tuple[str, ...]:
     """Split a name into tokens; write `count` for a first word such as `num` that means a count.
 
-    In `num_rooms` and `number_of_guests`, the first word means a count, and marks no identifier as
-    in `order_num` or `num_client`.
-
-    Args:
-        name: A name as written in the catalog.
-
     >>> name_words("num_rooms"), name_words("NumberOfGuests")
     (('count', 'rooms'), ('count', 'of', 'guests'))
     >>> name_words("order_num"), name_words("num_client"), name_words("num")
@@ -102,11 +90,8 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def _names_count(words: tuple[str, ...]) -> bool:
-    """Return whether a name means a count, like `num_rooms`, and not an ID, like `num_client`.
-
-    A number word before its noun names a count if the noun is in the plural. In the singular, it
-    may be a number of one thing, as French and Spanish people write it (`num_client`).
-    """
+    """Return whether a name means a count, like `num_rooms`, and not an ID, like `num_client`."""
+    # In the singular, the noun may be a number of one thing, as French and Spanish people write it.
     if not words or words[0] not in _NUMBER_WORDS:
         return False
     return any(word in _COUNTED or _is_plural(word) for word in words[1:])
@@ -127,8 +112,6 @@ def _write_in_ascii(word: str) -> str:
 def trigrams(name: str) -> frozenset[str]:
     """Return the trigrams of a name's tokens.
 
-    Each token is padded with `$` at both ends.
-
     >>> sorted(trigrams("Id"))
     ['$id', 'id$']
     """
@@ -143,24 +126,17 @@ def trigrams(name: str) -> frozenset[str]:
 def qualify(table: str, name: str) -> str:
     """Prefix a generic column name such as `id` with its table's name.
 
-    Other tables refer to such a column by both names, as in `customer_id`. Any other column name is
-    returned unchanged.
-
-    Args:
-        name: The column's name.
-
     >>> qualify("customer", "id"), qualify("sales", "customer_id")
     ('customer id', 'customer_id')
     """
+    # Other tables refer to such a column by both names, as in `customer_id`.
     words = tokens(name)
     return f"{table} {name}" if words and IDENTIFIER_WORDS.issuperset(words) else name
 
 
 def _project(windows: Sequence[str]) -> Float32[np.ndarray, "window 256"]:
-    """Return a random vector of 1 and -1 for each trigram.
-
-    The trigram itself is the seed, so that the names of further columns change no vector.
-    """
+    """Return a random vector of 1 and -1 for each trigram."""
+    # The trigram itself is the seed, so that the names of further columns change no vector.
     digests = (blake2b(window.encode(), digest_size=_PROJECTED // 8).digest() for window in windows)
     bits = np.unpackbits(np.frombuffer(b"".join(digests), dtype=np.uint8))
     return 2 * bits.reshape(len(windows), _PROJECTED).astype(np.float32) - 1
@@ -168,9 +144,6 @@ def _project(windows: Sequence[str]) -> Float32[np.ndarray, "window 256"]:
 
 class NameSimilarity:
     """The similarity of column names: the Dice coefficient of their trigrams.
-
-    Args:
-        variants: A second name of some columns, by column index. The more similar names count.
 
     >>> names = ["customer id", "CUSTOMER_ID", "tailnum", "kunnr"]
     >>> similarity = NameSimilarity(names, {3: "customer"})
@@ -195,14 +168,8 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Compute a vector for each name.
-
-        The cosine of two vectors approximates that of the trigrams of both names. The random
-        projection changes it by about 0.1 (Johnson and Lindenstrauss, 1984).
-
-        Returns:
-            One row for each column; zeros for a name without trigrams.
-        """
+        """Compute a vector for each name."""
+        # The random projection changes cosines by about 0.1 (Johnson and Lindenstrauss, 1984).
         vectors = self._holds @ _project(self._windows)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.maximum(lengths, 1e-12)
@@ -211,11 +178,7 @@ class NameSimilarity:
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return the similarity of the two names in each pair.
-
-        Returns:
-            1 for names with the same tokens, 0 for names that share no trigram.
-        """
+        """Return the similarity of the two names in each pair."""
         namings = product(self._namings, self._namings)
         return np.maximum.reduce([self._compare(a[left], b[right]) for a, b in namings])
 
@@ -245,3 +208,160 @@ class NameSimilarity:
         # A name without letters and digits has no trigrams.
         dice = 2 * common / np.maximum(self._sizes[first] + self._sizes[second], 1)
         return dice[inverse].reshape(left.shape)
+
+
+_ENDINGS = (
+    ("ies", "y"),
+    ("ie", "y"),
+    ("sses", "ss"),
+    ("shes", "sh"),
+    ("ches", "ch"),
+    ("che", "ch"),
+    ("xes", "x"),
+    ("uses", "u"),
+    ("use", "u"),
+    ("sis", "se"),
+)
+"""Endings of nouns, with their replacements. Both `-uses` and `-use` become `-u`, because a plural
+in `-uses` may come from a noun in `-us`, such as `status`, or in `-use`, such as `warehouse`."""
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+"""Nouns with irregular plurals."""
+_MIN_PLURAL_STEM = 4
+"""Minimum number of letters of a word in the plural."""
+_KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
+"""Words, such as `id` or `fk`, that mark keys and references but do not name what they identify."""
+
+Words = tuple[str, ...]
+
+
+def noun_stem(word: str) -> str:
+    """Reduce an English noun to a stem that singular and plural share.
+
+    >>> noun_stem("countries"), noun_stem("country"), noun_stem("class")
+    ('country', 'country', 'class')
+    >>> noun_stem("warehouses") == noun_stem("warehouse"), noun_stem("statuses")
+    (True, 'statu')
+    """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) > _MIN_PLURAL_STEM:
+        for ending, rest in _ENDINGS:
+            if word.endswith(ending):
+                return word.removesuffix(ending) + rest
+    is_plural = len(word) >= _MIN_PLURAL_STEM and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if is_plural else word
+
+
+def stems(name: str) -> Words:
+    """Split a name into words, and reduce each word to its stem."""
+    return tuple(noun_stem(word) for word in name_words(name))
+
+
+def meaningful_words(words: Words) -> Words:
+    """Drop the words of a name that carry no meaning, such as `id`, `code` and `fk`."""
+    return tuple(word for word in words if word not in _KEY_WORDS)
+
+
+_SYNONYMS = (
+    ("id", "identifier", "key", "code", "no", "num", "number", "nbr"),
+    ("name", "title", "label", "nm"),
+    ("customer", "client", "cust"),
+    ("employee", "staff", "emp"),
+    ("country", "nation", "ctry"),
+    ("state", "province", "region"),
+    ("product", "item", "article", "prod"),
+    ("company", "organization", "org", "firm"),
+    ("department", "dept", "division"),
+    ("location", "place", "loc", "site"),
+    ("currency", "ccy", "curr"),
+    ("language", "lang"),
+    ("date", "day", "dt"),
+    ("category", "class", "type", "kind"),
+    ("city", "town", "municipality"),
+    ("person", "people", "individual"),
+    ("team", "club", "squad"),
+    ("address", "addr"),
+)
+_GROUP = {word: group for group in _SYNONYMS for word in group}
+
+_REWORDED, _ABBREVIATED = 0.4, 0.4
+"""Share of variants with synonyms, and share of variants with shortened words."""
+_SHORTEST = 3
+"""Minimum number of letters of a shortened word; words of this length are not shortened."""
+_TRUNCATED = 0.5
+"""Share of abbreviations that keep only the start of a word. Other abbreviations drop vowels."""
+
+Style = Callable[[list[str]], str]
+
+_STYLES: tuple[Style, ...] = (
+    "_".join,
+    "-".join,
+    ".".join,
+    " ".join,
+    "".join,
+    lambda parts: "_".join(parts).upper(),
+    lambda parts: "".join(part.capitalize() for part in parts),
+    lambda parts: parts[0] + "".join(part.capitalize() for part in parts[1:]),
+)
+
+
+def _synonym(token: str, random: np.random.Generator) -> str:
+    group = _GROUP.get(token)
+    return str(random.choice(group)) if group else token
+
+
+def _abbreviate(token: str, random: np.random.Generator) -> str:
+    if len(token) <= _SHORTEST:
+        return token
+    if random.random() < _TRUNCATED:
+        return token[: int(random.integers(_SHORTEST, len(token)))]
+    return token[0] + "".join(letter for letter in token[1:] if letter not in "aeiou")
+
+
+def vary_name(name: str, random: np.random.Generator) -> str:
+    """Change a column's name at random, but keep its meaning."""
+    parts = list(tokens(name))
+    if not parts:
+        return name
+    if random.random() < _REWORDED:
+        parts = [_synonym(part, random) for part in parts]
+    if random.random() < _ABBREVIATED:
+        parts = [_abbreviate(part, random) for part in parts]
+    return _STYLES[int(random.integers(len(_STYLES)))](parts)
+
+
+def canonical(name: str) -> tuple[str, ...]:
+    """Replace the words of a name with standard synonyms.
+
+    >>> canonical("custNo") == canonical("CUSTOMER_ID")
+    True
+    """
+    return tuple(_GROUP.get(token, (token,))[0] for token in tokens(name))
+
+
+def are_variants(
+    names: Sequence[str],
+    variants: Mapping[int, str],
+    *,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+) -> Bool[np.ndarray, " pair"]:
+    """For each pair of columns, return whether both names have the same meaning.
+
+    >>> pair = {"left": np.array([0, 0]), "right": np.array([1, 2])}
+    >>> are_variants(["customer", "client", "buyer"], {}, **pair).tolist()
+    [True, False]
+    >>> are_variants(["customer", "client", "buyer"], {2: "cust"}, **pair).tolist()
+    [True, True]
+    """
+    # Compare numbers of meanings instead of token tuples: pairs can be many, names are few.
+    spellings = [*names, *(variants.get(column, name) for column, name in enumerate(names))]
+    meanings = ["\0".join(canonical(spelling)) for spelling in spellings]
+    _, numbers = np.unique(meanings, return_inverse=True)
+    name, variant = np.split(numbers, 2)
+    return (
+        (name[left] == name[right])
+        | (name[left] == variant[right])
+        | (variant[left] == name[right])
+        | (variant[left] == variant[right])
+    )

@@ -1,150 +1,91 @@
-"""Estimate how many values columns share, from their sketches."""
+"""Estimate how many values columns share, from their sketches, beyond what chance explains."""
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
+from jaxtyping import Float, Int, Real, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.best_partners import find_best_partners
-from datahub_hyperjoin.model.signals.chance import (
-    mean_containment,
-    sample_expected_containment,
-)
-from datahub_hyperjoin.model.signals.measured_pairs import (
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnFloats,
+    ColumnMask,
+    Floats,
+    Ints,
     MeasuredPairs,
+    PairFloats,
+    PairInts,
+    PairMask,
+    SparsePairs,
     add_pairs,
     concatenate_pairs,
     merge_pairs,
+    number_pairs,
+    values_at,
 )
-from datahub_hyperjoin.model.signals.named_keys import find_named_keys, large_folders
-from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
-from datahub_hyperjoin.model.signals.shared_values import Postings, count_common_hashes
-from datahub_hyperjoin.model.signals.sketches import SketchArrays, concatenate_sketches
-from datahub_hyperjoin.model.signals.stems import meaningful_words, stems
+from datahub_hyperjoin.model.signals.partners import (
+    find_best_partners,
+    find_near_pairs,
+    most_partners,
+)
+from datahub_hyperjoin.model.signals.sketches import (
+    MAX_POSTINGS,
+    Postings,
+    SketchArrays,
+    build_incidence,
+    concatenate_sketches,
+    count_common_hashes,
+)
 from datahub_hyperjoin.tables import ColumnProfile
+from datahub_hyperjoin.value_forms import ValueForm
 
-# In a large lake, a running number shares its values with thousands of other columns. Of so many
-# partners, the overlap keeps only some, and values alone don't tell which: hundreds hold all
-# values. The pairs of this module are measured in any case.
-
-_MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
-"""Maximum number of columns in a folder of which all pairs are measured, and of unique columns with
-the same name or in tables of the same name. Larger groups of namesakes, such as all columns named
-`remark`, form no pairs, because they say too little about joins. Only unique columns count, since
-many columns with one name may all refer to one key."""
-_MIN_UNIQUENESS = 0.95
-"""Minimum uniqueness of a column that others refer to."""
-_BLOCK = 2048
-"""Number of columns paired at once, which bounds memory."""
-
-_Columns = Int[np.ndarray, " pair"]
-_Mask = Bool[np.ndarray, " column"]
+_PSEUDO_COLUMNS = 10
+"""Number of columns without overlap that are added to each mean, because a few real columns say
+little about the overlap expected by chance."""
+_DRAWN = 256
+"""Number of columns in the sample."""
+_COLUMNS = 8192
+"""Number of columns that are compared with the sample at once, which bounds memory."""
 
 
-def find_near_pairs(
-    lake: Lake, chosen: _Mask, most_named: int
-) -> Iterator[tuple[_Columns, _Columns]]:
-    """Yield blocks of column pairs that have a name or folder in common.
-
-    The two columns of a pair are in different tables. A unique column also has the name of its
-    table, to which `customer_id` refers. In large folders, the most similar names are paired.
-
-    Args:
-        most_named: Maximum number of unique columns that are paired with each column of a large
-            folder.
-
-    Yields:
-        Chosen columns, and their partners. One column of each pair is unique. Pairs may repeat.
-    """
-    is_unique = np.array([each.uniqueness >= _MIN_UNIQUENESS for each in lake.profiles], dtype=bool)
-    for left, right in chain(
-        _find_labelled(lake, chosen, is_unique),
-        _find_in_large_folders(lake, chosen, is_unique, most_named),
-    ):
-        apart = lake.table_of[left] != lake.table_of[right]
-        yield left[apart], right[apart]
+def expected_containment(
+    is_text: ColumnMask, left: PairInts, right: PairInts, containment: PairFloats
+) -> ColumnFloats:
+    """For each column, estimate how much of its containment in other columns is due to chance."""
+    same_kind: PairMask = is_text[left] == is_text[right]
+    total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(is_text))
+    return mean_containment(is_text, total)
 
 
-def _find_in_large_folders(
-    lake: Lake, chosen: _Mask, is_unique: _Mask, count: int
-) -> Iterator[tuple[_Columns, _Columns]]:
-    for folder in large_folders(lake, _MOST_NEIGHBOURS):
-        keys = folder[is_unique[folder]]
-        for left, right in find_named_keys(lake, folder[chosen[folder]], keys, count=count):
-            # Texts hardly ever share a value with numbers or dates.
-            alike = lake.is_text[left] == lake.is_text[right]
-            yield left[alike], right[alike]
+def mean_containment(is_text: ColumnMask, total: Real[np.ndarray, " column"]) -> ColumnFloats:
+    """Divide each column's sum of containments by the number of columns of its kind."""
+    kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
+    return total / (kind_size + _PSEUDO_COLUMNS)
 
 
-def _find_labelled(
-    lake: Lake, chosen: _Mask, is_unique: _Mask
-) -> Iterator[tuple[_Columns, _Columns]]:
-    sought, borne = _label_columns(lake, is_unique)
-    seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
-    columns = np.flatnonzero(chosen)
-    for start in range(0, len(columns), _BLOCK):
-        block = columns[start : start + _BLOCK]
-        alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
-        left, right = block[alike.row], alike.col.astype(np.int64)
-        once = (left < right) | ~chosen[right]
-        yield left[once], right[once]
-
-
-def _label_columns(lake: Lake, is_unique: _Mask) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Build a matrix of columns by the labels that they seek, and one by those that they bear.
-
-    Labels are names of columns, names of tables, and folders. Only unique columns bear labels.
-    Names of columns and of tables are counted apart: hundreds of unique columns may be called
-    `customer_id`, but few of them are in a table of customers. Labels of too many columns are left
-    out.
-    """
-    titles = ["".join(stems(title)) for title in lake.titles]
-    columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
-    names = [_names(profile, titles[table], unique=unique) for profile, table, unique in columns]
-    # One matrix for both, so that a label has the same number in both.
-    of_names = _incidence([*(sought for sought, _ in names), *(borne for _, borne in names)])
-    sought, borne = of_names[: len(lake)], of_names[len(lake) :]
-    of_folders = _incidence([{profile.id.table.place} for profile in lake.profiles])
-    few_unique = borne.sum(axis=0) <= _MOST_NAMESAKES
-    few = of_folders.sum(axis=0) <= _MOST_NEIGHBOURS
-    of_folders = of_folders[:, few]
-    return (
-        sparse.hstack([sought[:, few_unique], of_folders], format="csr"),
-        sparse.hstack(
-            [borne[:, few_unique], of_folders.multiply(is_unique[:, None])], format="csr"
-        ),
+def sample_expected_containment(
+    lake: Lake, sketches: Sequence[bytes], arrays: SketchArrays, columns: Int[np.ndarray, " chosen"]
+) -> Float[np.ndarray, " chosen"]:
+    """Estimate `expected_containment` of some columns from a sample of the lake's columns."""
+    is_text = lake.is_text
+    drawn = np.sort(np.random.default_rng(0).permutation(len(lake))[:_DRAWN])
+    total = np.zeros(len(lake))
+    for start in range(0, len(columns), _COLUMNS):
+        some = columns[start : start + _COLUMNS]
+        holds = build_incidence([sketches[column] for column in (*some, *drawn)])
+        counts = (holds[: len(some)] @ holds[len(some) :].T).tocoo()
+        left, right = some[counts.row], drawn[counts.col]
+        containment = arrays.containment(left, right, counts.data.astype(np.int64))
+        compared = is_text[left] == is_text[right]
+        compared &= lake.table_of[left] != lake.table_of[right]
+        total += np.bincount(left, np.where(compared, containment, 0.0), minlength=len(lake))
+    of_kind, drawn_of_kind = (
+        np.where(is_text, among.sum(), (~among).sum()) for among in (is_text, is_text[drawn])
     )
-
-
-def _names(
-    profile: ColumnProfile, title: str, *, unique: bool
-) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """Return the names that a column seeks, and those that it bears.
-
-    They consist of joined stems. Words such as `id` are dropped, so a column named `id` has only
-    the title of its table, if any.
-    """
-    own = "".join(meaningful_words(stems(profile.id.path)))
-    of_column = {f"column {own}"} if own else set()
-    of_table = {f"table {title}"} if title and unique else set()
-    sought = of_column | of_table | ({f"table {own}"} if own else set())
-    return sought, of_column | of_table if unique else set()
-
-
-def _incidence(held: Sequence[AbstractSet[str]]) -> sparse.csr_array:
-    """Return a matrix of columns by labels: 1 where a column has a label."""
-    numbers: dict[str, int] = {}
-    listed = [
-        numbers.setdefault(label, len(numbers)) for labels in held for label in sorted(labels)
-    ]
-    bounds = np.concatenate([[0], np.cumsum([len(labels) for labels in held])])
-    ones = np.ones(len(listed), dtype=np.int32)
-    return sparse.csr_array((ones, listed, bounds), (len(held), max(len(numbers), 1)))
+    mean = total / np.maximum(drawn_of_kind, 1)
+    return (mean * of_kind / (of_kind + _PSEUDO_COLUMNS))[columns]
 
 
 @dataclass(frozen=True)
@@ -154,7 +95,7 @@ class SharedCounts:
     pairs: SparsePairs
     """The pairs that share a hash."""
 
-    shared: Int[np.ndarray, " pair"]
+    shared: PairInts
     """For each of these pairs, the number of hashes that both columns hold."""
 
     sketches: Sequence[bytes]
@@ -166,17 +107,11 @@ class SharedCounts:
         parts: Sequence[MeasuredPairs],
         sketches: Sequence[bytes],
         frequent: UInt64[np.ndarray, " value"],
-        is_cut: Bool[np.ndarray, " column"],
+        is_cut: ColumnMask,
     ) -> "SharedCounts":
-        """Collect what is known from measured pairs.
-
-        If some pairs were left out, a missing pair may share hashes nevertheless, so nothing is
-        known. Otherwise, only the frequent hashes remain to count.
-
-        Args:
-            parts: The measured pairs, in both orders, each once.
-            is_cut: The columns of which some pairs were left out.
-        """
+        """Collect what is known from measured pairs."""
+        # If some pairs were left out, a missing pair may share hashes nevertheless, so nothing is
+        # known. Otherwise, only the frequent hashes remain to count.
         columns = len(sketches)
         if is_cut.any():
             known, remaining = MeasuredPairs.none(), sketches
@@ -185,9 +120,7 @@ class SharedCounts:
             remaining = _keep_hashes(sketches, frequent)
         return cls(SparsePairs(columns, known.left, known.right), known.shared, remaining)
 
-    def common(
-        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
-    ) -> Int[np.ndarray, " pair"]:
+    def common(self, left: PairInts, right: PairInts) -> PairInts:
         """For each pair of columns from different tables, count the hashes that both have."""
         known = values_at(self.shared, self.pairs.locate(left, right)).astype(np.int64)
         return known + count_common_hashes(self.sketches, left, right)
@@ -201,39 +134,30 @@ def _keep_hashes(sketches: Sequence[bytes], kept: UInt64[np.ndarray, " value"]) 
     return [held[start:stop].tobytes() for start, stop in pairwise(ends)]
 
 
-_MOST_PAIRS = 1 << 23
-"""Maximum number of column pairs to keep, divided equally among the columns. Lakes of 2,896 columns
-and fewer keep all."""
-_LEAST_PARTNERS = 128
-"""Number of partners that a column may keep in any case, however many columns the lake has."""
-
 _PAIRS_AT_ONCE = 1 << 22
 """To limit memory, the search for reversed pairs handles this many pairs at once."""
 
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """The estimated value overlap of pairs of columns from different tables.
+    """The estimated value overlap of pairs of columns from different tables."""
 
-    Pairs without a shared value are left out.
-    """
-
-    shared: Int[np.ndarray, " pair"]
+    shared: PairInts
     """Number of hashes that both sketches of a pair hold. The integers have 32 bits, because there
     are many pairs."""
 
-    containment: Float[np.ndarray, " pair"]
+    containment: PairFloats
     """Estimated share of the left column's values that the right one holds, in [0, 1]; of single
     precision, which is more than an estimate needs."""
 
-    beyond_chance: Float[np.ndarray, " pair"]
+    beyond_chance: PairFloats
     """The part of the containment that exceeds chance, in [0, 1].
 
     Chance explains the left column's mean containment in all columns of its kind: every counter
     contains 1 to 10, so such overlap is no evidence of a join.
     """
 
-    least_chance: Float[np.ndarray, " column"]
+    least_chance: ColumnFloats
     """For a column with omitted pairs, its mean containment in all columns of its kind; else 0.
 
     The remaining pairs alone do not show how likely matches by chance are.
@@ -256,53 +180,23 @@ class ValueOverlap(SparsePairs):
             least_chance=np.zeros(columns),
         )
 
-    def either_way(self, some: slice) -> Float[np.ndarray, " pair"]:
+    def either_way(self, some: slice) -> PairFloats:
         """Return the greater of the two containments, corrected for chance, of some pairs."""
         return np.maximum(self.beyond_chance[some], self.beyond_chance[self.reverse[some]])
 
-    def either_way_at(
-        self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
-    ) -> Float[np.ndarray, "*shape"]:
-        """Return `either_way` for some pairs, without computing it for all pairs of the lake.
-
-        Args:
-            there: Positions of the pairs among the stored ones; -1 for a pair that is not stored.
-            back: Positions of the same pairs in the other order, from `reverse_at`.
-        """
+    def either_way_at(self, there: Ints, back: Ints) -> Floats:
+        """Return `either_way` for some pairs, without computing it for all pairs of the lake."""
         return np.maximum(values_at(self.beyond_chance, there), values_at(self.beyond_chance, back))
 
-    def ochiai_at(
-        self, there: Int[np.ndarray, "*shape"], back: Int[np.ndarray, "*shape"]
-    ) -> Float[np.ndarray, "*shape"]:
-        """Return the geometric mean of both containments of some pairs, in [0, 1] (Ochiai, 1957).
-
-        It is the cosine of the two sets of values, and low for a small set within a large one.
-
-        Args:
-            there: Positions of the pairs among the stored ones; -1 for a pair that is not stored.
-            back: Positions of the same pairs in the other order, from `reverse_at`.
-        """
+    def ochiai_at(self, there: Ints, back: Ints) -> Floats:
+        """Return the geometric mean of both containments of some pairs (Ochiai, 1957)."""
         return np.sqrt(values_at(self.containment, there) * values_at(self.containment, back))
 
 
-def most_partners(columns: int) -> int:
-    """Return the maximum number of overlapping columns to keep for each column of a lake.
-
-    The number falls as the lake grows, which limits the number of pairs.
-    """
-    return max(_LEAST_PARTNERS, _MOST_PAIRS // max(columns, 1))
-
-
 def measure_overlap(lake: Lake) -> ValueOverlap:
-    """Estimate the value overlap of columns from different tables.
-
-    The time is the sum, over all values, of the number of columns that hold the value, times the
-    number of sketches. The memory is linear in the number of columns.
-
-    Returns:
-        The pairs that share at least one hash. Of a column with very many partners, these are the
-        partners with the most similar values, and those that names or folders suggest.
-    """
+    """Estimate the value overlap of columns from different tables."""
+    # The time is the sum, over all values, of the number of columns that hold the value, times the
+    # number of sketches. The memory is linear in the number of columns.
     sketches = [profile.sketch for profile in lake.profiles]
     arrays = SketchArrays.of(lake, sketches)
     total, parts = np.zeros(len(lake)), [MeasuredPairs.none()]
@@ -344,10 +238,7 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
 
 
 def _between_tables(
-    lake: Lake,
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    shared: Int[np.ndarray, " pair"],
+    lake: Lake, left: PairInts, right: PairInts, shared: PairInts
 ) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
     apart = lake.table_of[left] != lake.table_of[right]
     return left[apart], right[apart], shared[apart]
@@ -357,13 +248,10 @@ def _measure_near(
     arrays: SketchArrays,
     lake: Lake,
     counted: SharedCounts,
-    chosen: Bool[np.ndarray, " column"],
-    is_alone: Bool[np.ndarray, " column"],
+    chosen: ColumnMask,
+    is_alone: ColumnMask,
 ) -> MeasuredPairs:
-    """For the chosen columns, measure the pairs that names or folders suggest, in both orders.
-
-    `is_alone` marks columns that share no value with any other.
-    """
+    """For the chosen columns, measure the pairs that names or folders suggest, in both orders."""
     parts = []
     for near in find_near_pairs(lake, chosen, most_partners(len(lake))):
         possible = ~is_alone[near[1]]
@@ -379,12 +267,9 @@ def _measure_near(
 
 
 def _in_both_orders(
-    arrays: SketchArrays, pairs: MeasuredPairs, is_cut: Bool[np.ndarray, " column"]
+    arrays: SketchArrays, pairs: MeasuredPairs, is_cut: ColumnMask
 ) -> MeasuredPairs:
-    """Add the reverse of each pair that is stored in only one order.
-
-    `is_cut` marks the columns that have left out partners.
-    """
+    """Add the reverse of each pair that is stored in only one order."""
     columns = len(arrays.start)
     stored = number_pairs(pairs.left, pairs.right, columns)  # ascending
     reverses: list[MeasuredPairs] = []
@@ -411,15 +296,7 @@ def _in_both_orders(
 def estimate_pairs(
     lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array
 ) -> MeasuredPairs:
-    """Estimate the containment of each pair of columns that share a hash.
-
-    Args:
-        sketches: The sketch of each column: of its normal forms, or of its values in another form.
-
-    Returns:
-        The left and the right column of each pair from different tables, sorted, the number of
-        hashes that both hold, and the share of the left column's values that the right one holds.
-    """
+    """Estimate the containment of each pair of columns that share a hash."""
     # Two indices combined into one exceed 32 bits in large lakes.
     row, column = counts.row.astype(np.int64), counts.col.astype(np.int64)
     left, right, shared = _between_tables(lake, row, column, counts.data.astype(np.int64))
@@ -427,3 +304,103 @@ def estimate_pairs(
     left, right, shared = left[order], right[order], shared[order]
     arrays = SketchArrays.of(lake, sketches)
     return MeasuredPairs(left, right, shared, arrays.containment(left, right, shared))
+
+
+_MIN_GAIN = 2.0
+"""Minimum ratio of the containment after conversion to a value form to the containment before it.
+The verification on all rows uses the same ratio."""
+
+
+def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
+    """Add the pairs that overlap much more in a common value form than as written."""
+    forms = [_form_of(profile) for profile in lake.profiles]
+    for form in ValueForm:
+        members = np.array([own is form for own in forms], dtype=bool)
+        if members.any():
+            overlap = _add_gains(overlap, _measure_in_form(lake, overlap, members))
+    return overlap
+
+
+def _form_of(profile: ColumnProfile) -> ValueForm | None:
+    return profile.notation.form if profile.notation and profile.form_sketch else None
+
+
+def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
+    """Choose the sketch of a column for comparisons in one value form."""
+    if is_member:
+        return profile.form_sketch
+    return b"" if _form_of(profile) else profile.sketch
+
+
+def _measure_in_form(lake: Lake, overlap: ValueOverlap, members: ColumnMask) -> ValueOverlap:
+    """Estimate how columns overlap if the values of `members` are converted to one value form."""
+    columns = zip(lake.profiles, members, strict=True)
+    sketches = [_sketch_in_form(profile, is_member=bool(member)) for profile, member in columns]
+    pairs = estimate_pairs(lake, sketches, _count_with_members(sketches, members))
+    left, right, _, containment = pairs
+    # In a form, the values are numbers, dates or times, whatever they are as written.
+    by_form = expected_containment(lake.is_text & ~members, left, right, containment)
+    # Other columns are paired with members only, so their pairs as written complete the mean.
+    as_written = expected_containment(
+        lake.is_text, overlap.left, overlap.right, overlap.containment
+    )
+    expected = by_form + np.where(members, 0.0, as_written)
+    beyond_chance = np.maximum(containment - expected[left], 0.0)
+    return ValueOverlap(len(lake), *pairs, beyond_chance, overlap.least_chance)
+
+
+def _count_with_members(sketches: Sequence[bytes], members: ColumnMask) -> sparse.coo_array:
+    """Count the hashes that each column shares with each of the columns in `members`."""
+    # Only hashes of members matter, which leaves little of a lake where few columns have a form.
+    hashes, bounds = concatenate_sketches(sketches)
+    column = np.repeat(np.arange(len(members)), np.diff(bounds))
+    wanted = np.unique(hashes[members[column]])
+    value = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+    chosen = wanted[value] == hashes
+    chosen &= np.bincount(value[chosen], minlength=len(wanted))[value] <= MAX_POSTINGS
+    column, value = column[chosen], value[chosen]
+    holds, held_by_members = (
+        sparse.csr_array(
+            (np.ones(mask.sum(), dtype=np.int32), (column[mask], value[mask])),
+            shape=(len(members), len(wanted)),
+        )
+        for mask in (np.ones(len(column), dtype=bool), members[column])
+    )
+    counts = held_by_members @ holds.T
+    return counts.maximum(counts.T).tocoo()
+
+
+def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
+    """Add to `overlap` the pairs that overlap much more in `in_form` than in `overlap`."""
+    written = _either_containment(overlap, in_form)
+    gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
+    if not gains.any():
+        return overlap
+    replaced = overlap.locate(in_form.left[gains], in_form.right[gains])
+    kept = np.ones(len(overlap.left), dtype=bool)
+    kept[replaced[replaced >= 0]] = False
+    left = np.concatenate([overlap.left[kept], in_form.left[gains]])
+    right = np.concatenate([overlap.right[kept], in_form.right[gains]])
+    # Pairs are looked up by binary search.
+    order = np.lexsort((right, left))
+
+    def merge(name: str) -> np.ndarray:
+        parts = (getattr(overlap, name)[kept], getattr(in_form, name)[gains])
+        return np.concatenate(parts)[order]
+
+    return ValueOverlap(
+        overlap.columns,
+        left[order].astype(np.int32),
+        right[order].astype(np.int32),
+        shared=merge("shared").astype(np.int32),
+        containment=merge("containment").astype(np.float32),
+        beyond_chance=merge("beyond_chance").astype(np.float32),
+        least_chance=overlap.least_chance,
+        cut=overlap.cut,
+    )
+
+
+def _either_containment(overlap: ValueOverlap, pairs: SparsePairs) -> PairFloats:
+    """For each pair, return the greater of its two containments."""
+    forth = overlap.look_up(overlap.containment, pairs.left, pairs.right)
+    return np.maximum(forth, overlap.look_up(overlap.containment, pairs.right, pairs.left))

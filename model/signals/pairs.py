@@ -1,37 +1,97 @@
-"""Sparse storage of values for pairs of columns."""
+"""Groups of columns, and what was measured of pairs of columns."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+
+PairInts = Int[np.ndarray, " pair"]
+PairMask = Bool[np.ndarray, " pair"]
+PairFloats = Float[np.ndarray, " pair"]
+ColumnInts = Int[np.ndarray, " column"]
+ColumnMask = Bool[np.ndarray, " column"]
+ColumnFloats = Float[np.ndarray, " column"]
+Ints = Int[np.ndarray, "*shape"]
+Floats = Float[np.ndarray, "*shape"]
+"""Numbers or marks of pairs, of columns, and arrays of any shape."""
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The columns of a lake, each in one of several groups, such as its table."""
+
+    group_of: ColumnInts
+    members: ColumnInts
+    """Columns, sorted by their group, then by their index."""
+
+    starts: Int[np.ndarray, " bound"]
+    """Start of each group in `members`, then the length of `members`."""
+
+    @classmethod
+    def of(cls, group_of: ColumnInts, groups: int) -> "Partition":
+        """List the columns of each group."""
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group_of, minlength=groups))])
+        return cls(group_of, np.argsort(group_of, kind="stable"), starts)
+
+    @cached_property
+    def sizes(self) -> Int[np.ndarray, " group"]:
+        """The number of columns in each group."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def first(self) -> Int[np.ndarray, " group"]:
+        """The first column of each group; no group may be empty."""
+        return self.members[self.starts[:-1]]
+
+    def count(self, mask: ColumnMask) -> Int[np.ndarray, " group"]:
+        """Count the columns of each group that a mask selects."""
+        return np.bincount(self.group_of[mask], minlength=len(self.sizes))
+
+
+def number_distinct(items: Iterable[_Item]) -> tuple[list[_Item], Int[np.ndarray, " item"]]:
+    """Number the distinct items in the order in which they first occur.
+
+    >>> distinct, numbers = number_distinct(["b", "a", "b"])
+    >>> distinct, numbers.tolist()
+    (['b', 'a'], [0, 1, 0])
+    """
+    numbers: dict[_Item, int] = {}
+    of_item = np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
+    return [*numbers], of_item
+
+
+def concatenate_ranges(
+    starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]
+) -> Int[np.ndarray, " number"]:
+    """Concatenate ranges of consecutive numbers.
+
+    >>> concatenate_ranges(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    ends = np.cumsum(sizes)
+    count = int(ends[-1]) if len(ends) else 0
+    return np.arange(count) + np.repeat(starts - (ends - sizes), sizes)
+
 
 _AT_ONCE = 1 << 20
 """Number of pairs whose reverses are found at once, which bounds memory."""
 
 
-def values_at(
-    values: Shaped[np.ndarray, " pair"], positions: Int[np.ndarray, "*shape"]
-) -> Float[np.ndarray, "*shape"]:
-    """Return the values at some positions, as floating-point numbers.
-
-    Args:
-        positions: Positions among the stored pairs, as `SparsePairs.locate` returns them.
-    """
+def values_at(values: Shaped[np.ndarray, " pair"], positions: Ints) -> Floats:
+    """Return the values at some positions, as floating-point numbers."""
     if not len(values):
         return np.zeros(positions.shape)
     # Values may be of single precision, or integers.
     return np.where(positions >= 0, values[positions], np.float64(0.0))
 
 
-def number_pairs(
-    left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"], count: int
-) -> Int[np.ndarray, "*shape"]:
+def number_pairs(left: Ints, right: Ints, count: int) -> Ints:
     """Compute a sort key for each pair, to sort pairs by left index and then by right index.
-
-    Args:
-        count: Number of columns or tables.
 
     >>> number_pairs(np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), 3).tolist()
     [1, 6]
@@ -42,30 +102,16 @@ def number_pairs(
 
 @dataclass(frozen=True)
 class SparsePairs:
-    """Pairs of columns for which something was measured, sorted for fast look-up.
-
-    `left` and `right` list every pair in both orders, sorted by `left`, then `right`. Columns are
-    given by their index in the lake.
-
-    Pairs are looked up by binary search among the partners of the left column.
-    """
+    """Pairs of columns for which something was measured, sorted for fast look-up."""
 
     columns: int
     """Number of columns in the lake."""
 
-    left: Int[np.ndarray, " pair"]
-    right: Int[np.ndarray, " pair"]
+    left: PairInts
+    right: PairInts
 
-    def look_up(
-        self,
-        values: Float[np.ndarray, " pair"],
-        left: Int[np.ndarray, "*shape"],
-        right: Int[np.ndarray, "*shape"],
-    ) -> Float[np.ndarray, "*shape"]:
+    def look_up(self, values: PairFloats, left: Ints, right: Ints) -> Floats:
         """Look up the requested pairs in `values`, which has one value for each stored pair.
-
-        Returns:
-            One value for each requested pair; 0 for a pair that is not stored.
 
         >>> pairs = SparsePairs(3, left=np.array([0, 1]), right=np.array([1, 0]))
         >>> pairs.look_up(np.array([0.5, 0.25]), np.array([1, 1]), np.array([0, 2])).tolist()
@@ -73,17 +119,10 @@ class SparsePairs:
         """
         return values_at(values, self.locate(left, right))
 
-    def locate(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Int[np.ndarray, "*shape"]:
-        """Return the positions of the requested pairs among the stored ones.
-
-        The search takes much longer than reading a value, so several values of the same pairs are
-        best read by `values_at`.
-
-        Returns:
-            One position for each requested pair; -1 for a pair that is not stored.
-        """
+    def locate(self, left: Ints, right: Ints) -> Ints:
+        """Return the positions of the requested pairs among the stored ones."""
+        # The search takes much longer than reading a value, so several values of the same pairs are
+        # best read by `values_at`.
         if not len(self.right):
             return np.full(left.shape, -1)
         # All binary searches advance in step. Each is among the partners of one column, which fit
@@ -100,29 +139,21 @@ class SparsePairs:
         found = np.minimum(position, last)
         return np.where((position < stop) & (self.right[found] == right), found, -1)
 
-    def reverse_at(self, positions: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
+    def reverse_at(self, positions: Ints) -> Ints:
         """For the pair at each position, return the position of the same pair in the other order.
-
-        All pairs must be stored in both orders. Once for all, this takes 4 bytes a pair, and much
-        less time than a search.
-
-        Args:
-            positions: Positions among the stored pairs; -1 for a pair that is not stored.
 
         >>> pairs = SparsePairs(3, left=np.array([0, 0, 1, 2]), right=np.array([1, 2, 0, 0]))
         >>> pairs.reverse_at(np.array([0, 1, -1])).tolist()
         [2, 3, -1]
         """
+        # Once for all, this takes 4 bytes a pair, and much less time than a search.
         if not len(self.left):
             return positions
         return np.where(positions >= 0, self.reverse[positions], -1)
 
     @cached_property
-    def reverse(self) -> Int[np.ndarray, " pair"]:
-        """For each stored pair, the position of the same pair in the other order.
-
-        All pairs must be stored in both orders.
-        """
+    def reverse(self) -> PairInts:
+        """For each stored pair, the position of the same pair in the other order."""
         # Reverses of the pairs with one right column are next to each other, in the order of the
         # pairs, so that counting replaces a search for each of them.
         reverse = np.empty(len(self.right), dtype=np.int32)
@@ -147,21 +178,14 @@ class SparsePairs:
 
 @dataclass(frozen=True)
 class PairValues(SparsePairs):
-    """A sparse symmetric matrix with a positive value for each stored pair of columns.
+    """A sparse symmetric matrix with a positive value for each stored pair of columns."""
 
-    A pair that is not stored has the value 0.
-    """
-
-    values: Float[np.ndarray, " pair"]
+    values: PairFloats
     """The value of each stored pair, equal in both orders of the pair."""
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the matrix from a mapping that contains each pair in only one order.
-
-        Args:
-            values: The value of each pair, listed in one order.
-        """
+        """Build the matrix from a mapping that contains each pair in only one order."""
         reversed_pairs = {(right, left): value for (left, right), value in values.items()}
         listed = sorted([*values.items(), *reversed_pairs.items()])
         ends = np.array([pair for pair, _ in listed], dtype=np.int64).reshape(-1, 2)
@@ -172,15 +196,11 @@ class PairValues(SparsePairs):
             values=np.array([value for _, value in listed], dtype=np.float64),
         )
 
-    def of(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Float[np.ndarray, "*shape"]:
+    def of(self, left: Ints, right: Ints) -> Floats:
         """Return the value of each requested pair, or 0 if it is not stored."""
         return self.look_up(self.values, left, right)
 
-    def holds(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Bool[np.ndarray, "*shape"]:
+    def holds(self, left: Ints, right: Ints) -> Bool[np.ndarray, "*shape"]:
         """For each requested pair, return whether it is stored."""
         return self.of(left, right) > 0
 
@@ -188,18 +208,98 @@ class PairValues(SparsePairs):
         """Return all columns that are paired with a given column, in ascending order."""
         return self.right[self.starts[column] : self.starts[column + 1]]
 
-    def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
-        """Return a copy of the matrix with only the pairs that a mask selects.
-
-        Args:
-            mask: The pairs to keep; the same for both orders of a pair.
-        """
+    def select(self, mask: PairMask) -> "PairValues":
+        """Return a copy of the matrix with only the pairs that a mask selects."""
         return replace(self, left=self.left[mask], right=self.right[mask], values=self.values[mask])
 
     @cached_property
-    def once(self) -> Bool[np.ndarray, " pair"]:
+    def once(self) -> PairMask:
         """A mask that selects each pair once, with the smaller index on the left."""
         return self.left < self.right
 
     def __len__(self) -> int:
         return len(self.left) // 2
+
+
+class MeasuredPairs(NamedTuple):
+    """Pairs of columns, and what the two columns of each pair have in common."""
+
+    left: PairInts
+    right: PairInts
+    shared: PairInts
+    """Number of hashes that both columns hold."""
+
+    containment: PairFloats
+    """Share of the left column's values that the right one holds, in [0, 1]."""
+
+    @classmethod
+    def none(cls) -> "MeasuredPairs":
+        """Return an instance without pairs."""
+        none = np.zeros(0, dtype=np.int32)
+        return cls(none, none, none, np.zeros(0, dtype=np.float32))
+
+    def narrow(self) -> "MeasuredPairs":
+        """Return the pairs with numbers of 32 bits."""
+        ends = self.left.astype(np.int32), self.right.astype(np.int32)
+        return MeasuredPairs(
+            *ends, self.shared.astype(np.int32), self.containment.astype(np.float32)
+        )
+
+    def at(self, chosen: Int[np.ndarray, " chosen"] | PairMask | slice) -> "MeasuredPairs":
+        """Return some of the pairs."""
+        return MeasuredPairs(*(values[chosen] for values in self))
+
+    def without_repeats(self, columns: int) -> "MeasuredPairs":
+        """Sort the pairs by left, then right column, and keep the first of equal pairs."""
+        _, first = np.unique(number_pairs(self.left, self.right, columns), return_index=True)
+        return self.at(first)
+
+
+def concatenate_pairs(parts: Sequence[MeasuredPairs]) -> MeasuredPairs:
+    """Concatenate the pairs of all parts."""
+    return MeasuredPairs(*map(np.concatenate, zip(MeasuredPairs.none(), *parts, strict=True)))
+
+
+def add_pairs(parts: list[MeasuredPairs], added: MeasuredPairs, columns: int) -> None:
+    """Merge further pairs into parts, so that all pairs with one left column stay in one part."""
+    # One part after another takes much less memory than sorting all pairs.
+    part_of = np.full(columns, len(parts))
+    for number, part in enumerate(parts):
+        part_of[part.left] = number
+    added = added.without_repeats(columns)
+    added = added.at(np.argsort(part_of[added.left], kind="stable"))
+    bounds = np.searchsorted(part_of[added.left], np.arange(len(parts) + 2)).tolist()
+    for number, part in enumerate(parts):
+        if bounds[number] < bounds[number + 1]:
+            both = [added.at(slice(bounds[number], bounds[number + 1])), part]
+            parts[number] = concatenate_pairs(both).without_repeats(columns)
+    parts.append(added.at(slice(*bounds[-2:])))
+
+
+def merge_pairs(parts: list[MeasuredPairs], columns: int) -> MeasuredPairs:
+    """Merge all parts into pairs that are sorted by left, then right column."""
+    # All pairs of one left column are in one part, next to each other, sorted by right column. The
+    # list is emptied, so that most pairs are in memory only once.
+    counts = np.zeros(columns, dtype=np.int64)
+    for part in parts:
+        left, count = np.unique(part.left, return_counts=True)
+        counts[left] = count
+    starts = np.cumsum(counts) - counts
+    lefts, *others = ([*values] for values in zip(MeasuredPairs.none(), *parts, strict=True))
+    parts.clear()
+    merged = []
+    while others:
+        # Only one of the arrays is in memory twice at a time.
+        values = others.pop(0)
+        whole = np.empty(int(counts.sum()), dtype=values[0].dtype)
+        for left, of_part in zip(lefts, values, strict=True):
+            whole[_positions(starts, left)] = of_part
+        merged.append(whole)
+    return MeasuredPairs(np.repeat(np.arange(columns, dtype=np.int32), counts), *merged)
+
+
+def _positions(starts: ColumnInts, left: PairInts) -> PairInts:
+    """Return the positions of a part's pairs among all pairs."""
+    number = np.arange(len(left))
+    is_first = np.diff(left, prepend=-1) != 0
+    return starts[left] + number - np.maximum.accumulate(number * is_first)

@@ -1,19 +1,18 @@
-"""Convert catalog facts to arrays.
-
-Pairs are kept only if both columns are in the lake.
-"""
+"""The catalog facts about a lake as arrays, and its key columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence
+from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.pairs import PairValues
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words
+from datahub_hyperjoin.model.signals.pairs import ColumnFloats, ColumnMask, PairValues
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Pair
 
 _DECLARED = 0.9
 """Probability of a join that a foreign key or a relationship declares. Whoever declared the join
@@ -30,15 +29,15 @@ further query adds less."""
 class CatalogPriors:
     """The catalog facts as arrays, in which columns are given by their index in the lake."""
 
-    uniqueness: Float[np.ndarray, " column"]
+    uniqueness: ColumnFloats
     """Distinct values per row with a value, from the catalog's profile of the column if there is
     one, else from this run's profile."""
 
-    completeness: Float[np.ndarray, " column"]
+    completeness: ColumnFloats
     """Share of rows with a value, from the catalog's profile of the column if there is one, else
     from this run's profile."""
 
-    counted: Bool[np.ndarray, " column"]
+    counted: ColumnMask
     """Columns whose rows were counted, in this run or by the catalog's profile. All other columns
     have uniqueness and completeness 0."""
 
@@ -110,3 +109,66 @@ def _pair_values(index_of: Mapping[ColumnId, int], values: Mapping[Pair, float])
             if value and left != right and left in index_of and right in index_of
         },
     )
+
+
+_MIN_DISTINCT = 3
+"""Minimum number of distinct values of a key column."""
+_MAX_LENGTH = 64.0
+"""Maximum mean length of a key column's values, in characters; longer text is prose."""
+
+
+def find_obstacle(
+    profile: ColumnProfile,
+    config: KeyConfig,
+    *,
+    standing: int,
+    uniqueness: float,
+    completeness: float,
+) -> str:
+    """Return the reason why a column is not a key column; empty if it is a key column."""
+    # Short texts are key columns, and so are whole numbers that identify; dates, fractions, flags
+    # and prose are none.
+    named_identifier = not IDENTIFIER_WORDS.isdisjoint(name_words(profile.id.path))
+    has_type = profile.type in {DataType.TEXT, DataType.INTEGER}
+    if not profile.rows:  # Nothing but the name and the declared type is known.
+        known = has_type and (named_identifier or standing == 0)
+        return "" if known else "no row was read, and its name is not that of an identifier"
+    few = profile.distinct < _MIN_DISTINCT
+    if few or not has_type:
+        values = f"it has {profile.distinct} of at least {_MIN_DISTINCT} distinct values"
+        types = f"its type is {profile.type.value}, and key columns are texts and whole numbers"
+        return values if has_type else types
+    unique = uniqueness >= config.min_uniqueness
+    if not unique and completeness < config.min_completeness:
+        return (
+            f"it is filled in {completeness:.0%} of the rows, which is below "
+            f"`model.keys.min_completeness` {config.min_completeness:g}"
+        )
+    if profile.type is DataType.TEXT:
+        mean = f"{profile.lengths.mean:.0f}"
+        prose = f"its texts have {mean} characters on average, and a key column's at most"
+        return f"{prose} {_MAX_LENGTH:.0f}" if profile.lengths.mean > _MAX_LENGTH else ""
+    # Measures such as seats or ages repeat as foreign keys do; only the name tells them apart.
+    if named_identifier or unique:
+        return ""
+    return (
+        f"its whole numbers repeat (uniqueness {uniqueness:.2f} is below "
+        f"`model.keys.min_uniqueness` {config.min_uniqueness:g}), and its name has no word such "
+        "as `id`"
+    )
+
+
+def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.ndarray, " key"]:
+    """Find the key columns of a lake."""
+    chosen = np.zeros(len(lake), dtype=bool)
+    chosen[priors.declared_unique] = chosen[priors.connected.left] = True
+    columns = zip(lake.profiles, lake.standing, priors.uniqueness, priors.completeness, strict=True)
+    for column, (profile, standing, uniqueness, completeness) in enumerate(columns):
+        chosen[column] |= not find_obstacle(
+            profile,
+            config,
+            standing=int(standing),
+            uniqueness=float(uniqueness),
+            completeness=float(completeness),
+        )
+    return np.flatnonzero(chosen)

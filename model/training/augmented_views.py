@@ -25,7 +25,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Features, Featurizer, pool
 from datahub_hyperjoin.model.network.hin import UNSEEN, Batch
-from datahub_hyperjoin.model.signals.variants import vary_name
+from datahub_hyperjoin.model.signals.names import vary_name
 from datahub_hyperjoin.model.training.pair_sampling import (
     find_negatives,
     sample_rejected,

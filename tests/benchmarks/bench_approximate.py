@@ -32,7 +32,7 @@ from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking import candidates, nearest
 from datahub_hyperjoin.model.ranking.nearest import InvertedFile
 from datahub_hyperjoin.model.signals import cells
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 SIZES = (1 << 18, 1 << 20)
 

@@ -31,8 +31,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.rank import Ranker
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import tokens
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
 
 WEIGHTS = (1.0, 3.0)
 """Factors by which the cosine is multiplied before it is added to the log-odds."""

@@ -35,10 +35,8 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import COMPARED_CELLS, ColumnIndex
-from datahub_hyperjoin.model.signals.cells import CellSimilarity
-from datahub_hyperjoin.model.signals.keys import find_keys
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import CellSimilarity, StoredVectors
+from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.temporary import temporary_folder

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 from datahub_hyperjoin.model.ranking.tree_scoring import PairGraph, to_candidate_pairs
-from datahub_hyperjoin.model.signals.row_products import row_products
+from datahub_hyperjoin.model.signals.sketches import row_products
 
 _Values = Float[np.ndarray, " pair"]
 _Group = Int[np.ndarray, " pair"]

@@ -12,7 +12,7 @@ from datahub_hyperjoin.evaluate import EvaluationProgress
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
 from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, InvertedFile
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 from handmade import profile_lake
 
 

@@ -6,7 +6,7 @@ import torch
 
 from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import ColumnIndex, GpuVectors
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.ranking.nearest import (
     InvertedFile,
     _lower_bounds,
 )
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 
 def kinds_of_vectors(kinds: int, of_each: int, seed: int = 0) -> np.ndarray:

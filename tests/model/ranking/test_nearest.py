@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 from datahub_hyperjoin.model.ranking import nearest
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 
 def unit_vectors(count: int, seed: int) -> np.ndarray:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison, column_stems
-from datahub_hyperjoin.model.signals import row_products
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words, trigrams
-from datahub_hyperjoin.model.signals.stems import noun_stem
+from datahub_hyperjoin.model.signals import sketches
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words, noun_stem, trigrams
 from handmade import Tables, column, lake_of
 
 VALUES = ["1", "2"]
@@ -242,7 +241,7 @@ def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     owned = [("orders", "user_id"), ("users", "id"), ("roles", "role"), ("staff", "boss")]
     pairs = [(one, other) for one in range(4) for other in range(4)]
     whole = compare(owned, pairs)
-    monkeypatch.setattr(row_products, "_CHUNK", 3)
+    monkeypatch.setattr(sketches, "_CHUNK", 3)
     parts = compare(owned, pairs)
     for what in ("column_in_key", "key_in_column", "table_in_column"):
         assert getattr(parts, what).tolist() == getattr(whole, what).tolist()

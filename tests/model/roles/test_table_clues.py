@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.pair_scores import TableClues, TableComparison
-from datahub_hyperjoin.model.signals import row_products
+from datahub_hyperjoin.model.signals import sketches
 from handmade import Tables, lake_of
 
 VALUES = ["1", "2"]
@@ -117,7 +117,7 @@ def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     tables: Tables = {f"t{n}": {"id": VALUES, f"x{n % 3}": VALUES} for n in range(9)}
     lake = lake_of(tables)
     whole = compare(lake).vocabulary
-    monkeypatch.setattr(row_products, "_CHUNK", 7)
+    monkeypatch.setattr(sketches, "_CHUNK", 7)
     assert compare(lake).vocabulary.tolist() == whole.tolist()
     assert {0.0, 1.0} == {*np.round(whole, 9).tolist()}
 

@@ -12,9 +12,8 @@ from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import trigrams
-from datahub_hyperjoin.model.signals.cells import CellSimilarity
-from datahub_hyperjoin.model.signals.trigrams import count_trigrams
+from datahub_hyperjoin.model.signals import cells as cells_module
+from datahub_hyperjoin.model.signals.cells import CellSimilarity, count_trigrams
 
 COLUMNS = (
     ("Amsterdam", "Zürich", "New York"),
@@ -137,5 +136,5 @@ def test_blocks_of_any_size_give_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     expected = CellSimilarity(COLUMNS).vectors.as_array()
-    monkeypatch.setattr(trigrams, "_TEXTS", at_once)
+    monkeypatch.setattr(cells_module, "_TEXTS", at_once)
     assert np.array_equal(CellSimilarity(COLUMNS).vectors.as_array(), expected)

@@ -73,7 +73,7 @@ def test_columns_without_sketches_have_no_pairs(make_lake: MakeLake) -> None:
 def test_a_column_keeps_its_best_partners_only(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = expect_pairs(lake, drawn=len(lake))
     for limit in ("_MOST_PAIRS", "_LEAST_PARTNERS"):
-        monkeypatch.setattr(f"datahub_hyperjoin.model.signals.overlap.{limit}", 4)
+        monkeypatch.setattr(f"datahub_hyperjoin.model.signals.partners.{limit}", 4)
     expected, overlap = expect_pairs(lake, drawn=len(lake)), measure_overlap(lake)
     assert overlap.cut
     assert expected.kept < whole.kept
@@ -84,7 +84,7 @@ def test_a_column_keeps_its_best_partners_only(lake: Lake, monkeypatch: pytest.M
 def test_values_that_too_many_columns_hold_do_not_count(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("shared_values", "expected_pairs"):
+    for module in ("sketches", "expected_pairs"):
         monkeypatch.setattr(f"datahub_hyperjoin.model.signals.{module}.MAX_POSTINGS", 1)
     cells = [["everywhere", f"only{i // 2}"] for i in range(4)]
     lake = make_lake({f"f{i}/t{i}": {f"word{i}": cells[i]} for i in range(4)})

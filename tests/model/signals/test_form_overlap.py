@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pandas.util import hash_array
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap
-from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap, add_form_overlap, measure_overlap
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]

@@ -7,8 +7,7 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.keys import find_keys
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]

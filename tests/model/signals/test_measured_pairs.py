@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.signals.measured_pairs import MeasuredPairs, add_pairs, merge_pairs
+from datahub_hyperjoin.model.signals.pairs import MeasuredPairs, add_pairs, merge_pairs
 
 COLUMNS = 9
 columns = st.integers(0, COLUMNS - 1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import named_keys, overlap
-from datahub_hyperjoin.model.signals.overlap import find_near_pairs
+from datahub_hyperjoin.model.signals import partners
+from datahub_hyperjoin.model.signals.partners import find_near_pairs
 from handmade import MakeLake
 
 UNIQUE, REPEATED = ["1", "2", "3"], ["1", "1", "2"]
@@ -42,7 +42,7 @@ def test_a_reference_has_the_name_of_a_table_elsewhere(make_lake: MakeLake) -> N
 def test_only_partners_of_chosen_columns_are_found(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "_BLOCK", 1)
+    monkeypatch.setattr(partners, "_COLUMNS_AT_ONCE", 1)
     lake = make_lake({f"f/t{at}": {f"c{at}": UNIQUE} for at in range(4)})
     assert near(lake, "f/t2.c2") == {("f/t2.c2", f"f/t{at}.c{at}") for at in (0, 1, 3)}
     assert len(near(lake)) == 6
@@ -52,7 +52,7 @@ def test_only_partners_of_chosen_columns_are_found(
 def test_a_name_of_many_unique_columns_suggests_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "_MOST_NAMESAKES", 2)
+    monkeypatch.setattr(partners, "_MOST_NAMESAKES", 2)
     tables = {f"f{at}/t{at}": {"remark": UNIQUE} for at in range(3)}
     assert near(make_lake(tables)) == set()
     # One key, and many columns that refer to it.
@@ -63,7 +63,7 @@ def test_a_name_of_many_unique_columns_suggests_nothing(
 def test_many_unique_columns_of_a_name_hide_no_key_of_a_table_of_this_name(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "_MOST_NAMESAKES", 2)
+    monkeypatch.setattr(partners, "_MOST_NAMESAKES", 2)
     extensions = {f"f{at}/t{at}": {"customer_id": UNIQUE} for at in range(3)}
     lake = make_lake({"g/customers": {"id": UNIQUE}, **extensions})
     lake = replace(lake, titles=("customers", *extensions))
@@ -94,7 +94,7 @@ def schema(make_lake: MakeLake) -> Lake:
 def test_a_large_folder_suggests_the_keys_with_the_most_similar_names(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, most: int, tables: list[str]
 ) -> None:
-    monkeypatch.setattr(overlap, "_MOST_NEIGHBOURS", 3)
+    monkeypatch.setattr(partners, "_MOST_NEIGHBOURS", 3)
     found = near(schema(make_lake), "f/rack.role_id", most_named=most)
     assert found == {("f/rack.role_id", f"f/{table}.id") for table in tables}
 
@@ -106,8 +106,8 @@ def test_if_all_keys_of_a_large_folder_are_named_it_suggests_what_a_small_one_do
     lake = make_lake(tables | {"g/u": {"z": UNIQUE}})
     expected = {frozenset(pair) for pair in near(lake)}
     assert len(expected) == 7 * 6 // 2 + 7 * 6
-    monkeypatch.setattr(overlap, "_MOST_NEIGHBOURS", 3)
-    monkeypatch.setattr(named_keys, "_BLOCK", 2)
+    monkeypatch.setattr(partners, "_MOST_NEIGHBOURS", 3)
+    monkeypatch.setattr(partners, "_BLOCK", 2)
     assert {frozenset(pair) for pair in near(lake, most_named=99)} == expected
     assert near(lake) == set()
 
@@ -115,7 +115,7 @@ def test_if_all_keys_of_a_large_folder_are_named_it_suggests_what_a_small_one_do
 def test_a_large_folder_suggests_no_text_for_a_number(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "_MOST_NEIGHBOURS", 2)
+    monkeypatch.setattr(partners, "_MOST_NEIGHBOURS", 2)
     lake = make_lake(
         {
             "f/a": {"code": REPEATED},
@@ -129,6 +129,6 @@ def test_a_large_folder_suggests_no_text_for_a_number(
 def test_a_large_folder_without_unique_columns_suggests_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overlap, "_MOST_NEIGHBOURS", 2)
+    monkeypatch.setattr(partners, "_MOST_NEIGHBOURS", 2)
     lake = make_lake({f"f/t{at}": {f"c{at}": REPEATED} for at in range(3)})
     assert near(lake, most_named=9) == set()

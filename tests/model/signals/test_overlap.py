@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import chance, shared_values
 from datahub_hyperjoin.model.signals import overlap as overlap_module
+from datahub_hyperjoin.model.signals import sketches
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -56,7 +56,7 @@ def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> No
 
 
 def ignore_common_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.signals.shared_values.MAX_POSTINGS", 1)
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.sketches.MAX_POSTINGS", 1)
 
 
 def test_values_that_too_many_columns_hold_are_left_out(
@@ -95,7 +95,7 @@ def test_chance_is_sampled_where_values_are_ignored(
     assert not whole.least_chance.any()
     mean = np.bincount(whole.left, whole.containment) / (len(tables) + 10)
     assert partial.least_chance == pytest.approx(mean)
-    monkeypatch.setattr(chance, "_COLUMNS", 7)
+    monkeypatch.setattr(overlap_module, "_COLUMNS", 7)
     assert measure_overlap(make_lake(tables)).least_chance == pytest.approx(mean)
 
 
@@ -110,7 +110,7 @@ def test_blocks_of_any_size_find_the_same_pairs(
     flat, back = whole.left * 12 + whole.right, whole.right * 12 + whole.left
     assert (np.diff(flat) > 0).all()
     assert np.array_equal(np.sort(back), flat)
-    monkeypatch.setattr(shared_values, "BLOCK_PAIRS", at_once)
+    monkeypatch.setattr(sketches, "BLOCK_PAIRS", at_once)
     monkeypatch.setattr(overlap_module, "_PAIRS_AT_ONCE", at_once)
     found = measure_overlap(lake)
     for name in ("left", "right", "shared", "containment"):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from datahub_hyperjoin.model.signals.row_products import multiply_with_transpose
+from datahub_hyperjoin.model.signals.sketches import multiply_with_transpose
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 7, 40])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from jaxtyping import Int
 
-from datahub_hyperjoin.model.signals import overlap, shared_values
+from datahub_hyperjoin.model.signals import overlap, sketches
 from datahub_hyperjoin.model.signals.overlap import SharedCounts, ValueOverlap, measure_overlap
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
-from datahub_hyperjoin.model.signals.shared_values import count_common_hashes
+from datahub_hyperjoin.model.signals.sketches import count_common_hashes
 from handmade import MakeLake
 
 Columns = Int[np.ndarray, " pair"]
@@ -25,9 +25,9 @@ def measure(make_lake: MakeLake) -> ValueOverlap:
 def test_known_counts_save_work_and_change_nothing(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch, partners: int, *, is_known: bool
 ) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 18)
-    monkeypatch.setattr(overlap, "_MOST_PAIRS", 0)
-    monkeypatch.setattr(overlap, "_LEAST_PARTNERS", partners)
+    monkeypatch.setattr(sketches, "MAX_POSTINGS", 18)
+    monkeypatch.setattr(partners, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(partners, "_LEAST_PARTNERS", partners)
     compared = list[int]()
 
     def count(sketches: Sequence[bytes], left: Columns, right: Columns) -> Columns:

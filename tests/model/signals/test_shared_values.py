@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import overlap, row_products, shared_values
+from datahub_hyperjoin.model.signals import partners
+from datahub_hyperjoin.model.signals import sketches as sketches_module
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
-from datahub_hyperjoin.model.signals.shared_values import (
+from datahub_hyperjoin.model.signals.sketches import (
     Postings,
     count_common_hashes,
 )
@@ -46,8 +47,8 @@ def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
 def test_blocks_count_as_sets_do(
     monkeypatch: pytest.MonkeyPatch, block: int, in_memory: int
 ) -> None:
-    monkeypatch.setattr(shared_values, "BLOCK_PAIRS", block)
-    monkeypatch.setattr(shared_values, "_PAIRS_IN_MEMORY", in_memory)
+    monkeypatch.setattr(sketches_module, "BLOCK_PAIRS", block)
+    monkeypatch.setattr(sketches_module, "_PAIRS_IN_MEMORY", in_memory)
     # The last sketch shares none of its values.
     sketches = [*random_sketches(60), np.array([97, 98, 99], dtype="<u8").tobytes()]
     postings = postings_of(sketches)
@@ -64,13 +65,13 @@ def test_blocks_count_as_sets_do(
 
 @pytest.mark.parametrize("most", [1, 2, 5, 1024])
 def test_hashes_in_parts_count_as_all_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", most)
     # Half of the hashes have one last byte, so that the parts differ in size, and some are empty.
     sketches = [np.frombuffer(each, "<u8") for each in random_sketches(60)]
     sketches = [np.where(each % 2, each, each << 9) for each in sketches]
     kinds = [np.sort(each).astype("<u8").tobytes() for each in sketches], np.arange(60) % 3 > 0
     expected = Postings.of(*kinds)
-    monkeypatch.setattr(shared_values, "_HASHES_AT_ONCE", 3)
+    monkeypatch.setattr(sketches_module, "_HASHES_AT_ONCE", 3)
     found = Postings.of(*kinds)
     assert found.is_partial.tolist() == expected.is_partial.tolist()
     pairs = [
@@ -86,8 +87,8 @@ def test_without_columns_nothing_is_shared() -> None:
 
 @pytest.mark.parametrize("most", [1, 5, 1024])
 def test_frequent_hashes_are_listed(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
-    monkeypatch.setattr(shared_values, "_HASHES_AT_ONCE", 3)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", most)
+    monkeypatch.setattr(sketches_module, "_HASHES_AT_ONCE", 3)
     sketches = random_sketches(60)
     held = Counter(hash_ for each in {*sketches} for hash_ in np.frombuffer(each, "<u8").tolist())
     expected = sorted(hash_ for hash_, count in held.items() if count > most)
@@ -96,7 +97,7 @@ def test_frequent_hashes_are_listed(monkeypatch: pytest.MonkeyPatch, most: int) 
 
 def test_sketches_of_all_and_of_some_values_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     sketches = [np.array(each, dtype="<u8").tobytes() for each in ([1, 2], [1, 2], [1, 2], [2])]
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 2)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", 2)
     postings = Postings.of(sketches, np.array([True, False, True, True]))
     assert postings.groups.group_of.tolist() == [0, 1, 0, 2]
     # Two distinct sketches hold the value 2.
@@ -108,9 +109,9 @@ def test_sketches_of_all_and_of_some_values_are_apart(monkeypatch: pytest.Monkey
 def test_hashes_of_chosen_pairs_are_counted_however_common_they_are(
     monkeypatch: pytest.MonkeyPatch, rows: int, least: int, share: float
 ) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 1)
-    monkeypatch.setattr(row_products, "_ROWS", rows)
-    monkeypatch.setattr(row_products, "_LEAST", least)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", 1)
+    monkeypatch.setattr(sketches_module, "_ROWS", rows)
+    monkeypatch.setattr(sketches_module, "_LEAST", least)
     sketches = random_sketches(30)
     left, right = (ends.ravel() for ends in np.meshgrid(np.arange(30), np.arange(5, 25)))
     chosen = np.random.default_rng(3).random(len(left)) < share
@@ -123,7 +124,7 @@ def test_hashes_of_chosen_pairs_are_counted_however_common_they_are(
 
 
 def test_columns_with_an_ignored_value_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", 2)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", 2)
     sketches = [np.array(each, dtype="<u8").tobytes() for each in ([1, 2], [1, 3], [1], [1], [3])]
     # Equal sketches count once, and three distinct ones hold the value 1.
     assert postings_of(sketches).is_partial.tolist() == [True, True, True, True, False]
@@ -131,7 +132,7 @@ def test_columns_with_an_ignored_value_are_known(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("most", [1, 1024])
 def test_columns_that_share_nothing_are_known(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(shared_values, "MAX_POSTINGS", most)
+    monkeypatch.setattr(sketches_module, "MAX_POSTINGS", most)
     values = [[1, 2], [2, 3], [4], [5, 6], [5, 6], []]
     sketches = [np.array(each, dtype="<u8").tobytes() for each in values]
     assert np.flatnonzero(postings_of(sketches).is_alone).tolist() == [2, 5]
@@ -148,8 +149,8 @@ def test_a_large_lake_keeps_both_orders_of_the_best_pairs(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = overlap_of_many(make_lake)
-    monkeypatch.setattr(overlap, "_MOST_PAIRS", 0)
-    monkeypatch.setattr(overlap, "_LEAST_PARTNERS", 2)
+    monkeypatch.setattr(partners, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(partners, "_LEAST_PARTNERS", 2)
     cut = overlap_of_many(make_lake)
     assert (whole.cut, cut.cut) == (0, 7)
     pairs = set(zip(cut.left.tolist(), cut.right.tolist(), strict=True))

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from datahub_hyperjoin.model.signals.sparse_rows import scale_rows
+from datahub_hyperjoin.model.signals.cells import scale_rows
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])

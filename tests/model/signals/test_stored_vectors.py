@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from datahub_hyperjoin.model.signals.stored_vectors import StoredVectors
+from datahub_hyperjoin.model.signals.cells import StoredVectors
 
 numbers = arrays(np.int16, (4, 3), elements=st.integers(-9, 9))
 items = st.lists(st.integers(0, 3), max_size=8).map(lambda each: np.array(each, dtype=np.int64))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from datahub_hyperjoin.model.signals.trigrams import count_trigrams
+from datahub_hyperjoin.model.signals.cells import count_trigrams
 
 BUCKETS = 2**16
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.model.signals.variants import canonical, vary_name
+from datahub_hyperjoin.model.signals.names import canonical, vary_name
 
 
 def test_a_variant_keeps_the_first_letter_or_takes_a_synonym() -> None:

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals import shared_values
-from datahub_hyperjoin.model.signals.best_partners import find_best_partners
-from datahub_hyperjoin.model.signals.shared_values import Postings
-from datahub_hyperjoin.model.signals.sketches import SketchArrays
+from datahub_hyperjoin.model.signals import sketches as sketches_module
+from datahub_hyperjoin.model.signals.partners import find_best_partners
+from datahub_hyperjoin.model.signals.sketches import Postings, SketchArrays
 from datahub_hyperjoin.tables import DataType
 from handmade import lake_of
 
@@ -92,8 +91,8 @@ def test_the_partners_are_those_of_comparing_all_columns(
     arrays = SketchArrays.of(lake, sketches)
     found: Pairs = {}
     with (
-        mock.patch.object(shared_values, "MAX_POSTINGS", max_postings),
-        mock.patch.object(shared_values, "BLOCK_PAIRS", block),
+        mock.patch.object(sketches_module, "MAX_POSTINGS", max_postings),
+        mock.patch.object(sketches_module, "BLOCK_PAIRS", block),
     ):
         postings = Postings.of(sketches, arrays.is_complete)
         blocks = [*find_best_partners(lake, arrays, postings, most)]
