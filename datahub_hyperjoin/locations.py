@@ -1,17 +1,146 @@
 """Table locations: files, folders, databases, Spark catalogs and remote folders."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from pydantic import SecretStr
-from typing_extensions import assert_never
+from typing_extensions import Self, assert_never
 
 from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect, FileFormat
-from datahub_hyperjoin.object_stores import ObjectStore
 
 VIEW_SECONDS = 60.0
 """Time limit of reading a view, in seconds, unless the recipe has another."""
+
+
+def _can_delimit(character: str) -> bool:
+    return len(character) == 1 and character.isascii() and character not in "\0\r\n"
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except LookupError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The syntax of delimited text files, such as CSV."""
+
+    delimiter: str | None = None
+    """Character between fields. By default a tab in .tsv files; in others, comma, semicolon, tab or
+    bar is detected for each file."""
+
+    quote: str = '"'
+    """Character around fields that contain a delimiter, a quote or a line break; inside a field it
+    is doubled. Empty if no field is quoted."""
+
+    escape: str = ""
+    """Character after which the next one is read literally."""
+
+    encoding: str | None = None
+    """Python's name of the encoding, as in `cp1251`. By default, the encoding is detected for each
+    file: that of the byte order mark, else UTF-8, else the older encoding that the text resembles
+    most."""
+
+    def __post_init__(self) -> None:
+        """Check the encoding, and that delimiter, quote and escape are valid and different."""
+        for name in ("delimiter", "quote", "escape"):
+            character = getattr(self, name)
+            if character and not _can_delimit(character):
+                message = f"`{name}` is {character!r}; it must be one ASCII character"
+                raise ValueError(message)
+        if self.delimiter == "":
+            message = "`delimiter` is empty. Remove the key to detect it in each file"
+            raise ValueError(message)
+        characters = [c for c in (self.delimiter, self.quote, self.escape) if c]
+        if len(characters) > len({*characters}):
+            message = "`delimiter`, `quote` and `escape` must be different characters"
+            raise ValueError(message)
+        if self.encoding and not _is_encoding(self.encoding):
+            message = f"`encoding` is {self.encoding!r}, which Python does not know"
+            raise ValueError(message)
+
+
+DEFAULT_DIALECT = Dialect()
+"""The dialect that is detected in each file."""
+
+
+STORE_SCHEMES = ("s3", "gs", "abfs", "abfss")
+"""Schemes of the URIs of stores that Arrow can read."""
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+
+
+class FolderReader(str, Enum):
+    """The library that lists and reads the files of a remote folder."""
+
+    ARROW = "arrow"
+    """Arrow, which works in any process: it needs no jar, and small lakes need no Spark."""
+
+    SPARK = "spark"
+    """Spark, with the jars and settings that its session has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectStore:
+    """The endpoint and region of an object store.
+
+    The credentials come from the environment of each process.
+    """
+
+    endpoint: str = ""
+    """URL of a store that speaks S3, as in `http://127.0.0.1:9000`; empty for Amazon's own."""
+
+    region: str = ""
+    """Region of the bucket. If empty, Amazon reports the region; for another endpoint, the
+    environment defines it."""
+
+    @classmethod
+    def of_environment(
+        cls, *, endpoint: str = "", region: str = "", environment: Mapping[str, str] = os.environ
+    ) -> Self:
+        """Create a store, with the endpoint from Amazon's environment variables by default.
+
+        The processes that read the files may have another environment.
+        """
+        named = (environment.get(name, "") for name in _ENDPOINTS)
+        return cls(endpoint=endpoint or next(filter(None, named), ""), region=region)
+
+
+def is_in_store(uri: str) -> bool:
+    """Return whether a URI has the scheme of an object store that Arrow can read.
+
+    Examples:
+        >>> is_in_store("s3://lake/sales"), is_in_store("s3a://lake/sales"), is_in_store("lake")
+        (True, False, False)
+    """
+    return uri.partition("://")[0] in STORE_SCHEMES and "://" in uri
+
+
+def check_store_uri(uri: str) -> None:
+    """Refuse a URI that Arrow cannot read, or that contains a secret."""
+    scheme, _, rest = uri.partition("://")
+    if scheme not in STORE_SCHEMES:
+        message = (
+            f"`reader: arrow` does not read {scheme}://. Write the URI with one of "
+            f"{', '.join(STORE_SCHEMES)}, or set `reader: spark`"
+        )
+        raise ValueError(message)
+    host = rest.partition("/")[0]
+    # `abfss` has the container before the @, and may have a key after a colon.
+    if "@" in host and (scheme in {"s3", "gs"} or ":" in host.rpartition("@")[0]):
+        message = (
+            f"the {scheme}:// URI contains credentials. Give them in the environment, for S3 as "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+        raise ValueError(message)
+    if not host:
+        message = f"the {scheme}:// URI names no bucket. Write it as in s3://lake/sales"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +159,8 @@ class ListedFile:
     changed: int
     """Time of the last change, in nanoseconds since 1970."""
 
-    is_delimited: bool = False
-    """Whether the file is delimited text, although its name does not say so."""
+    format: str = ""
+    """The format that the file's content shows; empty if its name tells it or nothing does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +170,15 @@ class File:
     uri: str
     """Path or URI, as in `s3a://lake/orders.csv`."""
 
-    format: FileFormat
-    """The file's format."""
+    format: str
+    """Name of the file's format, as in `csv`."""
 
     dialect: Dialect = DEFAULT_DIALECT
     """The file's dialect, if it is delimited text."""
 
     member: tuple[str, ...] = ()
-    """Schema and name of the table, if the file is a DuckDB database."""
+    """Name of the table if the file holds several: the sheet of a workbook, or the schema and name
+    of a table of a DuckDB database."""
 
     copy_of: tuple[str, ...] = ()
     """Parts of the SQL name of the data frame or DuckDB table that was copied to this file. Empty
@@ -65,8 +195,8 @@ class Folder:
     uri: str
     """Path or URI of the folder."""
 
-    format: FileFormat
-    """The format of each file."""
+    format: str
+    """Name of the format of each file."""
 
     parts: tuple[str, ...]
     """Paths of the files relative to the folder. A folder `key=value` on a path is a column and its
@@ -78,20 +208,6 @@ class Folder:
     store: ObjectStore | None = None
     """The object store from which Arrow reads the files; None if they are local or Spark reads
     them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkbookSheet:
-    """A table stored as a sheet of an Excel or OpenDocument file."""
-
-    uri: str
-    """Path or URI of the file."""
-
-    sheet: str
-    """Name of the sheet."""
-
-    store: ObjectStore | None = None
-    """The object store from which Arrow reads the file; None if it is local or Spark reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,14 +348,7 @@ class CatalogTable:
 
 
 TableLocation = (
-    File
-    | Folder
-    | WorkbookSheet
-    | DeltaFolder
-    | IcebergFolder
-    | IcebergDataFile
-    | Relation
-    | CatalogTable
+    File | Folder | DeltaFolder | IcebergFolder | IcebergDataFile | Relation | CatalogTable
 )
 """Any location from which the rows of a table can be read."""
 
@@ -278,7 +387,7 @@ def database_of(location: TableLocation) -> Database | None:
             return location.database
         case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
             return None
-        case CatalogTable() | WorkbookSheet():
+        case CatalogTable():
             return None
         case _:
             assert_never(location)

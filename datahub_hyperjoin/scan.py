@@ -13,8 +13,7 @@ from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
-from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import Database, ObjectStore, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.progress import Count, Warn, count_nothing, warn_nobody
 from datahub_hyperjoin.recipe import read_recipe
 from datahub_hyperjoin.recipe.config import HyperJoinConfig

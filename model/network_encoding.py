@@ -21,7 +21,7 @@ from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.reuse import build_initial_model, find_trained
 from datahub_hyperjoin.model.training.train import repeatable
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)

@@ -17,7 +17,7 @@ from datahub_hyperjoin.model.network_task import NetworkResult, NetworkTask, par
 from datahub_hyperjoin.model.saved.checkpoint import Model, load_model, save
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.training.train import repeatable
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 
 _LARGEST = 1 << 27
 """Maximum number of bytes of embeddings to send back. Larger results may not fit into Java's

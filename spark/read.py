@@ -1,12 +1,11 @@
 """Read a table of any kind as a stream of Arrow batches."""
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
@@ -16,7 +15,6 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
-    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.spark.columns import TableStream, draw, with_usable_values
@@ -26,47 +24,19 @@ from datahub_hyperjoin.spark.errors import (
     MissingIcebergError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.files.avro import read_avro
 from datahub_hyperjoin.spark.files.catalog import read_catalog_files
-from datahub_hyperjoin.spark.files.delimited import read_delimited, read_delimited_range
+from datahub_hyperjoin.spark.files.delimited import delimited_format
 from datahub_hyperjoin.spark.files.delta import read_delta
-from datahub_hyperjoin.spark.files.duckdb_tables import read_duckdb_table
-from datahub_hyperjoin.spark.files.excel import read_sheet
-from datahub_hyperjoin.spark.files.fixed_width import read_fixed_width
 from datahub_hyperjoin.spark.files.folder import read_folder
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
-from datahub_hyperjoin.spark.files.json_arrays import read_json_file
-from datahub_hyperjoin.spark.files.json_lines import read_json_lines
-from datahub_hyperjoin.spark.files.orc import read_orc
-from datahub_hyperjoin.spark.files.parquet import read_parquet
-from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, bytes_of, local_path
+from datahub_hyperjoin.spark.files.stored import bytes_of, local_path, path_of
 from datahub_hyperjoin.spark.files.table_parts import (
-    DeltaPart,
-    FilePart,
     FileRange,
-    FolderPart,
-    IcebergPart,
+    TableItems,
     TablePart,
 )
 from datahub_hyperjoin.tables import Table
-
-_DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
-"""Delimiter of each format if the recipe names none; None if it is detected from the file."""
-_READERS: Mapping[FileFormat, Callable[[DataPath, Collection[str] | None], TableStream]] = {
-    FileFormat.JSON_LINES: read_json_lines,
-    FileFormat.JSON: read_json_file,
-    FileFormat.PARQUET: read_parquet,
-    FileFormat.ORC: read_orc,
-    FileFormat.AVRO: read_avro,
-}
-_READERS_OF_LOCATIONS: Mapping[
-    FileFormat, Callable[[File, DataPath, Collection[str] | None], TableStream]
-] = {
-    FileFormat.FIXED_WIDTH: lambda file, path, paths: read_fixed_width(path, paths, file.dialect),
-    FileFormat.DUCKDB: lambda file, _, paths: read_duckdb_table(
-        local_path(file.uri), file.member, paths
-    ),
-}
 
 
 def read_table(
@@ -97,7 +67,7 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
     """Open a table with the reader that fits its location."""
     location = table.location
     match location:
-        case File() | WorkbookSheet():
+        case File():
             return read_file(location, paths)
         case Folder():
             return read_folder(location, paths, open_file=read_file)
@@ -138,20 +108,13 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
     return read_data_file(file, paths)
 
 
-def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> TableStream:
+def read_file(file: File, paths: Collection[str] | None) -> TableStream:
     """Open a file with the reader for its format, to read all columns or those in `paths`."""
-    path = path_of(file)
     try:
         # No reader is asked: each would report an empty file in another way.
-        if not bytes_of(path):
+        if not bytes_of(path_of(file)):
             raise EmptyTableError.without_content()
-        if isinstance(file, WorkbookSheet):
-            return read_sheet(file, path, paths)
-        if file.format in _DELIMITERS:
-            return read_delimited(path, paths, known_dialect(file))
-        if file.format in _READERS_OF_LOCATIONS:
-            return _READERS_OF_LOCATIONS[file.format](file, path, paths)
-        return _READERS[file.format](path, paths)
+        return format_of(file).read(file, paths)
     except OSError as error:
         raise UnreadableTableError.because(error.strerror or str(error)) from error
 
@@ -164,31 +127,28 @@ def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
     """
     match part:
         case FileRange(file=file, part=bytes_):
-            stream = read_delimited_range(path_of(file), bytes_, paths, known_dialect(file))
-        case FilePart(file=file, groups=groups):
-            read = read_orc if file.format is FileFormat.ORC else read_parquet
-            stream = read(path_of(file), paths, groups)
-        case FolderPart(folder=folder, files=files):
-            parts = folder.parts[files.start : files.stop]
-            stream = read_folder(folder, paths, open_file=read_file, parts=parts)
-        case DeltaPart(folder=folder, version=version, files=files):
-            stream = read_delta(local_path(folder.uri), paths, version=version, files=files)
-        case IcebergPart(folder=folder, metadata=metadata, files=files):
-            stream = read_iceberg(local_path(folder.uri), paths, metadata=metadata, files=files)
+            stream = delimited_format(file).read_range(file, bytes_, paths)
+        case TableItems():
+            stream = _read_items(part, paths)
         case _:
             assert_never(part)
     return with_usable_values(stream)
 
 
-def known_dialect(file: File) -> Dialect:
-    """Return a file's dialect, as far as the recipe and the file format determine it."""
-    delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
-    return replace(file.dialect, delimiter=delimiter)
-
-
-def path_of(file: File | WorkbookSheet) -> DataPath:
-    """Return a file's local path, or a `StoredFile` for a file in an object store."""
-    return StoredFile(file.uri, file.store) if file.store else local_path(file.uri)
+def _read_items(part: TableItems, paths: Collection[str] | None) -> TableStream:
+    location, items = part.location, part.items
+    match location:
+        case File():
+            return format_of(location).read_groups(location, paths, items)
+        case Folder(parts=parts):
+            chosen = parts[items.start : items.stop]
+            return read_folder(location, paths, open_file=read_file, parts=chosen)
+        case DeltaFolder(uri=uri):
+            return read_delta(local_path(uri), paths, version=part.snapshot, files=items)
+        case IcebergFolder(uri=uri):
+            return read_iceberg(local_path(uri), paths, metadata=part.snapshot, files=items)
+        case _:
+            assert_never(location)
 
 
 def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
@@ -203,14 +163,7 @@ def _absolute(location: TableLocation) -> TableLocation:
     match location:
         case Relation() | CatalogTable():
             return location
-        case (
-            File()
-            | Folder()
-            | WorkbookSheet()
-            | DeltaFolder()
-            | IcebergFolder()
-            | IcebergDataFile()
-        ):
+        case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
             if is_remote(location.uri):
                 return location
             return replace(location, uri=str(local_path(location.uri).absolute()))

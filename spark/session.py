@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.visible import logger_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import numpy as np
 from pandas.util import hash_array
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
@@ -63,7 +62,7 @@ def profile_lake(tables: Tables) -> list[TableProfile]:
         table = Table(
             id=TableId("file", name),
             title=name,
-            location=File(uri=name, format=FileFormat.CSV),
+            location=File(uri=name, format="csv"),
             size=1,
         )
         profiles.append(

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -80,9 +79,7 @@ def holding(plain: ColumnProfile, values: Sequence[str], *, size: int = 99) -> C
 
 
 def profile(id_: TableId, columns: Sequence[ColumnId] = (), fault: str = "") -> TableProfile:
-    table = Table(
-        id=id_, title=Path(id_.name).stem, location=File(uri="", format=FileFormat.CSV), size=1
-    )
+    table = Table(id=id_, title=Path(id_.name).stem, location=File(uri="", format="csv"), size=1)
     return TableProfile(table=table, columns=tuple(map(profiled, columns)), rows=10, fault=fault)
 
 

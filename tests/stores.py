@@ -14,7 +14,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from pyarrow import fs
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import ObjectStore
 
 BUCKET = "lake"
 SECRET = "hush-hush-this-is-no-real-key"  # noqa: S105 (it opens nothing)

@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig
@@ -54,7 +53,7 @@ def write(folder: Path, *, without: int = 0) -> list[Table]:
             Table(
                 id=TableId("file", name),
                 title=name,
-                location=File(uri=str(file), format=FileFormat.CSV),
+                location=File(uri=str(file), format="csv"),
                 size=size,
                 state=f"{size} bytes",
             )

@@ -12,11 +12,11 @@ from threading import Thread
 import pytest
 
 from datahub_hyperjoin.ending import tidy_end
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 
 PROGRAM = """
 import signal, sys, time
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 {before}
 with temporary_folder() as folder, temporary_folder():
     folder.joinpath("values").write_text("x")

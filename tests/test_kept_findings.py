@@ -8,7 +8,6 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
@@ -44,7 +43,7 @@ def write(folder: Path) -> list[Table]:
         rows = [tuple(columns), *zip(*columns.values(), strict=True)]
         file = folder / f"{name}.csv"
         file.write_text("\n".join(map(",".join, rows)))
-        location = File(uri=str(file), format=FileFormat.CSV)
+        location = File(uri=str(file), format="csv")
         size = file.stat().st_size
         table = Table(id=TableId("file", name), title=name, location=location, size=size)
         tables.append(replace(table, state="first"))

@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File
@@ -84,7 +83,7 @@ def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
     return Table(
         id=TableId("file", name),
         title=name,
-        location=File(uri=str(file), format=FileFormat.CSV),
+        location=File(uri=str(file), format="csv"),
         size=file.stat().st_size,
     )
 

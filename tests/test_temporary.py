@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.temporary import remove_abandoned_folders, temporary_folder
+from datahub_hyperjoin.storage import remove_abandoned_folders, temporary_folder
 
 
 def mode(path: Path) -> int:
@@ -44,7 +44,7 @@ def test_a_temporary_folder_is_private_and_removed(temporaries: Path) -> None:
 def test_only_folders_of_dead_runs_are_swept(temporaries: Path) -> None:
     program = """
         import time
-        from datahub_hyperjoin.temporary import temporary_folder
+        from datahub_hyperjoin.storage import temporary_folder
         with temporary_folder() as folder:
             folder.joinpath("vectors.bin").write_bytes(b"words")
             print(folder, flush=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
@@ -31,7 +30,7 @@ def write(folder: Path, name: str, rows: list[tuple[str, ...]]) -> Table:
     return Table(
         id=TableId("file", name),
         title=name,
-        location=File(uri=str(file), format=FileFormat.CSV),
+        location=File(uri=str(file), format="csv"),
         size=file.stat().st_size,
     )
 

@@ -18,10 +18,18 @@ from datahub_hyperjoin.catalog.table_selection import (
     names_of,
     platform_of,
 )
-from datahub_hyperjoin.file_formats import Dialect
-from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog, TableSource, is_remote
+from datahub_hyperjoin.locations import (
+    Database,
+    Dialect,
+    FolderReader,
+    ObjectStore,
+    RemoteFolder,
+    SparkCatalog,
+    TableSource,
+    check_store_uri,
+    is_remote,
+)
 from datahub_hyperjoin.metadata.urns import table_id
-from datahub_hyperjoin.object_stores import FolderReader, ObjectStore, check_store_uri
 from datahub_hyperjoin.tables import TableId
 
 

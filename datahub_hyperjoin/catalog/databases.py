@@ -14,12 +14,11 @@ from datahub_hyperjoin.catalog.files import state_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection, database_name
 from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
 from datahub_hyperjoin.errors import CatalogError, TableError
-from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.locations import Database, File, ListedFile, Relation
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Database, File, ListedFile, Relation
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables
+from datahub_hyperjoin.spark.files.duckdb_tables import DuckDbFile
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.wording import name_some
 
@@ -70,10 +69,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     return tables
 
 
-_EXTENSIONS = {".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"}
-_MAGIC_BYTES = 16
-_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
-_DUCKDB_MAGIC_AT = 8
+_SQLITE_MAGIC = b"SQLite format 3\0"
 _MAIN = "main"
 """The schema whose name is omitted from the names of its tables."""
 
@@ -83,17 +79,18 @@ _ListedTable = tuple[str, Relation | File, str]
 
 def is_sqlite(path: Path) -> bool:
     """Return whether a file starts with the SQLite header."""
-    return _head(path) == _SQLITE_MAGIC
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 
 def is_duckdb(path: Path) -> bool:
     """Return whether a file starts with the DuckDB header."""
-    return _head(path)[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC)
+    return DuckDbFile().recognises(path, DEFAULT_DIALECT)
 
 
 def is_database_file(file: ListedFile) -> bool:
     """Return whether a file has the extension and header of a SQLite or DuckDB database."""
-    if PurePosixPath(file.path).suffix.lower() not in _EXTENSIONS:
+    if PurePosixPath(file.path).suffix.lower() not in DuckDbFile.doubtful_suffixes:
         return False
     path = Path(file.uri)
     return is_sqlite(path) or is_duckdb(path)
@@ -140,11 +137,6 @@ def _tables_of_database(file: ListedFile, selection: TableSelection) -> Iterator
             )
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_MAGIC_BYTES)
-
-
 def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:
     from sqlalchemy import URL  # noqa: PLC0415 (as above)
 
@@ -170,8 +162,8 @@ def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedT
 
 
 def _in_duckdb(file: ListedFile, selection: TableSelection) -> Iterator[_ListedTable]:
-    for schema, name in list_duckdb_tables(Path(file.uri), views=selection.views):
-        location = File(uri=file.uri, format=FileFormat.DUCKDB, member=(schema, name))
+    for schema, name in DuckDbFile().list_members(Path(file.uri), views=selection.views):
+        location = File(uri=file.uri, format=DuckDbFile.name, member=(schema, name))
         yield name if schema == _MAIN else f"{schema}.{name}", location, state_of([file])
 
 

@@ -4,8 +4,9 @@ import lzma
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -13,46 +14,26 @@ from struct import unpack_from
 
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     File,
     Folder,
     IcebergFolder,
     ListedFile,
+    ObjectStore,
     TableLocation,
-    WorkbookSheet,
 )
-from datahub_hyperjoin.object_stores import ObjectStore
 from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
-from datahub_hyperjoin.spark.files.excel import WORKBOOKS, can_read_workbooks, list_sheets
-from datahub_hyperjoin.spark.files.fixed_width import WIDTHS
-from datahub_hyperjoin.spark.files.stored import StoredFile
-from datahub_hyperjoin.spark.files.text_tables import is_delimited
+from datahub_hyperjoin.spark.files.delimited import TEXT
+from datahub_hyperjoin.spark.files.delta import DELTA_LOG
+from datahub_hyperjoin.spark.files.excel import Workbook, can_read_workbooks
+from datahub_hyperjoin.spark.files.formats import format_named, format_of_suffix, formats_in_doubt
+from datahub_hyperjoin.spark.files.iceberg import METADATA
+from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, StoredFile
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some, number_of
 
-_FORMATS = {
-    **{f".{format_.value}": format_ for format_ in FileFormat if format_ is not FileFormat.DUCKDB},
-    ".ndjson": FileFormat.JSON_LINES,
-    ".psv": FileFormat.CSV,
-    ".tab": FileFormat.TSV,
-}
-TEXT = ".txt"
-"""The extension of both delimited text and prose, so that only the content of a file tells whether
-it is a table."""
-_COMPRESSIBLE = {
-    *(FileFormat.CSV, FileFormat.TSV, FileFormat.FIXED_WIDTH),
-    *(FileFormat.JSON_LINES, FileFormat.JSON),
-}
-"""Formats whose files may be compressed as a whole; the others compress inside the file."""
-
-DELTA_LOG = "_delta_log"
-"""Name of the folder that makes its parent a Delta table."""
-_ICEBERG_METADATA = "metadata/*.metadata.json"
-"""Files that make a folder an Iceberg table."""
 _PART_PREFIX = "part-"
 """Prefix of the files that Spark and Hadoop write for one table."""
 
@@ -66,9 +47,9 @@ def tables_of(
 ) -> list[Table]:
     """Group the files of a folder into tables."""
     formatted = _tables_with_metadata(files)
-    schemas = {file.path: [file] for file in files if file.path.endswith(WIDTHS)}
+    by_path = {file.path: file for file in files}
     # Files of several formats in one folder are as many tables.
-    members: dict[tuple[PurePosixPath, FileFormat | None], list[ListedFile]] = defaultdict(list)
+    members: dict[tuple[PurePosixPath, str | None], list[ListedFile]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path)
         table = table_path(path, formatted.keys())
@@ -87,15 +68,19 @@ def tables_of(
                 title=split_name(table.name)[0],
                 location=location,
                 size=sum(file.size for file in own),
-                state=state_of([*described_by, *schemas.get(_schema_of(table), [])]),
+                state=state_of([*described_by, *_schema_of(table, format_, by_path)]),
             )
         )
     return tables
 
 
-def _schema_of(table: PurePosixPath) -> str:
-    """Return the path of the schema file that belongs to a fixed-width table."""
-    return str(table.with_suffix("") if table.suffix.lower() in COMPRESSIONS else table) + WIDTHS
+def _schema_of(
+    table: PurePosixPath, format_: str | None, files: Mapping[str, ListedFile]
+) -> list[ListedFile]:
+    """Return the file beside a table's file that describes it, if the format has such files."""
+    suffix = format_named(format_).schema_suffix if format_ else ""
+    schema = files.get(f"{without_compression(table)}{suffix}")
+    return [schema] if suffix and schema else []
 
 
 def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
@@ -115,21 +100,20 @@ def without_compression(path: PurePosixPath) -> PurePosixPath:
     return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
 
-def split_name(name: str) -> tuple[str, FileFormat | None]:
+def split_name(name: str) -> tuple[str, str | None]:
     """Split a file or folder name into its base name and the file format of its extensions.
 
     >>> split_name("flights.csv.gz"), split_name("orders"), split_name("stops.txt")
-    (('flights', <FileFormat.CSV: 'csv'>), ('orders', None), ('stops', None))
+    (('flights', 'csv'), ('orders', None), ('stops', None))
     """
     path = PurePosixPath(name)
     inner = without_compression(path)
     is_compressed = inner != path
-    format_ = _FORMATS.get(inner.suffix.lower())
-    if inner.suffix.lower() == TEXT:
-        return inner.stem, None
-    if format_ is None or (is_compressed and format_ not in _COMPRESSIBLE):
-        return name, None
-    return inner.stem, format_
+    format_ = format_of_suffix(inner.suffix)
+    if format_ is None or format_.has_members or (is_compressed and not format_.may_be_compressed):
+        in_doubt = any(not each.has_members for each in formats_in_doubt(inner.suffix))
+        return (inner.stem if in_doubt else name), None
+    return inner.stem, format_.name
 
 
 def table_path(
@@ -168,17 +152,17 @@ def _tables_with_metadata(
         own, table = folders[folder], folder.parent
         if folder.name == DELTA_LOG:
             tables[table] = DeltaFolder(uri=_uri(table, own[0])), own
-        elif any(PurePosixPath(file.path).match(_ICEBERG_METADATA) for file in own):
+        elif any(PurePosixPath(file.path).match(METADATA) for file in own):
             tables[table] = IcebergFolder(uri=_uri(table, own[0])), own
     return tables
 
 
-def _format_of(file: ListedFile) -> FileFormat | None:
+def _format_of(file: ListedFile) -> str | None:
     """Return the format of a data file; None for any other file."""
     path = PurePosixPath(file.path)
     if path.parent.name == DELTA_LOG:
         return None
-    return FileFormat.CSV if file.is_delimited else split_name(path.name)[1]
+    return file.format or split_name(path.name)[1]
 
 
 def _uri(table: PurePosixPath, file: ListedFile) -> str:
@@ -188,7 +172,7 @@ def _uri(table: PurePosixPath, file: ListedFile) -> str:
 
 def _location(
     table: PurePosixPath,
-    format_: FileFormat,
+    format_: str,
     files: Sequence[ListedFile],
     selection: TableSelection,
     store: ObjectStore | None,
@@ -206,26 +190,29 @@ def state_of(files: Sequence[ListedFile]) -> str:
     return sha256(repr(seen).encode()).hexdigest()
 
 
-def recognise_text(
+def recognise_formats(
     files: Sequence[ListedFile], selection: TableSelection, store: ObjectStore | None = None
 ) -> list[ListedFile]:
-    """Read the beginning of each text file, and mark the files that hold rows."""
-    return [
-        replace(file, is_delimited=True) if _has_rows(file, selection, store) else file
-        for file in files
-    ]
+    """Look into the files whose names leave their format in doubt, and note what they hold."""
+    found = ((file, _format_by_content(file, selection, store)) for file in files)
+    return [replace(file, format=format_) if format_ else file for file, format_ in found]
 
 
-def _has_rows(file: ListedFile, selection: TableSelection, store: ObjectStore | None) -> bool:
+def _format_by_content(
+    file: ListedFile, selection: TableSelection, store: ObjectStore | None
+) -> str:
     inner = without_compression(PurePosixPath(file.path))
-    if inner.suffix.lower() != TEXT or not selection.tables.allowed(file.path):
-        return False
-    try:
-        return is_delimited(
-            StoredFile(file.uri, store) if store else Path(file.uri), selection.dialect
-        )
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
-        return False  # it is reported among the files that are not read
+    # Files of many tables are looked into where these are listed.
+    possible = [each for each in formats_in_doubt(inner.suffix) if not each.has_members]
+    if not possible or not selection.tables.allowed(file.path):
+        return ""
+    path = StoredFile(file.uri, store) if store else Path(file.uri)
+    for format_ in possible:
+        # What cannot be read is reported among the files that are not read.
+        with suppress(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, TableError):
+            if format_.recognises(path, selection.dialect):
+                return format_.name
+    return ""
 
 
 _LOCKS = "~$*"
@@ -234,7 +221,7 @@ _LOCKS = "~$*"
 
 def is_workbook(file: ListedFile) -> bool:
     """Return whether a file has the extension of a workbook."""
-    return PurePosixPath(file.path).suffix.lower() in WORKBOOKS
+    return PurePosixPath(file.path).suffix.lower() in Workbook.suffixes
 
 
 def tables_of_workbooks(
@@ -276,24 +263,24 @@ def tables_of_workbooks(
 def _tables_of_workbook(
     file: ListedFile, selection: TableSelection, folder: str, store: ObjectStore | None
 ) -> Iterator[Table]:
-    for sheet in _list_sheets(file, store):
+    for (sheet,) in _list_sheets(file, store):
         name = f"{file.path}/{sheet}"
         if selection.tables.allowed(name):
             yield selection.table(
                 folder=folder,
                 table=name,
                 title=sheet,
-                location=WorkbookSheet(uri=file.uri, sheet=sheet, store=store),
+                location=File(uri=file.uri, format=Workbook.name, member=(sheet,), store=store),
                 size=file.size,
                 state=state_of([file]),
             )
 
 
-def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[str]:
+def _list_sheets(file: ListedFile, store: ObjectStore | None) -> list[tuple[str, ...]]:
     if store is None:
-        return list_sheets(Path(file.uri))
+        return Workbook().list_members(Path(file.uri))
     try:
-        return list_sheets(StoredFile(file.uri, store))
+        return Workbook().list_members(StoredFile(file.uri, store))
     except OSError as error:
         raise UnreadableTableError.because(str(error)) from error
 

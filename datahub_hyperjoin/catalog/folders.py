@@ -13,17 +13,16 @@ from datahub_hyperjoin.catalog.errors import (
     UnreachableStoreError,
 )
 from datahub_hyperjoin.catalog.files import (
-    DELTA_LOG,
     is_workbook,
-    recognise_text,
+    recognise_formats,
     tables_of,
     tables_of_workbooks,
     warn_of_unread_files,
 )
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import DeltaFolder, IcebergFolder, ListedFile, ObjectStore
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
+from datahub_hyperjoin.spark.files.delta import DELTA_LOG
 from datahub_hyperjoin.spark.files.stored import reach_store
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import name_some
@@ -47,7 +46,7 @@ def scan_folder(
 ) -> list[Table]:
     """List the tables in a local folder and its subfolders."""
     check_folder(folder)
-    files = recognise_text([*_files(folder, warn, follow_links=follow_links)], selection)
+    files = recognise_formats([*_files(folder, warn, follow_links=follow_links)], selection)
     databases = dict.fromkeys(file for file in files if is_database_file(file))
     others = [file for file in files if not (is_workbook(file) or file in databases)]
     inner = [
@@ -107,7 +106,7 @@ def scan_stored_folder(
 ) -> list[Table]:
     """List the tables in a folder of an object store and in its subfolders."""
     try:
-        files = recognise_text([*_files_in_store(uri, store)], selection, store)
+        files = recognise_formats([*_files_in_store(uri, store)], selection, store)
     except OSError as error:
         raise UnreachableStoreError.because(connection, str(error)) from error
     name = uri.partition("://")[2].strip("/")

@@ -33,7 +33,6 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
-    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.metadata.urns import table_id
@@ -455,12 +454,12 @@ def _file_path(table: Table, names: FolderNames) -> FilePath | None:
     """Return the path of a table's file; None for a table outside the local folder."""
     location = table.location
     match location:
-        # The file of a database is no table.
-        case File(member=(_, _)):
+        # The file of a database or workbook is no table.
+        case File(member=(_, *_)):
             return None
         case File() | Folder() | DeltaFolder() | IcebergFolder():
             path, root = local_path(location.uri), names.folder.resolve()
-        case Relation() | CatalogTable() | IcebergDataFile() | WorkbookSheet():
+        case Relation() | CatalogTable() | IcebergDataFile():
             return None
         case _:
             assert_never(location)

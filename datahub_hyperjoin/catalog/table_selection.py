@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 from datahub.configuration.common import AllowDenyPattern
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.locations import (
+    DEFAULT_DIALECT,
     Database,
+    Dialect,
     RemoteFolder,
     SparkCatalog,
     TableLocation,

@@ -13,8 +13,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import lazy_session
 from datahub_hyperjoin.stages.profiling import read_profiles
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.suggest import LakeComparison, compare_values
-from datahub_hyperjoin.temporary import temporary_folder
 
 
 def compare_sources(

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import VIEW_SECONDS, File, Relation, ViewCopy
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -189,7 +188,7 @@ def _write(
     return Table(
         id=TableId(platform, ".".join(filter(None, names))),
         title=names[-1],
-        location=File(uri=str(path), format=FileFormat.PARQUET, copy_of=tuple(names[1:])),
+        location=File(uri=str(path), format="parquet", copy_of=tuple(names[1:])),
         size=path.stat().st_size,
         chosen_by="",
     )

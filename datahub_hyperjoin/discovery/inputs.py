@@ -15,8 +15,7 @@ from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.object_stores import ObjectStore, check_store_uri, is_in_store
+from datahub_hyperjoin.locations import Database, ObjectStore, check_store_uri, is_in_store
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:

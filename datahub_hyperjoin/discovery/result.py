@@ -266,7 +266,7 @@ class FoundJoins:
         if path:
             refuse_foreign_page("path", Path(path))
         from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (half a second)
-        from datahub_hyperjoin.temporary import temporary_folder  # noqa: PLC0415
+        from datahub_hyperjoin.storage import temporary_folder  # noqa: PLC0415
 
         found = self.findings
         with temporary_folder() as folder:

@@ -27,8 +27,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.stages.profiling import open_store
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.suggest import suggest
-from datahub_hyperjoin.temporary import temporary_folder
 
 _SQL_TIMEOUT = 60.0
 """Time limit of each query in seconds, the same as the default of a recipe."""

@@ -45,9 +45,9 @@ from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.stages.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.stages.profiling import read_profiles
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.suggest import embed, index_lake
 from datahub_hyperjoin.tables import ColumnId, TableProfile
-from datahub_hyperjoin.temporary import temporary_folder
 
 RecipeSettings = Mapping[str, object]
 """Recipe keys, such as `model.training.epochs`, and their values."""

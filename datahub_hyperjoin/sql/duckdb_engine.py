@@ -24,8 +24,8 @@ from datahub_hyperjoin.sql.errors import (
 )
 from datahub_hyperjoin.sql.local_files import FileAddresses, FileReading, file_readings
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.tables import Table, TableId
-from datahub_hyperjoin.temporary import temporary_folder
 
 _NUMBERED = re.compile(r"column0+")
 _THREADS = 4
@@ -157,11 +157,11 @@ class DuckDbEngine(SqlEngine):
             return
         has_text = False
         for reading in file_readings(table, location, self._addresses):
-            if reading.is_text and has_text:
+            if reading.call.is_text and has_text:
                 continue
             with suppress(StatementRefusedError, TableUnavailableError):
                 yield self._load(reading, self._columns[table.id])
-                has_text = has_text or reading.is_text
+                has_text = has_text or reading.call.is_text
 
     def _load(self, reading: FileReading, paths: Collection[str]) -> TableInSql:
         """Load the joined columns of a table.
@@ -176,7 +176,7 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(reading.name, DUCKDB.title)
         tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
         # People's statement reads all columns of all rows, where a guess may turn out to be wrong.
-        if reading.is_guess:
+        if reading.call.is_guess:
             self.execute(f"SELECT COUNT(COLUMNS(*)) FROM {source}")  # noqa: S608 (own names)
         self.execute(
             f"CREATE TABLE {DUCKDB.write(loaded)} AS SELECT {', '.join(tops)} FROM {source}"  # noqa: S608

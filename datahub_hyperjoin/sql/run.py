@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, RunSql, Statement
 from datahub_hyperjoin.locations import (
     CatalogTable,
@@ -23,10 +22,10 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
-    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.dialects import SPARK
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
@@ -38,7 +37,6 @@ from datahub_hyperjoin.sql.errors import (
     TimeLimitError,
 )
 from datahub_hyperjoin.sql.find import LakeInSql, find_statement, write_statement
-from datahub_hyperjoin.sql.local_files import is_readable
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.value_forms import ValueForm
@@ -138,10 +136,6 @@ logger = logger_of(__name__)
 
 # Columns compared as any other form hold codes and names of entities.
 _FORMS = {"", *(form.value for form in ValueForm)}
-_FORMAT_NAMES = {
-    FileFormat.DUCKDB: "tables of DuckDB files in a folder",
-    FileFormat.FIXED_WIDTH: "text with columns of fixed widths",
-}
 _STEP = 100
 """Number of joins between two lines of progress."""
 
@@ -296,8 +290,6 @@ def _system_of_table(location: TableLocation) -> _System | NoStatementError:
             return SparkEngine
         case File() | Folder():
             return _system_of_files(location)
-        case WorkbookSheet():
-            return NoStatementError.of_format("sheets of workbooks")
         case DeltaFolder():
             return NoStatementError.of_format("Delta tables")
         case IcebergFolder() | IcebergDataFile():
@@ -307,12 +299,12 @@ def _system_of_table(location: TableLocation) -> _System | NoStatementError:
 
 
 def _system_of_files(location: File | Folder) -> _System | NoStatementError:
-    if is_remote(location.uri):
+    format_ = format_of(location)
+    if is_remote(location.uri) and not format_.has_members:
         return NoStatementError.of_remote_files()
-    if is_readable(location):
+    if format_.duckdb_calls(location.dialect):
         return DuckDbEngine
-    name = _FORMAT_NAMES.get(location.format, f"{location.format.value.upper()} files")
-    return NoStatementError.of_format(name)
+    return NoStatementError.of_format(format_.title)
 
 
 def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:

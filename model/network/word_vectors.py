@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import tokens
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 
 _NO_WORD = re.compile(r"[\W_]+")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -14,8 +15,9 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.errors import NotAvroError
+from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.nested import translate_read_errors
-from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -24,29 +26,28 @@ _READ_ERRORS = (ValueError, EOFError, KeyError, IndexError)
 """Errors that fastavro raises on bytes that do not match their schema."""
 
 
-def read_avro(path: DataPath, paths: Collection[str] | None) -> TableStream:
-    """Open an Avro file to read all columns or those in `paths`.
+class Avro(FileFormat):
+    """Avro; fields of nested records are columns, as in `address.city`."""
 
-    Args:
-        paths: Paths of the columns to read; all if None.
+    name = "avro"
+    title = "AVRO files"
+    suffixes = (".avro",)
 
-    Returns:
-        The table being read; fields of nested records are columns, as in `address.city`.
-    """
-    import fastavro  # noqa: PLC0415 (few lakes have such files)
-    from fastavro.schema import expand_schema  # noqa: PLC0415
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        import fastavro  # noqa: PLC0415 (few lakes have such files)
+        from fastavro.schema import expand_schema  # noqa: PLC0415
 
-    with open_in_order(path) as source:
-        if not fastavro.is_avro(source):
-            raise NotAvroError.at_the_beginning()
-    with open_in_order(path) as source, translate_read_errors(*_READ_ERRORS):
-        schema = expand_schema(fastavro.reader(source).writer_schema or "null")
-    leaves = [
-        Column(path_, position, opaque) for position, (path_, opaque) in enumerate(_leaves(schema))
-    ]
-    columns, notes = choose_columns(leaves, paths)
-    extent = RowEstimate()
-    return TableStream(columns, _batches(path, readable_paths(columns), extent), notes, extent)
+        path = path_of(file)
+        with open_in_order(path) as source:
+            if not fastavro.is_avro(source):
+                raise NotAvroError.at_the_beginning()
+        with open_in_order(path) as source, translate_read_errors(*_READ_ERRORS):
+            schema = expand_schema(fastavro.reader(source).writer_schema or "null")
+        leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
+        columns, notes = choose_columns(leaves, paths)
+        extent = RowEstimate()
+        return TableStream(columns, _batches(path, readable_paths(columns), extent), notes, extent)
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401

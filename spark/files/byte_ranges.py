@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer
 
-from datahub_hyperjoin.file_formats import Dialect
+from datahub_hyperjoin.locations import Dialect
 from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, open_in_order
 
 _BLOCK = 1 << 20

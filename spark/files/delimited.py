@@ -1,18 +1,21 @@
-"""Read CSV and TSV files, and keep all values as text.
+"""Recognise and read CSV and TSV files, and keep all values as text.
 
 No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
 only if it has as many fields as the header.
 """
 
+import codecs
 import io
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.csv
 
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, File
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -22,12 +25,21 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange, RangeText
-from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
-from datahub_hyperjoin.spark.files.header import name_first_column, note_names
-from datahub_hyperjoin.spark.files.stored import DataPath
-from datahub_hyperjoin.spark.files.text_head import find_delimiter, read_header, split_titles
+from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat, format_of
+from datahub_hyperjoin.spark.files.header import (
+    find_delimiter,
+    name_first_column,
+    note_names,
+    read_header,
+    split_titles,
+)
+from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
 
+TEXT = ".txt"
+"""The ending of both delimited text and prose."""
+_DUCKDB_ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
+"""Maps Python's names of encodings to DuckDB's names."""
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
 """Block size for files with a row that does not fit into two smaller blocks."""
@@ -36,21 +48,103 @@ _LONG_ROW = "straddling object"
 _Text = TextStream | RangeText
 
 
+class DelimitedText(FileFormat):
+    """Text with a character between fields. Byte ranges of a file can be read alone."""
+
+    may_be_compressed = True
+    delimiter: ClassVar[str | None] = None
+    """Character between fields if the recipe names none; None to detect it in each file."""
+
+    def dialect_of(self, file: File) -> Dialect:
+        """Return a file's dialect, as far as the recipe and the format determine it."""
+        return replace(file.dialect, delimiter=file.dialect.delimiter or self.delimiter)
+
+    def recognises(self, path: DataPath, dialect: Dialect) -> bool:
+        """Return whether the beginning of a file is a header and rows, and not prose."""
+        with DecompressedFile(path) as file:
+            return has_rows(file.read(_BYTES_EXAMINED), dialect)
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        return read_delimited(path_of(file), paths, self.dialect_of(file))
+
+    def read_range(self, file: File, part: ByteRange, paths: Collection[str] | None) -> TableStream:
+        """Open a byte range that `align_to_rows` has found."""
+        return read_delimited_range(path_of(file), part, paths, self.dialect_of(file))
+
+    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
+        """List a call that guesses types, then calls that read text in different encodings."""
+        options = _duckdb_options(dialect)
+        as_text = {**options, "header": True, "all_varchar": True}
+        # Text that is not UTF-8 is mostly Windows-1252, which Latin-1 nearly equals. In any other
+        # encoding, DuckDB reads ASCII keys right.
+        encodings = dict.fromkeys([options.get("encoding"), "latin-1"])
+        return [
+            DuckDbCall(
+                function="read_csv", options=options, suffixes=(".csv", ".tsv"), is_guess=True
+            ),
+            *(
+                DuckDbCall(
+                    function="read_csv",
+                    options={**as_text, **({"encoding": encoding} if encoding else {})},
+                    is_text=True,
+                )
+                for encoding in encodings
+            ),
+        ]
+
+
+def delimited_format(file: File) -> DelimitedText:
+    """Return the format of a delimited text file."""
+    format_ = format_of(file)
+    if not isinstance(format_, DelimitedText):
+        raise TypeError(format_)
+    return format_
+
+
+class Csv(DelimitedText):
+    """Delimited text whose delimiter each file shows."""
+
+    name = "csv"
+    title = "CSV files"
+    suffixes = (".csv", ".psv")
+    doubtful_suffixes = (TEXT,)
+
+
+class Tsv(DelimitedText):
+    """Delimited text with tabs between fields."""
+
+    name = "tsv"
+    title = "TSV files"
+    suffixes = (".tsv", ".tab")
+    delimiter = "\t"
+
+
+def _duckdb_options(dialect: Dialect) -> dict[str, str | bool]:
+    written: dict[str, str | bool | None] = {
+        "delim": dialect.delimiter,
+        "quote": None if dialect.quote == DEFAULT_DIALECT.quote else dialect.quote,
+        "escape": dialect.escape or None,
+        "encoding": _duckdb_encoding(dialect),
+        # DuckDB's strict mode refuses an escape outside quotes.
+        "strict_mode": False if dialect.escape else None,
+    }
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def _duckdb_encoding(dialect: Dialect) -> str | None:
+    name = codecs.lookup(dialect.encoding or "utf-8").name
+    return None if name == "utf-8" else _DUCKDB_ENCODINGS.get(name, name)
+
+
 @dataclass(frozen=True, slots=True)
 class DelimitedLayout:
     """The dialect, title lines, header and chosen columns of a delimited text file."""
 
     dialect: Dialect
-    """The file's dialect, with the delimiter that was given or found."""
-
     titles: str
-    """The lines above the header."""
-
     names: list[str]
-    """The names in the header."""
-
     columns: tuple[Column, ...]
-    """The columns to read."""
 
 
 class _SkippedRows:
@@ -68,11 +162,7 @@ class _SkippedRows:
 def read_delimited(
     path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open a delimited text file, such as CSV, to read all columns or those in `paths`.
-
-    Args:
-        paths: Paths of the columns to read; all if None.
-    """
+    """Open a delimited text file, such as CSV, to read all columns or those in `paths`."""
     with ExitStack() as opened:
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
         layout = _layout(stream, paths, dialect)
@@ -101,14 +191,7 @@ def read_delimited_range(
     paths: Collection[str] | None,
     dialect: Dialect = DEFAULT_DIALECT,
 ) -> TableStream:
-    """Open one byte range of a delimited text file, to read all columns or those in `paths`.
-
-    The file must be one that `align_to_rows` can divide.
-
-    Args:
-        part: The range, which begins at a row or at the header.
-        paths: Paths of the columns to read; all if None.
-    """
+    """Open a byte range that `align_to_rows` has found, to read all columns or those in `paths`."""
     layout, text, extent = find_layout(path, paths, dialect), RangeText(path, part), RowEstimate()
 
     def read(stream: _Text, block: int) -> Generator[pa.RecordBatch, None, None]:
@@ -121,20 +204,13 @@ def read_delimited_range(
 def find_layout(
     path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> DelimitedLayout:
-    """Find the delimiter, title lines, header and requested columns of a delimited text file.
-
-    Args:
-        paths: Paths of the columns to read; all if None.
-    """
+    """Find the delimiter, title lines, header and requested columns of a delimited text file."""
     with DecompressedFile(path) as file:
         return _layout(TextStream(file, dialect), paths, dialect)
 
 
 def _layout(stream: TextStream, paths: Collection[str] | None, dialect: Dialect) -> DelimitedLayout:
-    """Skip the title lines of delimited text, and find its layout and the requested columns.
-
-    If `paths` is None, all columns are requested.
-    """
+    """Skip the title lines of delimited text, and find its layout and the requested columns."""
     head, notes = stream.head(), stream.notes
     dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
     titles, examined = split_titles(head, dialect)
@@ -233,10 +309,7 @@ def _batches(
 
 
 def _source(stream: _Text) -> io.BufferedReader | pa.BufferReader:
-    """Return the text as a file object for Arrow's CSV reader.
-
-    A short file is a buffer in memory, a long one a buffered stream.
-    """
+    """Return a short text as a buffer in memory, and a long one as a buffered stream."""
     text = stream.rest()
     return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
 
@@ -273,3 +346,46 @@ def _open(
             check_utf8=False,
         ),
     )
+
+
+_BYTES_EXAMINED = 1 << 14
+_FEWEST_NAMES, _LONGEST_NAME = 2, 60
+_FEWEST_ROWS = 2
+"""Minimum number of lines of a table: a header and one row."""
+_FEWEST_REGULAR = 0.9
+"""Minimum share of rows that must have as many fields as the header."""
+
+
+def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:
+    r"""Return whether the content of a text file is a header and rows, and not prose.
+
+    The header has short names without spaces around them, and most rows have as many fields. In
+    prose, a space follows each comma.
+
+    >>> has_rows(b"stop_id;stop_name\n8000;Halle\n"), has_rows(b"Dear Ann,\nthank you, and bye\n")
+    (True, False)
+    """
+    head = _decode(content)
+    if "\0" in head:
+        return False
+    try:
+        dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
+    except TableError:
+        return False
+    _, rows = split_titles(head, dialect)
+    if len(rows) < _FEWEST_ROWS:
+        return False
+    header, *others = rows
+    # R and pandas leave the name of the first column empty.
+    names = header if header[0] else header[1:]
+    are_names = len(names) >= _FEWEST_NAMES and all(
+        name and name == name.strip() and len(name) <= _LONGEST_NAME for name in names
+    )
+    regular = sum(len(row) == len(header) for row in others)
+    return are_names and regular >= _FEWEST_REGULAR * len(others)
+
+
+def _decode(content: bytes) -> str:
+    """Decode text well enough to find its delimiters, which are ASCII in nearly all encodings."""
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if marked else "latin-1", errors="ignore")

@@ -24,21 +24,18 @@ from datahub_hyperjoin.spark.files.nested import (
 if TYPE_CHECKING:
     from pyarrow import dataset
 
+DELTA_LOG = "_delta_log"
+"""Name of the folder that makes its parent a Delta table."""
+
 
 def read_delta(
     path: Path,
     paths: Collection[str] | None,
     *,
-    version: int | None = None,
+    version: str = "",
     files: range | None = None,
 ) -> TableStream:
-    """Open a Delta table.
-
-    Args:
-        paths: Paths of the columns to read; all if None.
-        version: The version to read; the latest one if None.
-        files: Indices of the data files to read; all if None.
-    """
+    """Open a version of a Delta table (default: the latest), or some of its data files."""
     _, table = _open(path, version)
     if files is not None:
         from pyarrow import dataset  # noqa: PLC0415 (it imports pandas)
@@ -51,15 +48,15 @@ def read_delta(
     return TableStream(columns, _batches(table, columns), notes, extent)
 
 
-def list_delta_files(path: Path) -> tuple[int, list[int]]:
+def list_delta_files(path: Path) -> tuple[str, list[int]]:
     """Return the latest version of a Delta table, and the sizes of its data files in bytes."""
     version, files = _open(path)
     with translate_read_errors():
         found = files.filesystem.get_file_info([each.path for each in files.get_fragments()])
-    return version, [each.size or 0 for each in found]
+    return str(version), [each.size or 0 for each in found]
 
 
-def _open(path: Path, version: int | None = None) -> "tuple[int, dataset.FileSystemDataset]":
+def _open(path: Path, version: str = "") -> "tuple[int, dataset.FileSystemDataset]":
     """Open a version of a Delta table (default: the latest); return its number and data files."""
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
@@ -67,7 +64,7 @@ def _open(path: Path, version: int | None = None) -> "tuple[int, dataset.FileSys
     except ModuleNotFoundError:
         raise MissingDeltaError.of_table() from None
     with translate_read_errors(DeltaError):
-        table = DeltaTable(path, version=version)
+        table = DeltaTable(path, version=int(version) if version else None)
         return table.version(), table.to_pyarrow_dataset()
 
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -17,7 +17,9 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, top_level_fields
+from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order, path_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,31 +27,40 @@ if TYPE_CHECKING:
 _READ_AS_TEXT = re.compile(r"HUGEINT|UHUGEINT|BIGNUM|VARINT|INTERVAL|TIME( .*|_.*)?|BIT|VARIANT")
 """DuckDB types whose values Arrow cannot convert to text, or converts differently from DuckDB."""
 
-
-def list_duckdb_tables(path: Path, *, views: bool = True) -> list[tuple[str, str]]:
-    """List the tables and views of a DuckDB file."""
-    with _opened(path) as connection:
-        return connection.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables "
-            "WHERE table_catalog = current_database() AND (? OR table_type <> 'VIEW') ORDER BY ALL",
-            [views],
-        ).fetchall()
+_MAGIC, _MAGIC_AT = b"DUCK", 8
 
 
-def read_duckdb_table(
-    path: Path, name: Sequence[str], paths: Collection[str] | None
-) -> TableStream:
-    """Open a table or view of a DuckDB file, to read the columns in `paths`.
+class DuckDbFile(FileFormat):
+    """A DuckDB database, whose tables and views are members. Views that read other files fail."""
 
-    Views that read other files are not followed.
+    name = "duckdb"
+    title = "tables of DuckDB files in a folder"
+    doubtful_suffixes = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb")
+    has_members = True
 
-    Args:
-        paths: Paths of the columns to read; all if None.
+    def recognises(self, path: DataPath, dialect: Dialect) -> bool:
+        """Return whether a file starts with the header of DuckDB."""
+        del dialect
+        with open_in_order(path) as file:
+            return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
 
-    Returns:
-        The table being read; members of structs are columns, as in `address.city`.
-    """
-    table = ".".join(map(_quoted, name))
+    def list_members(self, path: DataPath, *, views: bool = True) -> list[tuple[str, ...]]:
+        """List the schema and name of each table and view."""
+        with _opened(path) as connection:
+            return connection.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables "
+                "WHERE table_catalog = current_database() AND (? OR table_type <> 'VIEW') "
+                "ORDER BY ALL",
+                [views],
+            ).fetchall()
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """Open a table or view; members of structs are columns, as in `address.city`."""
+        return _read(path_of(file), file.member, paths)
+
+
+def _read(path: DataPath, member: Sequence[str], paths: Collection[str] | None) -> TableStream:
+    table = ".".join(map(_quoted, member))
     with _opened(path) as connection:
         described = connection.execute(f"DESCRIBE FROM {table}").fetchall()
         fields = {str(row[0]): _expression(str(row[0]), str(row[1])) for row in described}
@@ -57,7 +68,7 @@ def read_duckdb_table(
         schema = _rows(connection, f"SELECT {selected} FROM {table} LIMIT 0").schema  # noqa: S608
         rows = connection.execute(
             "SELECT estimated_size FROM duckdb_tables() WHERE (schema_name, table_name) = (?, ?)",
-            [*name],
+            [*member],
         ).fetchone()
     columns, notes = choose_columns(leaf_columns(schema), paths)
     # Without a comparable column, one field is read to count the rows.
@@ -69,7 +80,7 @@ def read_duckdb_table(
 
 
 def _batches(
-    path: Path, query: str, columns: Sequence[Column]
+    path: DataPath, query: str, columns: Sequence[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
     names = readable_paths(columns)
     with _opened(path) as connection:
@@ -93,7 +104,7 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator["duckdb.DuckDBPyConnection"]:
+def _opened(path: DataPath) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb  # noqa: PLC0415 (few lakes have such files)
 
     try:

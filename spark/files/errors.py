@@ -1,16 +1,51 @@
-"""Errors for JSON files without a table, and for fixed-width files without a schema.
+"""Errors about formats of files, and for JSON without a table and text without a schema.
 
 UnreadableTableError
 ├─ NoTableInJsonError
+├─ UnknownFormatError
 └─ WidthSchemaError
+FormatPlugInError
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from typing_extensions import Self
 
+from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.wording import name_some
+
+
+class FormatPlugInError(HyperJoinError, ImportError):
+    """An installed package adds a format that cannot be used."""
+
+    @classmethod
+    def because(cls, entry: str, reason: str) -> Self:
+        """Report why the class that an entry point names cannot be loaded."""
+        return cls(
+            f"the format plug-in {entry} cannot be loaded: {reason}. Repair or uninstall the "
+            "package that adds it"
+        )
+
+    @classmethod
+    def with_taken_names(cls, names: Collection[str]) -> Self:
+        """Report that plug-ins use the names of HyperJoin's own formats."""
+        return cls(
+            f"a format plug-in has the name of one of HyperJoin's own formats, "
+            f"{name_some(sorted(names))}. Rename or uninstall it"
+        )
+
+
+class UnknownFormatError(UnreadableTableError):
+    """A table has a format that no package here reads."""
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Report that the package that adds a format is not installed."""
+        return cls(
+            f"has the format {name!r}, which no package reads here. Install the package that adds "
+            "it, also where Spark's workers run"
+        )
 
 
 class NoTableInJsonError(UnreadableTableError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.locations import WorkbookSheet
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -28,15 +28,13 @@ from datahub_hyperjoin.spark.errors import (
     MissingExcelError,
     UnreadableTableError,
 )
+from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.header import find_header, name_first_column, note_names
-from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order
+from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, open_in_order, path_of
 from datahub_hyperjoin.spark.objects import batch_of
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
-
-WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-"""Extensions of workbooks."""
 
 _PACKAGE = "python_calamine"
 _ROWS_EXAMINED = 200
@@ -52,32 +50,32 @@ def can_read_workbooks() -> bool:
     return find_spec(_PACKAGE) is not None
 
 
-def list_sheets(path: DataPath) -> list[str]:
-    """List the sheets of a workbook.
+class Workbook(FileFormat):
+    """A workbook of Excel or OpenDocument, whose sheets are members."""
 
-    Returns:
-        The names of its sheets with cells, in their order.
-    """
-    with _translated_errors():
-        from python_calamine import SheetTypeEnum  # noqa: PLC0415 (an optional requirement)
+    name = "workbook"
+    title = "sheets of workbooks"
+    suffixes = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+    has_members = True
 
-        with _open_workbook(path) as workbook:
-            sheets = workbook.sheets_metadata
-            return [sheet.name for sheet in sheets if sheet.typ == SheetTypeEnum.WorkSheet]
+    def list_members(self, path: DataPath, *, views: bool = True) -> list[tuple[str, ...]]:
+        """List the sheets with cells, in their order."""
+        del views
+        with _translated_errors():
+            from python_calamine import SheetTypeEnum  # noqa: PLC0415 (an optional requirement)
+
+            with _open_workbook(path) as workbook:
+                sheets = workbook.sheets_metadata
+                return [(sheet.name,) for sheet in sheets if sheet.typ == SheetTypeEnum.WorkSheet]
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """Open a sheet, below any title lines."""
+        extent = RowEstimate()
+        [sheet] = file.member
+        return _read(_rows(path_of(file), sheet, extent), paths, extent)
 
 
-def read_sheet(
-    location: WorkbookSheet, path: DataPath, paths: Collection[str] | None
-) -> TableStream:
-    """Open a sheet of a workbook.
-
-    Title lines above the header are skipped.
-
-    Args:
-        paths: Paths of the columns to read; all if None.
-    """
-    extent = RowEstimate()
-    rows = _rows(path, location.sheet, extent)
+def _read(rows: _Rows, paths: Collection[str] | None, extent: RowEstimate) -> TableStream:
     head = [*islice(rows, _ROWS_EXAMINED)]
     if not head:
         raise EmptyTableError.without_cells()

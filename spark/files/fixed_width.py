@@ -17,7 +17,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -26,40 +26,44 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError
-from datahub_hyperjoin.spark.files.compression import COMPRESSIONS, DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 from datahub_hyperjoin.spark.files.errors import WidthSchemaError
-from datahub_hyperjoin.spark.files.stored import DataPath, open_in_order
+from datahub_hyperjoin.spark.files.formats import FileFormat
+from datahub_hyperjoin.spark.files.stored import (
+    COMPRESSIONS,
+    DataPath,
+    DecompressedFile,
+    open_in_order,
+    path_of,
+)
 from datahub_hyperjoin.spark.objects import batch_of
 
-WIDTHS = ".schema"
-"""Ending of a schema's file name: the schema of `orders.txt.gz` is `orders.txt.schema`."""
 _BATCH_CELLS = 1 << 17
 
 
-def read_fixed_width(
-    path: DataPath, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
-) -> TableStream:
-    """Open a text file with columns of fixed widths, to read all columns or those in `paths`.
+class FixedWidth(FileFormat):
+    """Text with columns of fixed widths, whose values have no spaces around them."""
 
-    Args:
-        paths: Paths of the columns to read; all if None.
-        dialect: Provides the encoding, if it is not to be detected.
+    name = "fwf"
+    title = "text with columns of fixed widths"
+    suffixes = (".fwf",)
+    may_be_compressed = True
+    schema_suffix = ".schema"
 
-    Returns:
-        The table being read. Values have no spaces around them, and blank ones are missing.
-    """
-    places = _read_schema(path)
-    columns, notes = choose_columns([Column(name, at) for at, name in enumerate(places)], paths)
-    with ExitStack() as opened:
-        file = opened.enter_context(DecompressedFile(path))
-        # Nothing is quoted.
-        stream = TextStream(file, replace(dialect, quote="", escape=""), notes)
-        # From here on, the returned stream closes the file.
-        opened.pop_all()
-    slices = [places[name] for name in readable_paths(columns)]
-    extent = RowEstimate()
-    return TableStream(columns, _batches(stream, columns, slices, extent), notes, extent)
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        path = path_of(file)
+        places = _read_schema(path)
+        columns, notes = choose_columns([Column(name, at) for at, name in enumerate(places)], paths)
+        with ExitStack() as opened:
+            raw = opened.enter_context(DecompressedFile(path))
+            # Nothing is quoted.
+            stream = TextStream(raw, replace(file.dialect, quote="", escape=""), notes)
+            # From here on, the returned stream closes the file.
+            opened.pop_all()
+        slices = [places[name] for name in readable_paths(columns)]
+        extent = RowEstimate()
+        return TableStream(columns, _batches(stream, columns, slices, extent), notes, extent)
 
 
 def _batches(
@@ -85,7 +89,7 @@ def _batches(
 def _read_schema(path: DataPath) -> dict[str, slice]:
     """Read the schema file, which gives the position of each column in a line."""
     plain = path.with_name(path.stem) if path.suffix.lower() in COMPRESSIONS else path
-    schema = plain.with_name(plain.name + WIDTHS)
+    schema = plain.with_name(plain.name + FixedWidth.schema_suffix)
     try:
         with open_in_order(schema) as file:
             text = file.read().decode("utf-8-sig")

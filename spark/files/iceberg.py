@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, StaticTable
 
 _METADATA_FILE = re.compile(r"v?(\d+).*\.metadata\.json")
+METADATA = "metadata/*.metadata.json"
+"""Files that make a folder an Iceberg table."""
 VERSION_HINT = "version-hint.text"
 """Name of the file that may say which metadata file is the newest."""
 
@@ -28,32 +30,26 @@ def read_iceberg(
     path: Path,
     paths: Collection[str] | None,
     *,
-    metadata: Path | None = None,
+    metadata: str = "",
     files: range | None = None,
 ) -> TableStream:
-    """Open an Iceberg table to read all columns or those in `paths`.
+    """Open the current snapshot of a metadata file (default: the newest), or some of its files.
 
-    Args:
-        paths: Paths of the columns to read; all if None.
-        metadata: The metadata file whose current snapshot is read; the newest one if None.
-        files: Indices of the data files to read, in the order of their paths; all if None.
-
-    Returns:
-        The table being read. The metadata names the data files, which may be outside the folder.
-        One data file at a time is in memory, with the columns to read.
+    The metadata names the data files, which may be outside the folder. One data file at a time is
+    in memory, with the columns to read.
     """
     table = _open(path, metadata)
     tasks = None if files is None else _plan(table)[files.start : files.stop]
     return stream_rows(table, paths, tasks)
 
 
-def list_iceberg_files(path: Path) -> tuple[Path, list[int]]:
+def list_iceberg_files(path: Path) -> tuple[str, list[int]]:
     """Return the newest metadata file of an Iceberg table, and its data files' sizes in bytes."""
     table = _open(path)
-    return Path(table.metadata_location), [task.file.file_size_in_bytes for task in _plan(table)]
+    return table.metadata_location, [task.file.file_size_in_bytes for task in _plan(table)]
 
 
-def _open(path: Path, metadata: Path | None = None) -> "StaticTable":
+def _open(path: Path, metadata: str = "") -> "StaticTable":
     """Open an Iceberg table by one of its metadata files, by default the newest one."""
     try:
         from pyiceberg.exceptions import ValidationError  # noqa: PLC0415 (an optional requirement)
@@ -61,7 +57,7 @@ def _open(path: Path, metadata: Path | None = None) -> "StaticTable":
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
     with translate_read_errors():
-        file = metadata or newest_metadata(path / "metadata")
+        file = Path(metadata) if metadata else newest_metadata(path / "metadata")
     try:
         with translate_read_errors():
             return StaticTable.from_metadata(str(file))

@@ -5,40 +5,55 @@ from collections.abc import Collection, Generator, Sequence
 import pyarrow as pa
 from pyarrow import orc
 
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.files.formats import FileFormat
 from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
     top_level_fields,
     translate_read_errors,
 )
-from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
+from datahub_hyperjoin.spark.files.stored import open_at_random, path_of
 from datahub_hyperjoin.wording import name_some
 
 
-def read_orc(
-    path: DataPath, paths: Collection[str] | None, stripes: range | None = None
-) -> TableStream:
-    """Open an ORC file.
+class Orc(FileFormat):
+    """ORC, whose stripes can be read alone."""
 
-    Args:
-        paths: Paths of the columns to read; all if None.
-        stripes: Indices of the stripes to read; all if None.
-    """
+    name = "orc"
+    title = "ORC files"
+    suffixes = (".orc",)
+    spark_reader = "orc"
+    spark_providers = ("orc", "org.apache.hadoop.hive.ql.io.orc.OrcSerde")
+    # Arrow does not know the time zone in which an ORC file was written.
+    spark_reads_other_times = True
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        opened = _opened(file)
+        return _read(opened, paths, range(opened.nstripes))
+
+    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+        """See `FileFormat.read_groups`."""
+        return _read(_opened(file), paths, groups)
+
+    def group_sizes(self, file: File) -> Sequence[int]:
+        """Return 1 for each stripe, whose real size a file does not say."""
+        return [1] * _opened(file).nstripes
+
+
+def _opened(file: File) -> orc.ORCFile:
     with translate_read_errors():
-        file = orc.ORCFile(open_at_random(path))
+        return orc.ORCFile(open_at_random(path_of(file)))
+
+
+def _read(file: orc.ORCFile, paths: Collection[str] | None, stripes: range) -> TableStream:
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
-    chosen = range(file.nstripes) if stripes is None else stripes
-    batches = _batches(file, readable_paths(columns), notes, chosen)
+    batches = _batches(file, readable_paths(columns), notes, stripes)
     # A file does not say how many rows each stripe has.
-    rows = file.nrows * len(chosen) / max(file.nstripes, 1)
+    rows = file.nrows * len(stripes) / max(file.nstripes, 1)
     return TableStream(columns, batches, notes, RowEstimate(rows))
-
-
-def count_stripes(path: DataPath) -> int:
-    """Return the number of stripes in an ORC file, each of which can be read alone."""
-    with translate_read_errors():
-        return int(orc.ORCFile(open_at_random(path)).nstripes)
 
 
 def _batches(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Generator, Iterable, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import (
     STEP_ROWS,
     Column,
@@ -14,8 +15,9 @@ from datahub_hyperjoin.spark.columns import (
     merge_batches,
     readable_paths,
 )
+from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
-from datahub_hyperjoin.spark.files.stored import DataPath, open_at_random
+from datahub_hyperjoin.spark.files.stored import open_at_random, path_of
 from datahub_hyperjoin.wording import name_some
 
 _BATCH_CELLS = 1 << 22
@@ -24,25 +26,49 @@ _CONTENT_BYTES = 1 << 10
 too large to be read in search of keys."""
 
 
-def read_parquet(
-    path: DataPath, paths: Collection[str] | None, groups: range | None = None
-) -> TableStream:
-    """Open a Parquet file to read all columns or those in `paths`.
+class Parquet(FileFormat):
+    """Parquet, whose row groups can be read alone."""
 
-    Args:
-        paths: Paths of the columns to read; all if None.
-        groups: Indices of the row groups to read; all if None.
-    """
+    name = "parquet"
+    title = "PARQUET files"
+    suffixes = (".parquet",)
+    spark_reader = "parquet"
+    spark_providers = ("parquet", "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        opened = _opened(file)
+        return _read(opened, paths, range(opened.num_row_groups))
+
+    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+        """See `FileFormat.read_groups`."""
+        return _read(_opened(file), paths, groups)
+
+    def group_sizes(self, file: File) -> Sequence[int]:
+        """Return the size of each row group."""
+        with _opened(file) as opened, translate_read_errors():
+            metadata = opened.metadata
+        return [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
+
+    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
+        """See `FileFormat.duckdb_calls`."""
+        del dialect
+        return [DuckDbCall(function="read_parquet", suffixes=self.suffixes)]
+
+
+def _opened(file: File) -> pq.ParquetFile:
     with translate_read_errors():
-        file = pq.ParquetFile(open_at_random(path))
+        return pq.ParquetFile(open_at_random(path_of(file)))
+
+
+def _read(file: pq.ParquetFile, paths: Collection[str] | None, groups: range) -> TableStream:
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
-    chosen = range(file.num_row_groups) if groups is None else groups
-    rows = sum(file.metadata.row_group(group).num_rows for group in chosen)
+    rows = sum(file.metadata.row_group(group).num_rows for group in groups)
     contents = _long_bytes(file.metadata, columns)
     if contents:
         names = name_some([*map(repr, contents)])
         notes.append(f"bytes not compared, because they are too long for keys: {names}")
-    return TableStream(columns, _batches(file, columns, chosen, contents), notes, RowEstimate(rows))
+    return TableStream(columns, _batches(file, columns, groups, contents), notes, RowEstimate(rows))
 
 
 def _long_bytes(metadata: pq.FileMetaData, columns: Iterable[Column]) -> list[str]:

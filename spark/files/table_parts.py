@@ -6,16 +6,11 @@ text takes a Spark job, so that is done elsewhere.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-
-import pyarrow.parquet as pq
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     DeltaFolder,
     File,
@@ -26,10 +21,9 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.spark.files.byte_ranges import ByteRange
 from datahub_hyperjoin.spark.files.delta import list_delta_files
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.files.iceberg import list_iceberg_files
-from datahub_hyperjoin.spark.files.nested import translate_read_errors
-from datahub_hyperjoin.spark.files.orc import count_stripes
-from datahub_hyperjoin.spark.files.stored import StoredFile, local_path, open_at_random
+from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.tables import Table, TableId
 
 _PART_BYTES = 1 << 26
@@ -41,78 +35,32 @@ class FileRange:
     """A range of whole rows in a delimited text file."""
 
     file: File
-    """The file."""
-
     part: ByteRange
-    """The range of bytes, which begins and ends with a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class FilePart:
-    """Some row groups of a Parquet file, or some stripes of an ORC file."""
+class TableItems:
+    """Some row groups of a file, files of a folder, or data files of a table's snapshot."""
 
-    file: File
-    """The file."""
+    location: File | Folder | DeltaFolder | IcebergFolder
+    items: range
+    """Indices of the items, in an order that `location` and `snapshot` determine."""
 
-    groups: range
-    """Indices of the row groups or stripes."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderPart:
-    """Some files of a table that is stored as a folder."""
-
-    folder: Folder
-    """The folder with all files of the table, the first of which determines the columns."""
-
-    files: range
-    """Indices of the files, in the order of the folder's `parts`."""
+    snapshot: str = ""
+    """Version of a Delta table, or metadata file of an Iceberg table."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaPart:
-    """Some data files of a local Delta table."""
-
-    folder: DeltaFolder
-    """The folder of the table."""
-
-    version: int
-    """Number of the table version to which the files belong."""
-
-    files: range
-    """Indices of the files."""
-
-
-@dataclass(frozen=True, slots=True)
-class IcebergPart:
-    """Some data files of a local Iceberg table."""
-
-    folder: IcebergFolder
-    """The folder of the table."""
-
-    metadata: Path
-    """The metadata file whose current snapshot has the files."""
-
-    files: range
-    """Indices of the files, in the order of their paths."""
-
-
-TablePart = FileRange | FilePart | FolderPart | DeltaPart | IcebergPart
+TablePart = FileRange | TableItems
 """A part of a table that many tasks read."""
 
 
 def divide_large(
     tables: Iterable[Table], *, size: int, max_bytes: int = sys.maxsize
 ) -> dict[TableId, Sequence[TablePart]]:
-    """Divide large tables into parts that together contain all rows; skip text files.
+    """Divide tables of at least `size` bytes into parts with all their rows, except text files.
 
-    Args:
-        size: Size in bytes from which a table is divided.
-        max_bytes: Approximate number of bytes to read of each table.
-
-    Returns:
-        Two or more parts of each large table that can be divided. The task that reads any other
-        table also reports what is wrong with it.
+    A table that cannot be divided has no parts: the task that reads it says what is wrong with it.
+    Only about `max_bytes` are to be read of each table.
     """
     divided: dict[TableId, Sequence[TablePart]] = {}
     for table in tables:
@@ -123,14 +71,9 @@ def divide_large(
 
 
 def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
-    """Divide a table into parts that together have all its rows.
+    """Divide a table into two or more parts, of each of which about 64 MiB of `size` are read.
 
-    Args:
-        size: Number of bytes to read of the table: its size, or less.
-
-    Returns:
-        Two or more parts, of each of which about 64 MiB are read; empty if one task should read
-        the table.
+    The result is empty if one task should read the table.
     """
     parts = [*_parts(location, max(1, -(-size // _PART_BYTES)))]
     return parts if len(parts) > 1 else ()
@@ -138,35 +81,22 @@ def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
 
 def _parts(location: TableLocation, count: int) -> Iterator[TablePart]:
     """Divide a table into at most `count` parts of similar size."""
-    make: Callable[[range], TablePart]
+    snapshot = ""
+    sizes: Sequence[int]
     match location:
         case File(store=store) if store:
-            sizes = _group_sizes(location.format, StoredFile(location.uri, store))
-            make = partial(FilePart, location)
-        case Folder(store=store, format=FileFormat.PARQUET | FileFormat.ORC) if store:
+            sizes = format_of(location).group_sizes(location)
+        case Folder(store=store) if store and format_of(location).spark_reader:
             # Only a request for each file would tell their sizes.
             sizes = [1] * len(location.parts)
-            make = partial(FolderPart, location)
         case DeltaFolder(uri=uri) if not is_remote(uri):
-            version, sizes = list_delta_files(local_path(uri))
-            make = partial(DeltaPart, location, version)
+            snapshot, sizes = list_delta_files(local_path(uri))
         case IcebergFolder(uri=uri) if not is_remote(uri):
-            metadata, sizes = list_iceberg_files(local_path(uri))
-            make = partial(IcebergPart, location, metadata)
+            snapshot, sizes = list_iceberg_files(local_path(uri))
         case _:
             return
-    yield from map(make, _divide_evenly(sizes, count))
-
-
-def _group_sizes(layout: FileFormat, path: StoredFile) -> list[int]:
-    """Return the size of each row group of a Parquet file, or 1 for each stripe of an ORC file."""
-    if layout is FileFormat.ORC:
-        return [1] * count_stripes(path)
-    if layout is not FileFormat.PARQUET:
-        return []
-    with translate_read_errors(), pq.ParquetFile(open_at_random(path)) as opened:
-        metadata = opened.metadata
-    return [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
+    for items in _divide_evenly(sizes, count):
+        yield TableItems(location, items, snapshot)
 
 
 def _divide_evenly(sizes: Sequence[int], count: int) -> Iterator[range]:

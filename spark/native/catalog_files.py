@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import CatalogFiles, Folder, ListedFile
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.files.folder import partition_keys
+from datahub_hyperjoin.spark.files.formats import FileFormat, format_of_provider
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.native.frames import quoted
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
@@ -32,13 +32,6 @@ _SETTINGS = ("spark.sql.extensions", f"spark.sql.catalog.{_CATALOG}")
 _BUILTIN = "builtin"
 _CONCURRENT_TABLES = 4
 _STORED = {"MANAGED", "EXTERNAL"}
-_FORMATS = {
-    "parquet": FileFormat.PARQUET,
-    "orc": FileFormat.ORC,
-    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": FileFormat.PARQUET,
-    "org.apache.hadoop.hive.ql.io.orc.OrcSerde": FileFormat.ORC,
-}
-"""The file format of a table by its provider or, for a Hive table, by the class that reads it."""
 _HARMLESS = {"serialization.format", "compression", "path"}
 """Options that do not change how a table is read."""
 _ARROW_TYPES: Mapping[type[T.DataType], pa.DataType] = {
@@ -150,7 +143,7 @@ def _format(facts: Mapping[str, str]) -> FileFormat | None:
     if not is_plain or not location.startswith("file:"):
         return None
     provider = facts.get("Provider", "hive").lower()
-    return _FORMATS.get(facts.get("Serde Library", "") if provider == "hive" else provider)
+    return format_of_provider(facts.get("Serde Library", "") if provider == "hive" else provider)
 
 
 def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
@@ -168,7 +161,7 @@ def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
     is_whole = len(parts) == len(paths) > 0
     if not is_whole or not all(_has_values(part, of_partitions) for part in parts):
         return None
-    folder = Folder(uri=str(root), format=format_, parts=tuple(parts))
+    folder = Folder(uri=str(root), format=format_.name, parts=tuple(parts))
     files = CatalogFiles(folder=folder, schema=schema.serialize().to_pybytes())
     return LocatedTable(files, [*map(_listed, paths, parts)])
 
@@ -195,7 +188,7 @@ def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Sc
     except KeyError:
         return None
     has_times = "timestamp[" in str(schema)
-    return None if not fields or (has_times and format_ is FileFormat.ORC) else schema
+    return None if not fields or (has_times and format_.spark_reads_other_times) else schema
 
 
 def _arrow_type(type_: T.DataType) -> pa.DataType:

@@ -24,7 +24,6 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
-    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.redact import redact
@@ -35,6 +34,7 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.native.remote import escape_pattern
 from datahub_hyperjoin.tables import DataType
 
@@ -93,7 +93,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
         case Folder():
             frame = _load_files(session, location)
             return _with_partition_keys(frame, partition_keys(location.parts[0]))
-        case IcebergFolder() | IcebergDataFile() | WorkbookSheet() | Relation():
+        case IcebergFolder() | IcebergDataFile() | Relation():
             message = f"Spark has no reader for {location}"
             raise TypeError(message)
         case _:
@@ -174,7 +174,7 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
-    reader = session.read.format(location.format.value)
+    reader = session.read.format(format_of(location).spark_reader)
     # Spark's own discovery of partition keys would turn the text `01` into the number 1.
     reader = reader.option("recursiveFileLookup", value=True)
     return reader.load(escape_pattern(_spark_uri(location.uri)))

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.locations import ListedFile
+from datahub_hyperjoin.spark.files.delta import DELTA_LOG
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
 
 _MAX_FILE_BYTES = 1 << 30
@@ -38,7 +39,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
     # Recursive listing skips hidden folders, but a pattern that names them does not.
     logs = []
     for level in range(depth + 1):
-        pattern = escape_pattern(folder.rstrip("/")) + "/*" * level + "/_delta_log"
+        pattern = escape_pattern(folder.rstrip("/")) + "/*" * level + f"/{DELTA_LOG}"
         try:
             logs += _listed(session.read.format("binaryFile").load(pattern), folder)
         except AnalysisException:

@@ -24,15 +24,14 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
-    WorkbookSheet,
 )
 from datahub_hyperjoin.spark.errors import MissingIcebergError
 from datahub_hyperjoin.spark.files.folder import reading_order
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import table_error
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.tables import Table
-from datahub_hyperjoin.temporary import temporary_folder
 
 _CONCURRENT_PLANS = 4
 """Number of Iceberg tables that are planned at the same time. Each plan is a few short Spark jobs,
@@ -113,7 +112,7 @@ def _locate_copies(
                 return _plan_iceberg(session, location)
             except (TableError, *SPARK_ERRORS) as error:
                 return error if isinstance(error, TableError) else table_error(location, error)
-        case DeltaFolder() | IcebergDataFile() | WorkbookSheet() | Relation() | CatalogTable():
+        case DeltaFolder() | IcebergDataFile() | Relation() | CatalogTable():
             message = f"Files of {location} are not shipped"
             raise TypeError(message)
         case _:

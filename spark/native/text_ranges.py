@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.file_formats import Dialect
-from datahub_hyperjoin.locations import File, is_remote
+from datahub_hyperjoin.locations import Dialect, File, is_remote
 from datahub_hyperjoin.spark.files.byte_ranges import (
     ByteRange,
     QuoteScan,
@@ -21,12 +20,11 @@ from datahub_hyperjoin.spark.files.byte_ranges import (
     divide_lines,
     scan_quotes,
 )
-from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
-from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, find_layout
-from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of
+from datahub_hyperjoin.spark.files.delimited import DelimitedLayout, DelimitedText, find_layout
+from datahub_hyperjoin.spark.files.formats import format_of
+from datahub_hyperjoin.spark.files.stored import COMPRESSIONS, DataPath, bytes_of, path_of
 from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, collect_arrow, map_tasks
-from datahub_hyperjoin.spark.read import known_dialect, path_of
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.visible import logger_of
 
@@ -78,14 +76,17 @@ def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, li
 def _divide_lines(table: Table) -> _DividedFile | None:
     """Divide a table's file at line ends, or return None if one task should read the table."""
     file = table.location
-    if not isinstance(file, File) or not file.format.is_delimited:
+    if not isinstance(file, File):
+        return None
+    format_ = format_of(file)
+    if not isinstance(format_, DelimitedText):
         return None
     # A task that Spark gives a copy of the file reads it as a whole.
     if is_remote(file.uri) and not file.store:
         return None
     path = path_of(file)
     try:
-        layout = find_layout(path, None, known_dialect(file))
+        layout = find_layout(path, None, format_.dialect_of(file))
         obstacle = _obstacle(path, layout)
         if not obstacle:
             count = min(max(_FEWEST_RANGES, bytes_of(path) // _RANGE_BYTES), _MOST_RANGES)

@@ -24,7 +24,6 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
-    WorkbookSheet,
     database_of,
 )
 from datahub_hyperjoin.spark.columns import (
@@ -143,9 +142,6 @@ def _load(session: SparkSession, table: Table, config: ProfileConfig) -> TableFr
     match location:
         case Relation():
             return load_relation(session, location, max_rows=config.max_rows, share=share)
-        case WorkbookSheet():
-            message = f"One task reads {location} as a whole"
-            raise TypeError(message)
         case (
             File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile() | CatalogTable()
         ):

@@ -18,9 +18,8 @@ from typing import TypeVar
 
 from loky import cpu_count
 
-from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.locations import File, Folder, WorkbookSheet, is_remote
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import File, Folder, ObjectStore, is_remote
+from datahub_hyperjoin.spark.files.formats import format_named
 from datahub_hyperjoin.spark.files.stored import DataPath, StoredFile, entity_tag, local_path
 from datahub_hyperjoin.spark.profiles.store import Store, table_key
 from datahub_hyperjoin.storage import checksum
@@ -139,9 +138,7 @@ def _state(table: Table, content: _Content, checksum_now: str) -> str:
 def _uris(table: Table) -> tuple[list[str], ObjectStore | None]:
     """List the files that hold a table, and their store; none if other files belong to it, too."""
     match table.location:
-        case File(uri=uri, format=form, store=store) if form is not FileFormat.FIXED_WIDTH:
-            return [uri], store
-        case WorkbookSheet(uri=uri, store=store):
+        case File(uri=uri, format=form, store=store) if not format_named(form).schema_suffix:
             return [uri], store
         case Folder(uri=uri, parts=parts, store=store):
             return [f"{uri}/{part}" for part in parts], store

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
@@ -16,20 +15,18 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
-    WorkbookSheet,
     database_of,
     is_remote,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.files.delimited import DelimitedText
+from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself
 from datahub_hyperjoin.spark.session import LazySession, OptionalSession
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
-"""Formats that record where parts of a file begin. In text, a line break may be part of a value."""
 
 _TEXT_SUFFIXES = {".csv", ".tsv"}
 """Suffixes of delimited text that is not compressed."""
@@ -72,8 +69,6 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
     is_large = table.size >= config.split_bytes
     # A remote Delta table needs its log interpreted, which only Spark's reader does remotely.
     match table.location:
-        case WorkbookSheet():
-            return Route.LOCAL_BATCH
         case Relation():
             # What the database counts itself needs no ranges.
             is_split = is_large and not counts_itself(table, config)
@@ -106,7 +101,7 @@ def _route_of_files(location: File | Folder, *, is_large: bool) -> Route:
     # Spark's own readers may lack the jars for the store, and Arrow reads it in any process.
     if location.store:
         return Route.LOCAL_BATCH
-    if is_large and location.format in _SPLITTABLE:
+    if is_large and format_of(location).spark_reader:
         return Route.DISTRIBUTED
     return Route.SHIPPED if is_remote(location.uri) else Route.LOCAL_BATCH
 
@@ -148,7 +143,7 @@ def are_short_texts(tables: Sequence[Table]) -> bool:
     """
     return sum(table.size for table in tables) <= _FEW_BYTES and all(
         isinstance(table.location, File)
-        and table.location.format.is_delimited
+        and isinstance(format_of(table.location), DelimitedText)
         and PurePath(table.location.uri).suffix.lower() in _TEXT_SUFFIXES
         and not is_remote(table.location.uri)
         for table in tables

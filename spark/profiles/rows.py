@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from datahub_hyperjoin.arrow_bytes import StringBytes, bounds_of
 from datahub_hyperjoin.packed_texts import PackedTexts
 from datahub_hyperjoin.spark.memory import gc_paused
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -27,7 +28,6 @@ from datahub_hyperjoin.tables import (
     TableId,
     TableProfile,
 )
-from datahub_hyperjoin.temporary import temporary_folder
 from datahub_hyperjoin.value_forms import Notation
 
 _COLUMN = pa.struct(

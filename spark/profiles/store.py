@@ -29,9 +29,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError
 from datahub_hyperjoin.spark.memory import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, read_results, to_rows
-from datahub_hyperjoin.storage import read_checked, replacing_with_checksum
+from datahub_hyperjoin.storage import read_checked, replacing_with_checksum, temporary_folder
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
-from datahub_hyperjoin.temporary import temporary_folder
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)

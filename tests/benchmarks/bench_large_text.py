@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_catalog import cpu_seconds
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
@@ -61,7 +60,7 @@ def write_orders(path: Path, size: int) -> None:
 
 
 def _verify(session: SparkSession, path: Path, config: ProfileConfig) -> dict[Pair, Evidence]:
-    location = File(uri=str(path), format=FileFormat.CSV)
+    location = File(uri=str(path), format="csv")
     table = Table(
         id=TableId("file", path.stem), title=path.stem, location=location, size=path.stat().st_size
     )

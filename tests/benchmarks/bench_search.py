@@ -39,7 +39,7 @@ from datahub_hyperjoin.model.signals.cells import CellSimilarity, StoredVectors
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.stages.profiling import read_profiles
-from datahub_hyperjoin.temporary import temporary_folder
+from datahub_hyperjoin.storage import temporary_folder
 
 NEAREST, QUERIES, TOLERANCE = 50, 2_000, 0.03
 

@@ -10,7 +10,6 @@ from datahub.configuration.common import AllowDenyPattern
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File, Relation
 from datahub_hyperjoin.tables import Table
 
@@ -65,7 +64,7 @@ def test_each_table_of_a_database_is_a_table(lake: Path) -> None:
     ]
     assert (warnings, unread) == ([], 0)
     uri = str(lake.resolve() / "Geo.DUCKDB")
-    assert tables[4].location == File(uri=uri, format=FileFormat.DUCKDB, member=("s", "b"))
+    assert tables[4].location == File(uri=uri, format="duckdb", member=("s", "b"))
     assert sum(table.size for table in tables[:3]) <= (lake / "100% #a?.db").stat().st_size
     assert {path: path.read_bytes() for path in lake.iterdir()} == before
 

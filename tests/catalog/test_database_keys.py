@@ -9,7 +9,6 @@ from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import ForeignKey
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -36,7 +35,7 @@ def test_the_keys_of_a_databases_tables_are_read(server: Server) -> None:
     file = Table(
         id=TableId("file", "memo"),
         title="memo",
-        location=File(uri="memo.csv", format=FileFormat.CSV),
+        location=File(uri="memo.csv", format="csv"),
         size=1,
     )
     keys = read_database_keys([orders, file, people, lines], refuse)

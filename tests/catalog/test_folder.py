@@ -7,7 +7,6 @@ from datahub.configuration.common import AllowDenyPattern
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -43,9 +42,9 @@ def test_tables_are_named_by_their_path(lake: Path) -> None:
     assert [table.title for table in tables] == ["planes", "flights", "zones"]
     files = [table.location for table in tables if isinstance(table.location, File)]
     assert [file.format for file in files] == [
-        FileFormat.CSV,
-        FileFormat.PARQUET,
-        FileFormat.TSV,
+        "csv",
+        "parquet",
+        "tsv",
     ]
     assert {table.size for table in tables} == {8}
     assert Path(files[0].uri).read_text() == "code\nAA\n"
@@ -99,11 +98,11 @@ def test_folders_of_one_table_are_recognised(tmp_path: Path) -> None:
     ]
     assert tables["sales/orders"].location == Folder(
         uri=str(tmp_path.resolve() / "sales" / "orders"),
-        format=FileFormat.PARQUET,
+        format="parquet",
         parts=("year=2024/month=1/a.parquet", "year=2025/month=1/b.parquet"),
     )
     assert tables["sales/notes.csv.gz"].location == File(
-        uri=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format=FileFormat.CSV
+        uri=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format="csv"
     )
 
 

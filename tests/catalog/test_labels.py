@@ -18,7 +18,6 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.datasets import mark_personal, name_labels, read_datasets
 from datahub_hyperjoin.catalog.scope import PlatformInstance
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -42,7 +41,7 @@ def terms(*urns: str) -> GlossaryTermsClass:
 
 
 def table(id_: TableId) -> Table:
-    location = File(uri="people.csv", format=FileFormat.CSV)
+    location = File(uri="people.csv", format="csv")
     return Table(id=id_, title=id_.name, location=location, size=1)
 
 

@@ -10,8 +10,14 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
 from datahub_hyperjoin.catalog.spark_tables import scan_remote_folder
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import DeltaFolder, File, Folder, IcebergFolder, RemoteFolder
+from datahub_hyperjoin.locations import (
+    DeltaFolder,
+    Dialect,
+    File,
+    Folder,
+    IcebergFolder,
+    RemoteFolder,
+)
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -76,11 +82,11 @@ def test_tables_are_recognised_as_in_a_local_folder(spark: SparkSession, lake: s
         (TableId("viewfs", f"{name}/c/trips"), "trips", 24),
     ]
     assert [table.location for table in tables] == [
-        File(uri=f"{lake}/a/codes.csv.gz", format=FileFormat.CSV),
-        File(uri=f"{lake}/a/planes.CSV", format=FileFormat.CSV),
+        File(uri=f"{lake}/a/codes.csv.gz", format="csv"),
+        File(uri=f"{lake}/a/planes.CSV", format="csv"),
         Folder(
             uri=f"{lake}/b [1]/orders",
-            format=FileFormat.PARQUET,
+            format="parquet",
             parts=("year=2023/part-0.parquet", "year=2024/part-0.parquet"),
         ),
         DeltaFolder(uri=f"{lake}/b [1]/sales"),

@@ -11,8 +11,7 @@ from stores import SECRET, S3Server, running_s3
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError, UnreachableStoreError
 from datahub_hyperjoin.catalog.folders import scan_stored_folder
-from datahub_hyperjoin.locations import RemoteFolder
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import ObjectStore, RemoteFolder
 from datahub_hyperjoin.tables import Table
 
 FILES = (

@@ -8,7 +8,7 @@ from datahub.configuration.common import AllowDenyPattern
 from datahub_hyperjoin.catalog import files
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import WorkbookSheet
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.tables import Table
 from workbooks import Rows, write_workbook
 
@@ -43,7 +43,7 @@ def test_each_sheet_is_a_table(lake: Path) -> None:
     assert names == ["a.xlsx/Orders", "a.xlsx/People", "b.csv", "c.xlsx/Sheet1"]
     assert (tables[0].title, tables[3].title) == ("Orders", "Sheet1")
     uri = str(lake.resolve() / "a.xlsx")
-    assert tables[1].location == WorkbookSheet(uri=uri, sheet="People")
+    assert tables[1].location == File(uri=uri, format="workbook", member=("People",))
     assert (warnings, unread) == ([], 0)
     write_workbook(lake / "a.xlsx", {"Orders": SHEET, "People": [*SHEET, [12345]]})
     assert scan(lake)[0][0].state != tables[0].state

@@ -7,7 +7,6 @@ import pytest
 from datahub_hyperjoin.evaluate import EvaluationProgress, Pipeline
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile, describe_columns
@@ -22,7 +21,7 @@ SCHEMA = {
 def profile(name: str, paths: tuple[str, ...]) -> TableProfile:
     id_ = TableId("file", f"{name}.csv")
     return TableProfile(
-        table=Table(id=id_, title=name, location=File(uri=name, format=FileFormat.CSV), size=1),
+        table=Table(id=id_, title=name, location=File(uri=name, format="csv"), size=1),
         columns=describe_columns(id_, ((path, DataType.TEXT) for path in paths)),
         fault="has a header but no rows. Add rows",
     )

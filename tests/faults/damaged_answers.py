@@ -30,7 +30,6 @@ from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.relationships import History
 from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance, Scope
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.graphql import (
     accept,
     all_joins,
@@ -163,7 +162,7 @@ def _read_all(graph: DataHubGraph, folder: Path) -> object:
         namespace=_NAMESPACE,
     )
     tables = [
-        Table(id=id_, title=id_.name, location=File(uri=str(folder), format=FileFormat.CSV), size=1)
+        Table(id=id_, title=id_.name, location=File(uri=str(folder), format="csv"), size=1)
         for id_ in (table("flights.csv"), table("airlines.csv"))
     ]
     history = History(written={urn_of(pair): pair for pair in ALL})

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -29,7 +28,7 @@ def bench(make: Callable[[Path], Sequence[Sample]]) -> Iterator[Try]:
     with tempfile.TemporaryDirectory() as folder:
         readable = Path(folder, "readable.csv")
         readable.write_bytes(csv_text())
-        beside = table_of(readable, File(uri=str(readable), format=FileFormat.CSV))
+        beside = table_of(readable, File(uri=str(readable), format="csv"))
         expected = profile_table(beside, _CONFIG, Databases())
         made = make(Path(folder))
         for sample in made:

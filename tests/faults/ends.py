@@ -166,7 +166,7 @@ def _fault_after(run: _Started, number: signal.Signals) -> str:
     if run.process.returncode != -number:
         return f"exit status {run.process.returncode}: {run.output[-300:]}"
     if number is signal.SIGKILL:
-        later = "from datahub_hyperjoin.temporary import remove_abandoned_folders as r; r()"
+        later = "from datahub_hyperjoin.storage import remove_abandoned_folders as r; r()"
         environment = {**os.environ, "TMPDIR": str(run.folder / "tmp")}
         subprocess.run((sys.executable, "-c", later), env=environment, check=True)
     elif "Traceback" in run.output:

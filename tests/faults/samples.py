@@ -15,7 +15,6 @@ from deltalake import write_deltalake
 from pyarrow import orc
 from pyiceberg.catalog.sql import SqlCatalog
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, IcebergFolder, TableLocation
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -57,7 +56,7 @@ def table_of(path: Path, location: TableLocation) -> Table:
     return Table(id=TableId("file", path.name), title=path.name, location=location, size=1)
 
 
-def _file(path: Path, format_: FileFormat, content: bytes) -> Sample:
+def _file(path: Path, format_: str, content: bytes) -> Sample:
     path.write_bytes(content)
     return Sample(table_of(path, File(uri=str(path), format=format_)), (path,))
 
@@ -75,13 +74,13 @@ def text_files(folder: Path) -> list[Sample]:
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     text = csv_text()
     return [
-        _file(folder / "array.json", FileFormat.JSON, json.dumps(rows, indent=1).encode()),
-        _file(folder / "columns.json", FileFormat.JSON, json.dumps(columns).encode()),
-        _file(folder / "plain.csv", FileFormat.CSV, text),
-        _file(folder / "wide.csv", FileFormat.CSV, text.decode().encode("utf-16")),
-        _file(folder / "tabs.tsv", FileFormat.TSV, text.replace(b",", b"\t")),
-        _file(folder / "lines.jsonl", FileFormat.JSON_LINES, lines),
-        _file(folder / "more.jsonl", FileFormat.JSON_LINES, lines),
+        _file(folder / "array.json", "json", json.dumps(rows, indent=1).encode()),
+        _file(folder / "columns.json", "json", json.dumps(columns).encode()),
+        _file(folder / "plain.csv", "csv", text),
+        _file(folder / "wide.csv", "csv", text.decode().encode("utf-16")),
+        _file(folder / "tabs.tsv", "tsv", text.replace(b",", b"\t")),
+        _file(folder / "lines.jsonl", "jsonl", lines),
+        _file(folder / "more.jsonl", "jsonl", lines),
     ]
 
 
@@ -98,8 +97,7 @@ def compressed_files(folder: Path) -> list[Sample]:
         },
     }
     return [
-        _file(folder / f"text.csv.{ending}", FileFormat.CSV, content)
-        for ending, content in packed.items()
+        _file(folder / f"text.csv.{ending}", "csv", content) for ending, content in packed.items()
     ]
 
 
@@ -111,7 +109,7 @@ def parquet_files(folder: Path) -> list[Sample]:
         pq.write_table(
             _COLUMNS, path, compression=codec, row_group_size=25, use_dictionary=codec != "zstd"
         )
-        samples.append(_file(path, FileFormat.PARQUET, path.read_bytes()))
+        samples.append(_file(path, "parquet", path.read_bytes()))
     return samples
 
 
@@ -121,7 +119,7 @@ def orc_files(folder: Path) -> list[Sample]:
     for codec in ("uncompressed", "zlib", "zstd"):
         path = folder / f"{codec}.orc"
         orc.write_table(_COLUMNS, path, compression=codec)
-        samples.append(_file(path, FileFormat.ORC, path.read_bytes()))
+        samples.append(_file(path, "orc", path.read_bytes()))
     return samples
 
 
@@ -133,7 +131,7 @@ def avro_files(folder: Path) -> list[Sample]:
         path = folder / f"{codec}.avro"
         with path.open("wb") as file:
             fastavro.writer(file, _AVRO, rows, codec=codec, sync_interval=400)
-        samples.append(_file(path, FileFormat.AVRO, path.read_bytes()))
+        samples.append(_file(path, "avro", path.read_bytes()))
     return samples
 
 

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
@@ -32,7 +31,7 @@ def test_a_table_with_a_fault_counts_for_nothing() -> None:
     table = Table(
         id=TableId("file", "bad"),
         title="bad",
-        location=File(uri="bad", format=FileFormat.CSV),
+        location=File(uri="bad", format="csv"),
         size=0,
     )
     lake = Lake.from_tables([TableProfile(table=table, fault="is an empty file")])

@@ -10,7 +10,6 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -64,9 +63,7 @@ def recorded(join: Join) -> Relationship:
 
 
 def read(name: str, *, fault: str = "") -> TableProfile:
-    found = Table(
-        id=table(name), title=name[:-4], location=File(uri=name, format=FileFormat.CSV), size=1
-    )
+    found = Table(id=table(name), title=name[:-4], location=File(uri=name, format="csv"), size=1)
     return TableProfile(table=found, fault=fault)
 
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.util import hash_array
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
@@ -39,7 +38,7 @@ def make_table(tmp_path: Path) -> MakeTable:
         return Table(
             id=TableId("file", path.stem),
             title=path.stem,
-            location=File(uri=str(path), format=FileFormat(path.suffix[1:])),
+            location=File(uri=str(path), format=path.suffix[1:]),
             size=path.stat().st_size,
         )
 

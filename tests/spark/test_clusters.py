@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import clusters
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -37,7 +36,7 @@ def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return [
         replace(
             make_table(f"{name}.csv", "\n".join(["city", *cells])),
-            location=File(uri=f"{name}.csv", format=FileFormat.CSV),
+            location=File(uri=f"{name}.csv", format="csv"),
         )
         for name, cells in CELLS.items()
     ]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark.packing import pack as pack_items
 from datahub_hyperjoin.tables import Table, TableId
@@ -19,7 +18,7 @@ def tables(sizes: list[int]) -> list[Table]:
         Table(
             id=TableId("file", f"t{at}"),
             title=f"t{at}",
-            location=File(uri=f"t{at}.csv", format=FileFormat.CSV),
+            location=File(uri=f"t{at}.csv", format="csv"),
             size=size,
         )
         for at, size in enumerate(sizes)

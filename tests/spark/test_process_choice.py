@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
@@ -34,8 +33,8 @@ def test_profiles_are_those_of_other_processes(make_table: MakeTable) -> None:
 
 def test_only_short_plain_texts_are_read_here(make_table: MakeTable) -> None:
     text = make_table("a.csv", "a\n1\n")
-    far = replace(text, location=File(uri="s3a://lake/a.csv", format=FileFormat.CSV))
-    packed = replace(text, location=File(uri="/lake/a.csv.gz", format=FileFormat.CSV))
+    far = replace(text, location=File(uri="s3a://lake/a.csv", format="csv"))
+    packed = replace(text, location=File(uri="/lake/a.csv.gz", format="csv"))
     assert are_short_texts([text, make_table("b.tsv", "b\n1\n")])
     assert not are_short_texts([text, far])
     assert not are_short_texts([text, packed])

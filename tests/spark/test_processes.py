@@ -18,7 +18,6 @@ import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Bridge
 from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.spark import processes
@@ -109,7 +108,7 @@ def test_a_table_that_ends_its_process_costs_no_other(
 
 def test_large_and_remote_tables_need_spark(make_table: MakeTable) -> None:
     table = make_table("a.parquet", pa.table({"a": [1]}))
-    far = replace(table, location=File(uri="s3a://lake/a.parquet", format=FileFormat.PARQUET))
+    far = replace(table, location=File(uri="s3a://lake/a.parquet", format="parquet"))
     large = replace(table, size=1 << 27)
     assert not need_spark([table, large], CONFIG)
     assert need_spark([table, far], CONFIG)
@@ -121,7 +120,7 @@ def test_spark_starts_for_large_and_remote_tables_only(make_table: MakeTable) ->
     spark = Mock(spec=SparkSession)
     file = make_table("a.parquet", pa.table({"a": [1]}))
     part = replace(file, size=1 << 27)
-    far = replace(file, location=File(uri="s3a://lake/a.parquet", format=FileFormat.PARQUET))
+    far = replace(file, location=File(uri="s3a://lake/a.parquet", format="parquet"))
     database = Database(url=SecretStr("sqlite://"))
     location = Relation(database=database, connection="connections[0]", schema="main", name="a")
     relation = replace(file, location=location)

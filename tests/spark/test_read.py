@@ -12,13 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.files.header import ROWS_NAMED
-from datahub_hyperjoin.spark.files.text_head import find_delimiter
+from datahub_hyperjoin.spark.files.header import ROWS_NAMED, find_delimiter
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
 
@@ -278,7 +276,7 @@ def test_a_file_that_is_not_a_table_is_rejected(
 def test_a_missing_file_is_rejected(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
-        location=File(uri="nowhere/cities.csv", format=FileFormat.CSV),
+        location=File(uri="nowhere/cities.csv", format="csv"),
     )
     with pytest.raises(UnreadableTableError, match="cannot be read: No such file or directory"):
         read_table(table, NOWHERE, max_rows=1)

@@ -17,7 +17,7 @@ from clusters import LEFT_BY_CONNECT
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
-from datahub_hyperjoin.temporary import remove_abandoned_folders
+from datahub_hyperjoin.storage import remove_abandoned_folders
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from servers import KINDS, Server, serving
 
-from datahub_hyperjoin.file_formats import DEFAULT_DIALECT, Dialect, FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RunSql, Statement
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, File
 from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql import LakeInSql, SqlTest, run_joins
@@ -46,7 +45,7 @@ def make_file(tmp_path: Path) -> MakeFile:
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         suffix = path.suffix.lstrip(".").lower().replace("ndjson", "jsonl")
-        location = File(uri=str(path), format=FileFormat(suffix), dialect=dialect)
+        location = File(uri=str(path), format=suffix, dialect=dialect)
         return Table(id=TableId("file", name), title=name, location=location, size=1)
 
     return make

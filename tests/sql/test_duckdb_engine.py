@@ -13,9 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
 from datahub_hyperjoin.joins import Join, Statement
-from datahub_hyperjoin.locations import File, Folder, WorkbookSheet
+from datahub_hyperjoin.locations import Dialect, File, Folder
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
 from datahub_hyperjoin.sql.errors import TimeLimitError
 from datahub_hyperjoin.tables import Table, TableId
@@ -149,7 +148,7 @@ def test_a_name_alone_suffices_for_files_that_duckdb_knows_by_it(
     if name.endswith(".gz"):
         path = tmp_path / "lake" / name
         path.write_bytes(gzip.compress(text.encode()))
-        location = File(uri=str(path), format=FileFormat.CSV)
+        location = File(uri=str(path), format="csv")
         table = replace(table, id=TableId("file", name), location=location)
     [found] = run(make_join(((table, "x"), (table, "x")), rows=2), tables=[table])
     assert f'FROM "{name}" AS a' in found.sql
@@ -275,7 +274,7 @@ def test_sheets_of_workbooks_have_a_reason(
     sheet = Table(
         id=TableId("file", "a.xlsx/Sheet1"),
         title="Sheet1",
-        location=WorkbookSheet(uri="a.xlsx", sheet="Sheet1"),
+        location=File(uri="a.xlsx", format="workbook", member=("Sheet1",)),
         size=1,
     )
     [found] = run(make_join(((sheet, "x"), (file, "x")), rows=2), tables=[sheet, file])

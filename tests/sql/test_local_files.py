@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.sql.local_files import FileAddresses
 from datahub_hyperjoin.tables import Table, TableId
 
 
 def address(platform: str, name: str, *, base: str = "", instance: str = "") -> str:
-    location = File(uri="/data/lake/shop/Orders.csv", format=FileFormat.CSV)
+    location = File(uri="/data/lake/shop/Orders.csv", format="csv")
     table = Table(
         id=TableId(platform, name), title=name, location=location, size=1, instance=instance
     )
@@ -49,6 +48,6 @@ def test_the_recipe_knows_better(base: str) -> None:
 
 
 def test_a_folder_of_files_has_the_address_of_its_dataset() -> None:
-    location = Folder(uri="/data/lake/sales", format=FileFormat.PARQUET, parts=("a.parquet",))
+    location = Folder(uri="/data/lake/sales", format="parquet", parts=("a.parquet",))
     table = Table(id=TableId("s3", "lake/sales"), title="sales", location=location, size=1)
     assert FileAddresses(folder=Path("/data/lake")).of(table, location) == "s3://lake/sales"

@@ -8,7 +8,6 @@ from typing import Protocol
 import pytest
 from pydantic import SecretStr
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Join, Statement
 from datahub_hyperjoin.locations import Database, DeltaFolder, File, Folder, IcebergFolder, Relation
 from datahub_hyperjoin.tables import Table, TableId
@@ -81,11 +80,11 @@ def test_codes_and_names_have_a_reason(make_file: MakeFile, make_join: MakeJoin,
     ("location", "reason"),
     [
         (
-            File(uri="x.orc", format=FileFormat.ORC),
+            File(uri="x.orc", format="orc"),
             "DuckDB runs SQL on CSV, JSON and Parquet files, but not on ORC files",
         ),
         (
-            Folder(uri="x", format=FileFormat.AVRO, parts=("a.avro",)),
+            Folder(uri="x", format="avro", parts=("a.avro",)),
             "DuckDB runs SQL on CSV, JSON and Parquet files, but not on AVRO files",
         ),
         (
@@ -97,7 +96,7 @@ def test_codes_and_names_have_a_reason(make_file: MakeFile, make_join: MakeJoin,
             "DuckDB runs SQL on CSV, JSON and Parquet files, but not on Iceberg tables",
         ),
         (
-            File(uri="s3a://lake/x.csv", format=FileFormat.CSV),
+            File(uri="s3a://lake/x.csv", format="csv"),
             "its files are remote; HyperJoin runs SQL on files of this machine only",
         ),
     ],

@@ -14,7 +14,6 @@ from servers import Server, serving
 
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
@@ -49,7 +48,7 @@ def write(folder: Path, name: str, columns: Mapping[str, Sequence[object]]) -> T
     return Table(
         id=TableId("file", name),
         title=name,
-        location=File(uri=str(file), format=FileFormat.CSV),
+        location=File(uri=str(file), format="csv"),
         size=file.stat().st_size,
         state=str(file.stat().st_mtime_ns),
     )
@@ -181,7 +180,6 @@ _PRINT_SEARCHES = """
 import sys
 from pathlib import Path
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.composite import find_partners
 from datahub_hyperjoin.model.config import ModelConfig
@@ -197,7 +195,7 @@ profiles = [
         Table(
             id=TableId("file", path.stem),
             title=path.stem,
-            location=File(uri=str(path), format=FileFormat.CSV),
+            location=File(uri=str(path), format="csv"),
             size=path.stat().st_size,
         ),
         ProfileConfig(),

@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -83,7 +82,7 @@ def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
     return Table(
         id=TableId("file", name),
         title=name,
-        location=File(uri=str(file), format=FileFormat.CSV),
+        location=File(uri=str(file), format="csv"),
         size=file.stat().st_size,
         state="1",
     )

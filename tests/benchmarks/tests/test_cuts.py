@@ -11,7 +11,6 @@ from benchmarks.cuts import check_sizes, cut, cut_labelled
 from benchmarks.errors import CutError
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.run import ProfiledLake
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 
@@ -101,7 +100,7 @@ def test_profiles_are_those_of_the_whole() -> None:
             table=Table(
                 id=TableId(platform="file", name=f"{table}.csv"),
                 title=table,
-                location=File(uri="", format=FileFormat.CSV),
+                location=File(uri="", format="csv"),
                 size=0,
             )
         )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import _checks, recognise
@@ -93,7 +92,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def write_table(file: Path, lines: Sequence[str]) -> Table:
     file.write_text("\n".join(lines))
-    location = File(uri=str(file), format=FileFormat.CSV)
+    location = File(uri=str(file), format="csv")
     return Table(id=TableId("file", file.name), title=file.stem, location=location, size=1)
 
 

@@ -9,7 +9,6 @@ from uuid import UUID
 import fastavro
 import pytest
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -64,7 +63,7 @@ def order(number: int, **fields: object) -> dict[str, Any]:
 def write(path: Path, records: list[dict[str, Any]], codec: str = "deflate") -> Table:
     with path.open("wb") as file:
         fastavro.writer(file, fastavro.parse_schema(SCHEMA), records, codec=codec)
-    location = File(uri=str(path), format=FileFormat.AVRO)
+    location = File(uri=str(path), format="avro")
     return Table(id=TableId("file", "orders.avro"), title="orders", location=location, size=1)
 
 

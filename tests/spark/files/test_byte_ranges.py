@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.file_formats import Dialect
+from datahub_hyperjoin.locations import Dialect
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.files import delimited
 from datahub_hyperjoin.spark.files.byte_ranges import (

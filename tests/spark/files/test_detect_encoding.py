@@ -9,9 +9,8 @@ import pycountry
 import pytest
 from babel import Locale
 
-from datahub_hyperjoin.spark.files.compression import DecompressedFile
-from datahub_hyperjoin.spark.files.detect_encoding import detect_encoding
-from datahub_hyperjoin.spark.files.encoding import TextStream
+from datahub_hyperjoin.spark.files.encoding import TextStream, detect_encoding
+from datahub_hyperjoin.spark.files.stored import DecompressedFile
 
 ENCODINGS = [
     *(("cp1252", language) for language in ("de", "fr", "es", "pt", "sv")),

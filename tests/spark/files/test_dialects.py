@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.locations import Dialect, File, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import read_delimited
@@ -135,7 +134,7 @@ def test_files_of_a_folder_have_its_dialect(write: Write) -> None:
     path = Path(file.location.uri)
     place = Folder(
         uri=str(path.parent),
-        format=FileFormat.CSV,
+        format="csv",
         parts=(path.name,),
         dialect=Dialect(delimiter="^"),
     )

@@ -5,18 +5,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables
+from datahub_hyperjoin.spark.files.duckdb_tables import DuckDbFile
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
 
 
 def opened(path: Path, name: str, paths: list[str] | None = None) -> TableStream:
-    location = File(uri=str(path), format=FileFormat.DUCKDB, member=("main", name))
+    location = File(uri=str(path), format="duckdb", member=("main", name))
     table = Table(id=TableId("file", name), title=name, location=location, size=1)
     return read_table(table, Databases(), max_rows=10_000, paths=paths)
 
@@ -48,10 +47,10 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_tables_and_views_are_read(file: Path) -> None:
-    assert list_duckdb_tables(file) == [
+    assert DuckDbFile().list_members(file) == [
         *(("main", name) for name in ("many", "names", "odd", "stolen"))
     ]
-    assert ("main", "names") not in list_duckdb_tables(file, views=False)
+    assert ("main", "names") not in DuckDbFile().list_members(file, views=False)
     many = opened(file, "many", ["id"])
     assert many.extent.rows == 5000
     assert rows_of(many) == [{"id": at} for at in range(5000)]

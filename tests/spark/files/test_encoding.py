@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
+from datahub_hyperjoin.spark.files.stored import DecompressedFile
 
 LINES = st.text(
     st.characters(exclude_categories=["Cc", "Cs"], exclude_characters='"'), min_size=1, max_size=20

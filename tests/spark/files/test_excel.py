@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.locations import WorkbookSheet
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingExcelError, UnreadableTableError
 from datahub_hyperjoin.spark.files.header import ROWS_NAMED
@@ -20,7 +20,7 @@ ROWS = [{"id": 1, "city": "Köln"}, {"id": 2, "city": "Oslo"}, {"id": 3, "city":
 
 
 def table_of(path: Path, sheet: str) -> Table:
-    location = WorkbookSheet(uri=str(path), sheet=sheet)
+    location = File(uri=str(path), format="workbook", member=(sheet,))
     return Table(id=TableId("file", f"{path.name}/{sheet}"), title=sheet, location=location, size=1)
 
 
@@ -89,5 +89,5 @@ def test_workers_find_a_workbook_by_its_absolute_path(
     monkeypatch.chdir(tmp_path)
     table = table_of(Path("book.xlsx"), "Cities")
     [absolute] = with_absolute_paths([table])
-    location = WorkbookSheet(uri=str(tmp_path / "book.xlsx"), sheet="Cities")
+    location = File(uri=str(tmp_path / "book.xlsx"), format="workbook", member=("Cities",))
     assert absolute == replace(table, location=location)

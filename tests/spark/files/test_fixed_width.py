@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import WidthSchemaError
 from datahub_hyperjoin.spark.read import read_file
@@ -28,7 +27,7 @@ def read(
     path.write_bytes(content)
     if schema is not None:
         folder.joinpath("a.fwf.schema").write_text(schema)
-    file = File(uri=str(path), format=FileFormat.FIXED_WIDTH, dialect=Dialect(**options))
+    file = File(uri=str(path), format="fwf", dialect=Dialect(**options))
     stream = read_file(file, None)
     return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
 

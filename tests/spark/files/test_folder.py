@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -37,7 +36,7 @@ def write(tmp_path: Path) -> Write:
                 path.write_text(content)
             else:
                 pq.write_table(content, path)
-        layout = FileFormat(next(iter(parts)).rpartition(".")[2])
+        layout = next(iter(parts)).rpartition(".")[2]
         location = Folder(uri=str(folder), format=layout, parts=tuple(parts))
         return Table(id=TableId("file", "orders"), title="orders", location=location, size=1)
 

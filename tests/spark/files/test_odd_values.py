@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files import delimited, json_lines, json_values
-from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS
+from datahub_hyperjoin.spark.files import delimited, json_files
+from datahub_hyperjoin.spark.files.json_files import MOST_LEVELS
 from datahub_hyperjoin.spark.objects import array_of
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
@@ -60,7 +59,7 @@ def test_a_long_list_is_not_taken_for_deep_nesting(make_table: MakeTable) -> Non
 def test_a_deep_line_in_a_later_block_costs_only_itself(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_files, "_BLOCK", 1 << 10)
     lines = [f'{{"id": {at}}}\n' for at in range(500)]
     rows, notes = read(make_table("late.jsonl", "".join([*lines, nested(20_000), *lines])))
     assert [row["id"] for row in rows] == [*range(500), *range(500)]
@@ -96,7 +95,7 @@ def test_a_line_that_is_no_object_costs_only_itself(make_table: MakeTable, odd: 
 def test_a_type_that_changes_in_a_later_block_loses_no_row(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_files, "_BLOCK", 1 << 10)
     lines = [f'{{"id": {at}, "at": "2024-01-01 00:00:00"}}\n' for at in range(200)]
     table = make_table("late.jsonl", "".join([*lines, '{"id": "A12"}\n', *lines]))
     rows, _ = read(table)
@@ -163,12 +162,12 @@ def bad_texts() -> pa.Array:
     return pa.array([b"K\xf6ln", b"Rom", None, "Łódź".encode()]).view(pa.string())
 
 
-@pytest.mark.parametrize("layout", [FileFormat.PARQUET, FileFormat.ORC])
+@pytest.mark.parametrize("layout", ["parquet", "orc"])
 def test_text_that_is_not_utf_8_is_replaced(
-    make_table: MakeTable, tmp_path: Path, layout: FileFormat
+    make_table: MakeTable, tmp_path: Path, layout: str
 ) -> None:
     columns = pa.table({"id": range(4), "city": bad_texts()})
-    if layout is FileFormat.PARQUET:
+    if layout == "parquet":
         table = make_table("cities.parquet", columns)
     else:
         orc.write_table(columns, tmp_path / "cities.orc")
@@ -202,7 +201,7 @@ def test_a_time_that_cannot_be_written_is_null(
 def test_a_time_out_of_reach_in_orc_costs_only_its_column(tmp_path: Path) -> None:
     times = pa.array([0, -(2**62)], pa.int64()).cast(pa.timestamp("us"))
     orc.write_table(pa.table({"id": [1, 2], "at": times}), tmp_path / "times.orc")
-    location = File(uri=str(tmp_path / "times.orc"), format=FileFormat.ORC)
+    location = File(uri=str(tmp_path / "times.orc"), format="orc")
     table = Table(id=TableId("file", "times"), title="times", location=location, size=1)
     rows, notes = read(table)
     assert rows == [{"id": 1, "at": None}, {"id": 2, "at": None}]
@@ -241,9 +240,8 @@ def test_numbers_and_texts_that_arrow_cannot_hold_are_texts() -> None:
 def test_a_line_that_is_too_long_costs_only_itself(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    for module in (json_lines, json_values):
-        monkeypatch.setattr(module, "_BLOCK", 1 << 10)
-    monkeypatch.setattr(json_values, "_LONGEST", 1 << 20)
+    monkeypatch.setattr(json_files, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_files, "_LONGEST", 1 << 20)
     lines = [f'{{"id": {number}}}\n' for number in range(4)]
     lines.insert(at, f'{{"id": "{"x" * (3 << 20)}"}}\n')
     rows, notes = read(make_table("long.jsonl", "".join(lines).rstrip()))
@@ -260,9 +258,8 @@ def test_a_first_line_that_is_too_long_is_named(make_table: MakeTable) -> None:
 def test_lines_that_are_all_too_long_are_named(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (json_lines, json_values):
-        monkeypatch.setattr(module, "_BLOCK", 1 << 10)
-    monkeypatch.setattr(json_values, "_LONGEST", 1 << 20)
+    monkeypatch.setattr(json_files, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(json_files, "_LONGEST", 1 << 20)
     long = json.dumps({"id": 1, "text": "x" * (5 << 20)})
     with pytest.raises(UnreadableTableError, match="each of its lines is longer than 1 MiB"):
         read(make_table("long.jsonl", long))

@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, draw
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
@@ -43,7 +42,7 @@ def _json() -> bytes:
 
 
 def _file_writer(
-    name: str, layout: FileFormat, make: Callable[[], bytes]
+    name: str, layout: str, make: Callable[[], bytes]
 ) -> Callable[[Path], TableLocation]:
     def write(folder: Path) -> TableLocation:
         (folder / name).write_bytes(make())
@@ -54,19 +53,19 @@ def _file_writer(
 
 def _parquet(folder: Path) -> TableLocation:
     pq.write_table(IDS, folder / "ids.parquet", row_group_size=10_000)
-    return File(uri=str(folder / "ids.parquet"), format=FileFormat.PARQUET)
+    return File(uri=str(folder / "ids.parquet"), format="parquet")
 
 
 def _orc(folder: Path) -> TableLocation:
     orc.write_table(IDS, folder / "ids.orc", stripe_size=1 << 16)
-    return File(uri=str(folder / "ids.orc"), format=FileFormat.ORC)
+    return File(uri=str(folder / "ids.orc"), format="orc")
 
 
 def _avro(folder: Path) -> TableLocation:
     schema = {"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}
     with (folder / "ids.avro").open("wb") as file:
         fastavro.writer(file, schema, ({"id": row} for row in range(ROWS)))
-    return File(uri=str(folder / "ids.avro"), format=FileFormat.AVRO)
+    return File(uri=str(folder / "ids.avro"), format="avro")
 
 
 def _delta(folder: Path) -> TableLocation:
@@ -81,22 +80,20 @@ def _parts(folder: Path) -> TableLocation:
     for number, (begin, end) in enumerate(pairwise(cuts)):
         pq.write_table(IDS.slice(begin, end - begin), folder / f"{number}.parquet")
     parts = tuple(f"{number}.parquet" for number in range(len(cuts) - 1))
-    return Folder(uri=str(folder), format=FileFormat.PARQUET, parts=parts)
+    return Folder(uri=str(folder), format="parquet", parts=parts)
 
 
 EXACT = {"Parquet": _parquet, "ORC": _orc, "Delta": _delta}
 """Functions that write a table in a format that stores the row count."""
 
 ESTIMATED = {
-    "CSV": _file_writer("ids.csv", FileFormat.CSV, _csv),
-    "UTF-16": _file_writer("ids.csv", FileFormat.CSV, lambda: _csv("utf-16")),
-    "gzip": _file_writer("ids.csv.gz", FileFormat.CSV, lambda: gzip.compress(_csv(), 1)),
-    "bzip2": _file_writer("ids.csv.bz2", FileFormat.CSV, lambda: bz2.compress(_csv())),
-    "xz": _file_writer("ids.csv.xz", FileFormat.CSV, lambda: lzma.compress(_csv(), preset=0)),
-    "JSON": _file_writer("ids.jsonl", FileFormat.JSON_LINES, _json),
-    "packed JSON": _file_writer(
-        "ids.jsonl.gz", FileFormat.JSON_LINES, lambda: gzip.compress(_json(), 1)
-    ),
+    "CSV": _file_writer("ids.csv", "csv", _csv),
+    "UTF-16": _file_writer("ids.csv", "csv", lambda: _csv("utf-16")),
+    "gzip": _file_writer("ids.csv.gz", "csv", lambda: gzip.compress(_csv(), 1)),
+    "bzip2": _file_writer("ids.csv.bz2", "csv", lambda: bz2.compress(_csv())),
+    "xz": _file_writer("ids.csv.xz", "csv", lambda: lzma.compress(_csv(), preset=0)),
+    "JSON": _file_writer("ids.jsonl", "jsonl", _json),
+    "packed JSON": _file_writer("ids.jsonl.gz", "jsonl", lambda: gzip.compress(_json(), 1)),
     "Avro": _avro,
     "files": _parts,
 }

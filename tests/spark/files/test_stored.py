@@ -18,7 +18,6 @@ from stores import S3Server, refuse_warning, running_s3
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import StoredFile, bytes_of
@@ -93,7 +92,7 @@ def test_of_a_parquet_file_only_the_requested_columns_are_read(
     file = tmp_path / "wide.parquet"
     pq.write_table(pa.table(wide), file, row_group_size=rows // 4, use_dictionary=False)
     uri = f"{server.upload(tmp_path)}/wide.parquet"
-    location = File(uri=uri, format=FileFormat.PARQUET, store=server.store)
+    location = File(uri=uri, format="parquet", store=server.store)
     table = Table(id=TableId("s3", "wide"), title="wide", location=location, size=9)
     server.forget()
     *_, batches = content(table, ["c3"])
@@ -103,7 +102,7 @@ def test_of_a_parquet_file_only_the_requested_columns_are_read(
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "avro"])
 def test_a_file_that_is_gone_is_an_error_of_its_table(server: S3Server, suffix: str) -> None:
-    location = File(uri=f"s3://lake/gone.{suffix}", format=FileFormat(suffix), store=server.store)
+    location = File(uri=f"s3://lake/gone.{suffix}", format=suffix, store=server.store)
     table = Table(id=TableId("s3", "gone"), title="gone", location=location, size=9)
     with pytest.raises(TableError, match=r"cannot be read: .*not.*(exist|found)"):
         content(table)

@@ -5,8 +5,8 @@ import csv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.file_formats import Dialect
-from datahub_hyperjoin.spark.files.text_head import _is_at_top, _title_lines, split_titles
+from datahub_hyperjoin.locations import Dialect
+from datahub_hyperjoin.spark.files.header import _is_at_top, _title_lines, split_titles
 
 COMMA = Dialect(delimiter=",")
 fields = st.sampled_from(["", " ", "a", "Oslo", "7", '"b,c"', '"d\ne"', '"open', 'f"g'])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from datahub_hyperjoin.file_formats import Dialect
-from datahub_hyperjoin.spark.files.text_tables import has_rows
+from datahub_hyperjoin.locations import Dialect
+from datahub_hyperjoin.spark.files.delimited import has_rows
 
 CSV = "stop_id,stop_name,stop_lat\n8000,Halle (Saale),51.47\n8001,Kothen,51.75\n"
 

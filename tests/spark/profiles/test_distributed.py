@@ -15,7 +15,6 @@ from pyarrow import orc
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import CatalogTable, DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -64,7 +63,7 @@ def table(name: str, location: TableLocation, size: int = 1) -> Table:
 def parquet(tmp_path: Path) -> Table:
     path = tmp_path / "orders [1].parquet"
     pq.write_table(content(), path, row_group_size=500)
-    return table("orders", File(uri=str(path), format=FileFormat.PARQUET), 10**6)
+    return table("orders", File(uri=str(path), format="parquet"), 10**6)
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_an_orc_file_read_in_parts_has_the_profile_of_the_whole(
     path = tmp_path / "orders.orc"
     some = content().drop_columns(["seen", "moment", "tags", "odd `name`"])
     orc.write_table(some, path, stripe_size=1 << 12)
-    one = table("orders", File(uri=str(path), format=FileFormat.ORC))
+    one = table("orders", File(uri=str(path), format="orc"))
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
@@ -107,7 +106,7 @@ def test_null_words_are_resolved_by_the_whole_column(spark: SparkSession, tmp_pa
         numbers = [cell if cell in {"NA", "none"} else str(at) for cell in cells]
         pq.write_table(pa.table({"code": cells, "number": numbers}), part)
     parts = tuple(f"part-{at}.parquet" for at in range(3))
-    location = Folder(uri=str(tmp_path / "codes"), format=FileFormat.PARQUET, parts=parts)
+    location = Folder(uri=str(tmp_path / "codes"), format="parquet", parts=parts)
     one = table("codes", location)
     [found] = profile_distributed(spark, [one], ProfileConfig())
     code, number = found.columns
@@ -140,7 +139,7 @@ def test_partition_keys_are_columns_as_written(spark: SparkSession, tmp_path: Pa
         part.parent.mkdir(parents=True)
         pq.write_table(pa.table({"id": [at, at + 10]}), part)
         parts.append(f"{way}/x.parquet")
-    location = Folder(uri=str(tmp_path / "sales"), format=FileFormat.PARQUET, parts=tuple(parts))
+    location = Folder(uri=str(tmp_path / "sales"), format="parquet", parts=tuple(parts))
     one = table("sales", location)
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
@@ -153,7 +152,7 @@ def test_only_large_files_are_read_by_many_tasks(
     lines.write_text('{"id": 1}\n{"id": 2}\n')
     others = [
         replace(parquet, id=TableId("file", "small"), size=10),
-        table("text", File(uri=str(lines), format=FileFormat.JSON_LINES), 10**6),
+        table("text", File(uri=str(lines), format="jsonl"), 10**6),
     ]
     config = ProfileConfig(split_bytes=1000)
     found = profile_lake(spark, [others[0], parquet, others[1]], config)
@@ -187,7 +186,7 @@ def test_evidence_does_not_depend_on_the_route(spark: SparkSession, tmp_path: Pa
         pq.write_table(
             content(2_000, seed=at).select(["id", "code", "many"]), path, row_group_size=300
         )
-        tables.append(table(f"t{at}", File(uri=str(path), format=FileFormat.PARQUET), 10 + at))
+        tables.append(table(f"t{at}", File(uri=str(path), format="parquet"), 10 + at))
     columns = [ColumnId(one.id, path) for one in tables for path in ("id", "code", "many")]
     pairs = list(product(columns, columns))
     known = ColumnKinds(texts=frozenset(c for c in columns if c.path != "id"))
@@ -234,7 +233,7 @@ def test_an_error_of_spark_is_the_fault_of_one_table(
 ) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     spark.sql("CREATE TABLE shop_1.void (id INT) USING parquet")
-    bad = File(uri=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET)
+    bad = File(uri=str(tmp_path / "bad.parquet"), format="parquet")
     tables = [
         in_catalog(schema, "gone"),
         table("bad", bad),
@@ -252,7 +251,7 @@ def test_an_error_of_spark_is_the_fault_of_one_table(
 def test_a_table_of_nothing_comparable_counts_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"photo": [b"x", b"y"], "tags": [["a"], ["b"]]}), path)
-    one = table("p", File(uri=str(path), format=FileFormat.PARQUET))
+    one = table("p", File(uri=str(path), format="parquet"))
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
@@ -273,7 +272,7 @@ def test_a_table_that_fails_in_verification_does_not_affect_others(
     written = bytearray((tmp_path / "bad.parquet").read_bytes())
     written[100:3_000] = bytes(2_900)  # the footer of the file remains intact
     (tmp_path / "bad.parquet").write_bytes(written)
-    bad = table("bad", File(uri=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET))
+    bad = table("bad", File(uri=str(tmp_path / "bad.parquet"), format="parquet"))
     assert profile_distributed(spark, [bad], WHOLE)[0].fault.startswith("cannot be read: ")
     id_, lost = ColumnId(parquet.id, "id"), ColumnId(bad.id, "id")
     found = verify_joins(spark, [parquet, bad], [(id_, id_), (lost, id_)], config=IN_PARTS)

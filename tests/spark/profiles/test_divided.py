@@ -20,7 +20,7 @@ from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files import table_parts
-from datahub_hyperjoin.spark.files.table_parts import DeltaPart, FilePart, TablePart
+from datahub_hyperjoin.spark.files.table_parts import TableItems, TablePart
 from datahub_hyperjoin.spark.profiles.divided import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
@@ -114,7 +114,7 @@ def test_notes_of_all_parts_are_added_up(spark: SparkSession, tmp_path: Path) ->
     rows = pa.table({"note": ["x" * (2 << 20), "short"]})
     table = write_delta(tmp_path / "delta", [rows] * 3)
     assert isinstance(table.location, DeltaFolder)
-    parts = [DeltaPart(table.location, 2, range(at, at + 1)) for at in range(3)]
+    parts = [TableItems(table.location, range(at, at + 1), "2") for at in range(3)]
     [found] = profile_divided(spark, [table], {table.id: parts}, IN_PARTS)
     assert found == whole_profile(table)
     assert found.notes == ("values longer than 1048576 characters, which were cut: 3",)
@@ -169,7 +169,7 @@ def test_an_unreadable_part_is_the_fault_of_its_table(
 def test_a_part_without_rows_is_no_fault(spark: SparkSession, tmp_path: Path) -> None:
     table = write_delta(tmp_path / "delta", [content()])
     assert isinstance(table.location, DeltaFolder)
-    parts = [DeltaPart(table.location, 0, range(at, 1)) for at in range(2)]
+    parts = [TableItems(table.location, range(at, 1), "0") for at in range(2)]
     assert profile_divided(spark, [table], {table.id: parts}, IN_PARTS) == [whole_profile(table)]
 
 
@@ -186,8 +186,8 @@ def test_a_table_that_ends_its_worker_does_not_affect_the_others(
     assert isinstance(location, File)
     assert isinstance(good.location, DeltaFolder)
     parts: dict[TableId, list[TablePart]] = {
-        bad.id: [FilePart(location, range(1))],
-        good.id: [DeltaPart(good.location, 0, range(1))],
+        bad.id: [TableItems(location, range(1))],
+        good.id: [TableItems(good.location, range(1), "0")],
     }
     lost, kept = profile_divided(spark, [bad, good], parts, IN_PARTS)
     assert lost.fault.startswith("cannot be read: it ends the process that reads it")
@@ -199,7 +199,7 @@ def test_parts_have_similar_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     sizes = {"long": 3_000, "short": 10, "other": 3_000}
     table = write_delta(tmp_path / "delta", (content().slice(0, size) for size in sizes.values()))
     parts = table_parts.divide_table(table.location, 2 << 10)
-    assert sorted(len(part.files) for part in parts if isinstance(part, DeltaPart)) == [1, 2]
+    assert sorted(len(part.items) for part in parts if isinstance(part, TableItems)) == [1, 2]
 
 
 def test_tables_are_divided_from_a_size_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -41,7 +40,7 @@ def tables(tmp_path: Path) -> list[Table]:
     for name in (f"t{at}" for at in range(12)):
         path = tmp_path / f"{name}.csv"
         path.write_text("id,name\n" + rows)
-        location = File(uri=str(path), format=FileFormat.CSV)
+        location = File(uri=str(path), format="csv")
         id_ = TableId("file", name)
         made.append(Table(id=id_, title=name, location=location, size=1, state="known"))
     return made

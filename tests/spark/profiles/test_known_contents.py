@@ -12,9 +12,7 @@ from recognising import recognise_and_keep
 
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.file_formats import FileFormat
-from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation
-from datahub_hyperjoin.object_stores import ObjectStore
+from datahub_hyperjoin.locations import DeltaFolder, File, Folder, ObjectStore, TableLocation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import known_contents
 from datahub_hyperjoin.spark.profiles.known_contents import KnownContents
@@ -179,12 +177,12 @@ def test_tables_of_several_files_are_known(
 @pytest.mark.parametrize(
     "location",
     [
-        File(uri="s3a://lake/a.csv", format=FileFormat.CSV),
+        File(uri="s3a://lake/a.csv", format="csv"),
         # Its tag changes whenever it is written.
-        File(uri="gs://lake/a.csv", format=FileFormat.CSV, store=ObjectStore()),
+        File(uri="gs://lake/a.csv", format="csv", store=ObjectStore()),
         # Its columns are in a file of its own.
-        File(uri="/lake/a.fwf", format=FileFormat.FIXED_WIDTH),
-        Folder(uri="s3a://lake/a", format=FileFormat.CSV, parts=("1.csv",)),
+        File(uri="/lake/a.fwf", format="fwf"),
+        Folder(uri="s3a://lake/a", format="csv", parts=("1.csv",)),
         DeltaFolder(uri="/lake/a"),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -109,7 +108,7 @@ def test_a_column_of_lists_has_rows_and_no_values(make_table: MakeTable) -> None
 def test_an_unexpected_error_is_the_fault_of_one_table(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
-        location=File(uri="cities\0.csv", format=FileFormat.CSV),
+        location=File(uri="cities\0.csv", format="csv"),
     )
     fault = profile_table(table, CONFIG, NOWHERE).fault
     # Python 3.13 words it differently: "stat: embedded null character in path".

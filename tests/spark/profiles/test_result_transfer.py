@@ -13,8 +13,8 @@ from datahub_hyperjoin.spark.profiles.rows import (
     receive_profiles,
     send_profiles,
 )
+from datahub_hyperjoin.storage import temporary_folder
 from datahub_hyperjoin.tables import Table, TableProfile
-from datahub_hyperjoin.temporary import temporary_folder
 from datahub_hyperjoin.value_forms import Notation
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import DeltaFolder, File, Folder
+from datahub_hyperjoin.locations import DeltaFolder, Dialect, File, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
@@ -61,23 +60,23 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
     spark.conf.unset(key)
 
 
-def file(root: str, name: str, layout: FileFormat) -> Table:
+def file(root: str, name: str, layout: str) -> Table:
     location = File(uri=f"{root}/{name}", format=layout)
     return Table(id=TableId("file", name), title=name, location=location, size=1)
 
 
 def folder(root: str, name: str = "orders") -> Table:
-    location = Folder(uri=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
+    location = Folder(uri=f"{root}/{name}", format="csv", parts=tuple(sorted(PARTS)))
     return Table(id=TableId("file", name), title=name, location=location, size=1)
 
 
 def tables(root: str) -> list[Table]:
     return [
-        file(root, "cities.csv", FileFormat.CSV),
-        file(root, "with space [1].csv", FileFormat.CSV),
+        file(root, "cities.csv", "csv"),
+        file(root, "with space [1].csv", "csv"),
         folder(root),
-        file(root, "lines.jsonl.gz", FileFormat.JSON_LINES),
-        file(root, "five.parquet", FileFormat.PARQUET),
+        file(root, "lines.jsonl.gz", "jsonl"),
+        file(root, "five.parquet", "parquet"),
     ]
 
 
@@ -93,7 +92,7 @@ def test_the_dialect_is_shipped_with_the_files(spark: SparkSession, lake: Lake) 
         path.write_text(path.read_text("utf-8").replace(",", "^"), "utf-8")
     tables_ = [
         replace(table, location=replace(table.location, dialect=Dialect(delimiter="^")))
-        for table in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
+        for table in (file(lake.far, "cities.csv", "csv"), folder(lake.far))
         if isinstance(table.location, (File, Folder))
     ]
     cities, orders = profile_lake(spark, tables_, CONFIG)
@@ -117,7 +116,7 @@ def test_shipped_files_are_verified_like_local_ones(spark: SparkSession, lake: L
 
 def test_a_removed_file_is_the_fault_of_its_table(spark: SparkSession, lake: Lake) -> None:
     (lake.near / "orders/year=2023/part-0.csv").unlink()
-    gone = file(lake.far, "gone.csv", FileFormat.CSV)
+    gone = file(lake.far, "gone.csv", "csv")
     found = profile_lake(spark, [gone, *tables(lake.far)[:3]], CONFIG)
     assert found[0].fault == (
         "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
@@ -163,8 +162,8 @@ def test_each_file_of_a_folder_has_its_share_of_the_rows(spark: SparkSession, la
 
 
 def test_the_route_depends_on_format_size_and_place(lake: Lake) -> None:
-    large = replace(file(lake.far, "five.parquet", FileFormat.PARQUET), size=1 << 30)
-    text = replace(file(lake.far, "cities.csv", FileFormat.CSV), size=1 << 30)
+    large = replace(file(lake.far, "five.parquet", "parquet"), size=1 << 30)
+    text = replace(file(lake.far, "cities.csv", "csv"), size=1 << 30)
     delta = replace(large, location=DeltaFolder(uri=f"{lake.far}/delta"))
     here = replace(large, location=DeltaFolder(uri="delta"))
     routes = [route_of(table, CONFIG) for table in (large, text, delta, here)]
@@ -172,10 +171,8 @@ def test_the_route_depends_on_format_size_and_place(lake: Lake) -> None:
 
 
 def test_a_large_remote_file_is_read_by_sparks_readers(spark: SparkSession, lake: Lake) -> None:
-    near = profile_table(
-        file(str(lake.near), "five.parquet", FileFormat.PARQUET), CONFIG, Databases()
-    )
-    far = file(lake.far, "five.parquet", FileFormat.PARQUET)
+    near = profile_table(file(str(lake.near), "five.parquet", "parquet"), CONFIG, Databases())
+    far = file(lake.far, "five.parquet", "parquet")
     [found] = profile_lake(spark, [far], ProfileConfig(split_bytes=1))
     assert replace(found, table=near.table) == near
     assert [column.type for column in found.columns] == [DataType.INTEGER, DataType.NESTED]

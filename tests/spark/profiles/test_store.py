@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import SecretStr
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, Relation
 from datahub_hyperjoin.packed_texts import PackedTexts
@@ -82,7 +81,7 @@ def test_the_profile_of_a_changed_table_is_not_used(config: ProfileConfig, citie
         replace(cities, state="second"),
         replace(cities, state=""),
         replace(cities, id=replace(cities.id, env="DEV")),
-        replace(cities, location=File(uri="elsewhere.csv", format=FileFormat.CSV)),
+        replace(cities, location=File(uri="elsewhere.csv", format="csv")),
     ):
         assert Store(config).profiles([other]) == {}
     for setting in (replace(config, max_rows=2), replace(config, sample_size=2)):

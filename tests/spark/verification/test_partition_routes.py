@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import Dialect, FileFormat
-from datahub_hyperjoin.locations import File
+from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
@@ -111,7 +110,7 @@ def test_the_log_says_why_one_task_reads_a_file(
     caplog.set_level("DEBUG")
     path = tmp_path / ("t.csv.gz" if reason == "it is compressed" else "t.csv")
     path.write_bytes(text)
-    file = File(uri=str(path), format=FileFormat.CSV, dialect=dialect)
+    file = File(uri=str(path), format="csv", dialect=dialect)
     table = Table(id=TableId("file", "t"), title="t", location=file, size=1)
     assert divide_files(spark, [table]) == {}
     assert f"One task reads {table.id}: {reason}" in caplog.text

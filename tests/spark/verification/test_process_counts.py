@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values
@@ -148,7 +147,7 @@ def test_one_machine_compares_columns_without_spark(
 
     file = make_table("a.parquet", pa.table({"a": [1]}))
     part = replace(file, size=1 << 27)
-    far = replace(file, location=File(uri="s3a://lake/a.parquet", format=FileFormat.PARQUET))
+    far = replace(file, location=File(uri="s3a://lake/a.parquet", format="parquet"))
     assert not starts([part] * 9)
     assert not starts([part] * 9, values=1 << 27)
     assert starts([part] * 9, values=(1 << 27) + 1)

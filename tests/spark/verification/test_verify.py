@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
@@ -169,7 +168,7 @@ def test_counts_of_hash_partitions_add_up_to_those_of_the_table(make_table: Make
 def test_a_removed_table_has_no_values(make_table: MakeTable, uri: str) -> None:
     table = replace(
         make_table("cities.csv", "city\nOslo\n"),
-        location=File(uri=uri, format=FileFormat.CSV),
+        location=File(uri=uri, format="csv"),
     )
     assert not [*read_values([RequestedColumns(table, {"city": {"": 0}})], {}, Databases())]
 

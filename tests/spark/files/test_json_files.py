@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.file_formats import FileFormat
 from datahub_hyperjoin.locations import File, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.files import json_arrays
+from datahub_hyperjoin.spark.files import json_files
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -30,7 +29,7 @@ def read(tmp_path: Path) -> Read:
     ) -> tuple[list[dict[str, Any]], list[str]]:
         file = tmp_path / name
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
-        location = File(uri=str(file), format=FileFormat.JSON)
+        location = File(uri=str(file), format="json")
         table = Table(id=TableId("file", name), title=name, location=location, size=1)
         stream = read_table(table, Databases(), max_rows=99_999, paths=paths)
         return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
@@ -70,7 +69,7 @@ def test_values_are_read_as_in_json_lines(read: Read) -> None:
 def test_an_array_longer_than_a_block_is_read_whole(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_arrays, "_BLOCK", 64)
+    monkeypatch.setattr(json_files, "_BLOCK", 64)
     rows = [{"id": str(at), "text": 'ü[{]}\\",' * (at % 30)} for at in range(200)]
     for indent in (None, 1):
         assert read(json.dumps(rows, indent=indent, ensure_ascii=indent is None))[0] == rows
@@ -112,8 +111,8 @@ def test_an_empty_array_is_an_empty_table(read: Read, text: str) -> None:
 
 
 def test_a_large_object_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_arrays, "_BLOCK", 64)
-    monkeypatch.setattr(json_arrays, "_LARGEST", 1 << 10)
+    monkeypatch.setattr(json_files, "_BLOCK", 64)
+    monkeypatch.setattr(json_files, "_LARGEST", 1 << 10)
     with pytest.raises(UnreadableTableError, match="Write its rows as JSON Lines"):
         read(json.dumps({"features": [{"id": at} for at in range(400)]}))
     with pytest.raises(UnreadableTableError, match="longer than 1,024 characters"):
@@ -123,7 +122,7 @@ def test_a_large_object_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) 
 def test_a_folder_of_json_files_is_one_table(tmp_path: Path) -> None:
     for part, row in enumerate(ROWS):
         tmp_path.joinpath(f"part-{part}.json").write_text(json.dumps(row) + "\n")
-    folder = Folder(uri=str(tmp_path), format=FileFormat.JSON, parts=("part-0.json", "part-1.json"))
+    folder = Folder(uri=str(tmp_path), format="json", parts=("part-0.json", "part-1.json"))
     table = Table(id=TableId("file", "cities"), title="cities", location=folder, size=1)
     stream = read_table(table, Databases(), max_rows=99)
     rows = [row for batch in stream.batches for row in batch.to_pylist()]

@@ -1,0 +1,183 @@
+"""What HyperJoin knows of a file format, and the registry of all formats.
+
+Everything about one format is in its class. Installed packages add formats through the entry-point
+group `datahub_hyperjoin.formats`, as CONTRIBUTING.md shows.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import ClassVar
+
+from datahub_hyperjoin.locations import Dialect, File, Folder
+from datahub_hyperjoin.spark.columns import TableStream
+from datahub_hyperjoin.spark.files.errors import FormatPlugInError, UnknownFormatError
+from datahub_hyperjoin.spark.files.stored import DataPath
+
+GROUP = "datahub_hyperjoin.formats"
+"""The entry-point group in which packages name their subclasses of `FileFormat`."""
+
+_OWN = (
+    *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
+    *("json_files:JsonLines", "json_files:Json"),
+    *("parquet:Parquet", "orc:Orc", "avro:Avro"),
+    *("excel:Workbook", "duckdb_tables:DuckDbFile"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuckDbCall:
+    """A way to read files of a format in DuckDB's SQL."""
+
+    function: str
+    """The function, such as `read_csv`, whose first argument is the path."""
+
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    """The other arguments, by name."""
+
+    suffixes: tuple[str, ...] = ()
+    """Endings of files for which DuckDB chooses this function itself, so the path is enough."""
+
+    is_guess: bool = False
+    """Whether DuckDB guesses the types of text, so that it may fail on a later row."""
+
+    is_text: bool = False
+    """Whether all values are read as text."""
+
+
+class FileFormat(ABC):
+    """Everything that HyperJoin knows of a file format.
+
+    A format has no state: table locations carry its name, and each process looks it up there.
+    """
+
+    name: ClassVar[str]
+    """The name in table locations, such as `csv`; no other format has it."""
+
+    title: ClassVar[str]
+    """What people call such files, in the plural, as in `CSV files`."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Endings of file names, in small letters and with a dot, that tell the format."""
+
+    doubtful_suffixes: ClassVar[tuple[str, ...]] = ()
+    """Endings that other files have, too, so that `recognises` looks at the content."""
+
+    may_be_compressed: ClassVar[bool] = False
+    """Whether a file may be compressed as a whole, as in `.csv.gz`. Others compress inside."""
+
+    has_members: ClassVar[bool] = False
+    """Whether a file holds several tables (`File.member`), such as the sheets of a workbook."""
+
+    schema_suffix: ClassVar[str] = ""
+    """Ending of a file beside each file that describes its columns; empty if there is none."""
+
+    spark_reader: ClassVar[str] = ""
+    """Spark's own reader, which returns the same values and divides large files between tasks;
+    empty if Spark has none."""
+
+    spark_reads_other_times: ClassVar[bool] = False
+    """Whether Spark's reader returns points in time that `read` does not."""
+
+    spark_providers: ClassVar[tuple[str, ...]] = ()
+    """What Spark's catalog calls a table of such files: its provider, and Hive's class."""
+
+    @abstractmethod
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """Open a file to read its rows as a stream.
+
+        Args:
+            file: A file that is not empty, on this machine or in an object store. `path_of` makes
+                a path of it, which `open_in_order` and `open_at_random` open.
+            paths: Paths of the columns to read; all if None.
+
+        Raises:
+            UnreadableTableError: The file is damaged.
+            EmptyTableError: It has no rows.
+        """
+
+    def recognises(self, path: DataPath, dialect: Dialect) -> bool:
+        """Return whether a file with one of the `doubtful_suffixes` has this format."""
+        raise NotImplementedError
+
+    def list_members(self, path: DataPath, *, views: bool = True) -> Sequence[tuple[str, ...]]:
+        """List the tables in a file that `has_members`, and its views if these are wanted."""
+        raise NotImplementedError
+
+    def group_sizes(self, file: File) -> Sequence[int]:
+        """Return the sizes of the groups of rows that can be read alone; none if there are none."""
+        del file
+        return ()
+
+    def read_groups(self, file: File, paths: Collection[str] | None, groups: range) -> TableStream:
+        """Open some of the groups that `group_sizes` lists, given by their indices."""
+        raise NotImplementedError
+
+    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
+        """List the ways to read such files in DuckDB's SQL, plainest first; none if it cannot."""
+        del dialect
+        return ()
+
+
+def format_of(location: File | Folder) -> FileFormat:
+    """Return the format of a table's files."""
+    return format_named(location.format)
+
+
+def format_named(name: str) -> FileFormat:
+    """Return the format that has a name."""
+    found = _own().get(name) or _added().get(name)
+    if found is None:
+        raise UnknownFormatError.named(name)
+    return found
+
+
+def format_of_suffix(suffix: str) -> FileFormat | None:
+    """Return the format that the ending of a file's name tells; None if it tells none."""
+    ending = suffix.lower()
+    return next((each for each in _all() if ending in each.suffixes), None)
+
+
+def format_of_provider(provider: str) -> FileFormat | None:
+    """Return the format that Spark's catalog names; None if Spark has no reader like ours."""
+    return next((each for each in _own().values() if provider in each.spark_providers), None)
+
+
+def formats_in_doubt(suffix: str) -> list[FileFormat]:
+    """List the formats that a file may have whose name has this ending."""
+    ending = suffix.lower()
+    if not ending or format_of_suffix(ending):
+        return []
+    return [each for each in _all() if ending in each.doubtful_suffixes]
+
+
+def _all() -> Iterator[FileFormat]:
+    yield from _own().values()
+    # To look for plug-ins takes longer than to list a folder of ordinary files.
+    yield from _added().values()
+
+
+@cache
+def _own() -> Mapping[str, FileFormat]:
+    return _load([EntryPoint("", f"{__package__}.{each}", GROUP) for each in _OWN])
+
+
+@cache
+def _added() -> Mapping[str, FileFormat]:
+    added = _load(entry_points(group=GROUP))
+    if taken := added.keys() & _own():
+        raise FormatPlugInError.with_taken_names(taken)
+    return added
+
+
+def _load(entries: Collection[EntryPoint]) -> Mapping[str, FileFormat]:
+    found: dict[str, FileFormat] = {}
+    for entry in entries:
+        try:
+            format_: FileFormat = entry.load()()
+            found[format_.name] = format_
+        except (ImportError, AttributeError, TypeError) as error:  # noqa: PERF203 (few formats)
+            raise FormatPlugInError.because(entry.value, str(error)) from error
+    return found

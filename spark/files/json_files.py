@@ -1,0 +1,498 @@
+"""Read JSON: one object to a line, an array of objects, or an object of arrays.
+
+Arrow reads JSON Lines. Those that it cannot read are read line by line, which takes several times
+as long; but only lines that are not objects are lost, and a key may have values of several types.
+An array is parsed element by element, so its size does not matter. An object is parsed as a whole:
+it is a table if its members are the columns, or if one of them is an array of the rows.
+"""
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.json
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.locations import Dialect, File
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    readable_paths,
+)
+from datahub_hyperjoin.spark.errors import EmptyTableError, TooDeepError, UnreadableTableError
+from datahub_hyperjoin.spark.files.errors import NoTableInJsonError
+from datahub_hyperjoin.spark.files.formats import DuckDbCall, FileFormat
+from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
+from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, path_of
+from datahub_hyperjoin.spark.objects import batch_of
+from datahub_hyperjoin.tables import DataType
+
+_BLOCK = 1 << 22
+"""Number of bytes that are parsed at once. The first block determines the columns."""
+_DUCKDB_CALL = DuckDbCall(
+    function="read_json", suffixes=(".json", ".jsonl", ".ndjson"), is_guess=True
+)
+MOST_LEVELS = 200
+"""Maximum number of levels to which JSON may be nested: Arrow's parser would crash on more."""
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_OPEN, _CLOSE = ord("{"), ord("}")
+
+
+class _ShallowLines(io.RawIOBase):
+    """A stream of JSON Lines that raises an error if a line is nested too deeply."""
+
+    def __init__(self, source: DecompressedFile) -> None:
+        super().__init__()
+        self._source = source
+        self._line = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        content = self._source.read(size)
+        lines = self._line + content
+        if _has_many_brackets(lines) and any(map(_is_deep, lines.split(b"\n"))):
+            raise TooDeepError.beyond(MOST_LEVELS)
+        self._line = lines[lines.rfind(b"\n") + 1 :]
+        return content
+
+
+def _is_deep(line: bytes) -> bool:
+    r"""Return whether a line of JSON, or its beginning, is nested too deeply.
+
+    >>> [_is_deep(line) for line in (b"[" * 201, b"[" * 200, b'"' + b"[" * 201, b"[]" * 201)]
+    [True, False, False, False]
+    """
+    if line.count(b"[") + line.count(b"{") <= MOST_LEVELS:
+        return False
+    codes = _codes(_STRING.sub(b"", line))
+    steps = (codes == _OPEN).astype(np.int8) - (codes == _CLOSE)
+    return int(np.cumsum(steps, dtype=np.int64).max(initial=0)) > MOST_LEVELS
+
+
+def _has_many_brackets(lines: bytes) -> bool:
+    """Return whether a line has so many opening brackets that it may be nested too deeply.
+
+    Brackets inside strings count, too: telling them apart takes ten times as long. A line with
+    too many brackets has all of a stretch that begins and ends at every hundredth.
+    """
+    opens = np.flatnonzero(_codes(lines) == _OPEN)[:: MOST_LEVELS // 2].tolist()
+    return any(lines.find(b"\n", begin, end) < 0 for begin, end in pairwise(opens))
+
+
+def _codes(text: bytes) -> npt.NDArray[np.uint8]:
+    # `[` and `{` differ in one bit, and so do `]` and `}`.
+    return np.frombuffer(text, np.uint8) | np.uint8(0x20)
+
+
+_JsonObject = Mapping[str, object]
+"""An object of JSON, as Python reads it."""
+
+_LONGEST = 1 << 26
+"""Maximum length of a line that is parsed, in bytes. A longer one is skipped."""
+_TOO_LONG = b"\n"
+"""Stands for a line that is too long, since no line contains it."""
+_EXACT_FLOATS = 2.0**53
+_BOM = b"\xef\xbb\xbf"
+
+
+def _number(text: str) -> float | int | None:
+    value = float(text)
+    if not isfinite(value):
+        return None
+    # As Arrow's texts: a whole number has no fraction.
+    return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
+
+
+def _missing(_: str) -> None:
+    """Convert `NaN` and `Infinity` to null."""
+
+
+# Strings may hold control characters.
+_DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_missing)
+"""Parses JSON into values as Arrow reads them."""
+
+
+def _columns_of_lines(path: DataPath) -> list[Column]:
+    """List the columns of the objects in the first lines; none if most lines are not objects."""
+    lines, are_long = list[bytes](), False
+    with DecompressedFile(path) as source:
+        blocks = _blocks(source)
+        while not lines and (block := next(blocks, None)) is not None:
+            lines = [line for line in block if line != _TOO_LONG]
+            are_long |= len(lines) < len(block)
+    if are_long and not lines:
+        raise UnreadableTableError.with_long_lines(_LONGEST >> 20)
+    objects = [each for each in map(_object, lines) if each is not None]
+    # If most lines are no objects, the file is something else than JSON Lines.
+    return _columns_of_objects(objects) if len(objects) * 2 >= len(lines) else []
+
+
+def _columns_of_objects(objects: Iterable[_JsonObject]) -> list[Column]:
+    """List the columns that JSON objects contain, in the order in which they appear."""
+    opaque: dict[str, bool] = {}
+    for each in objects:
+        for leaf, value in _leaves(each):
+            # A column cannot be compared only if it never holds anything but lists.
+            opaque[leaf] = isinstance(value, list) and opaque.get(leaf, True)
+    # A name with half a surrogate pair has no UTF-8.
+    names = [leaf for leaf in opaque if leaf.encode("utf-8", "ignore").decode() == leaf]
+    return [
+        Column(name, position, DataType.NESTED if opaque[name] else None)
+        for position, name in enumerate(names)
+    ]
+
+
+def _read_line_by_line(
+    path: DataPath, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
+) -> Generator[pa.RecordBatch, None, None]:
+    """Read the objects in the lines of a file, after skipping the first `after` objects."""
+    skipped = long = rows = 0
+    try:
+        with DecompressedFile(path) as source:
+            for blocks, lines in enumerate(_blocks(source), start=1):
+                objects = [_object(line) for line in lines]
+                found = [each for each in objects if each is not None]
+                long += lines.count(_TOO_LONG)
+                skipped += len(objects) - len(found)
+                new = found[max(0, after - rows) :]
+                rows += len(found)
+                extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
+                if new:
+                    yield _batch_of_objects(new, paths)
+    finally:
+        if skipped > long:
+            notes.append(f"skipped lines that are not JSON objects: {skipped - long}")
+        if long:
+            notes.append(f"skipped lines longer than {_LONGEST >> 20} MiB: {long}")
+
+
+def _batch_of_objects(objects: Sequence[_JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
+    """Convert each object to a row, in which a missing member is null, and so is a list."""
+    rows = [dict(_leaves(each)) for each in objects]
+    columns = [[_scalar(row.get(name)) for row in rows] for name in paths]
+    return batch_of(paths, columns, rows=len(rows))
+
+
+def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
+    """Yield a list of lines for each block of a file, with `_TOO_LONG` in place of long ones."""
+    parts, length, is_first = list[bytes](), 0, True
+    while block := source.read(_BLOCK):
+        if is_first:
+            block, is_first = block.removeprefix(_BOM), False
+        start, *lines = block.split(b"\n")
+        if length <= _LONGEST:
+            parts.append(start)
+        length += len(start)
+        if not lines:
+            yield []
+            continue
+        whole = [_joined(parts, length), *lines[:-1]]
+        parts, length = lines[-1:], len(lines[-1])
+        yield [line for line in whole if line.strip() or line == _TOO_LONG]
+    last = _joined(parts, length)
+    if last.strip() or last == _TOO_LONG:
+        yield [last]
+
+
+def _joined(parts: Sequence[bytes], length: int) -> bytes:
+    return _TOO_LONG if length > _LONGEST else b"".join(parts)
+
+
+def _object(line: bytes) -> _JsonObject | None:
+    if _is_deep(line):
+        return None
+    try:
+        value = _DECODER.decode(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _leaves(value: _JsonObject, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, member in value.items():
+        if isinstance(member, dict):
+            yield from _leaves(member, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", member
+
+
+def _scalar(value: object) -> object:
+    return None if isinstance(value, list) else value
+
+
+class JsonLines(FileFormat):
+    """JSON Lines; members of nested objects are columns, as in `address.city`."""
+
+    name = "jsonl"
+    title = "JSON Lines files"
+    suffixes = (".jsonl", ".ndjson")
+    may_be_compressed = True
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        return _read_lines_in_blocks(path_of(file), paths)
+
+    def duckdb_calls(self, dialect: Dialect) -> Sequence[DuckDbCall]:
+        """See `FileFormat.duckdb_calls`."""
+        del dialect
+        return [_DUCKDB_CALL]
+
+
+class Json(FileFormat):
+    """JSON with an array of objects, an object of arrays, or objects one after the other."""
+
+    name = "json"
+    title = "JSON files"
+    suffixes = (".json",)
+    may_be_compressed = True
+    duckdb_calls = JsonLines.duckdb_calls
+
+    def read(self, file: File, paths: Collection[str] | None) -> TableStream:
+        """See `FileFormat.read`."""
+        path = path_of(file)
+        kind = _kind(path)
+        match kind:
+            case "lines":
+                return _read_lines_in_blocks(path, paths)
+            case "elements":
+                return _read_elements(path, paths)
+            case "object":
+                return _read_object(path, paths)
+        assert_never(kind)
+
+
+def _read_lines_in_blocks(path: DataPath, paths: Collection[str] | None) -> TableStream:
+    try:
+        with _opened_lines(path) as (lines, _):
+            leaves = leaf_columns(lines.schema)
+    except (pa.ArrowInvalid, TooDeepError) as error:
+        leaves = _columns_of_lines(path)
+        if not leaves:
+            raise UnreadableTableError.because(_reason(error)) from error
+    columns, notes = choose_columns(leaves, paths)
+    extent = RowEstimate()
+    return TableStream(columns, _batches_of_lines(path, columns, notes, extent), notes, extent)
+
+
+@contextmanager
+def _opened_lines(path: DataPath) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile]]:
+    options = pa.json.ReadOptions(use_threads=False, block_size=_BLOCK)
+    with (
+        DecompressedFile(path) as source,
+        pa.json.open_json(_ShallowLines(source), read_options=options) as lines,
+    ):
+        yield lines, source
+
+
+def _batches_of_lines(
+    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
+) -> Generator[pa.RecordBatch, None, None]:
+    paths, rows = readable_paths(columns), 0
+    try:
+        with _opened_lines(path) as (lines, source):
+            for blocks, batch in enumerate(lines, start=1):
+                # Each batch is one block; the blocks left have about as many rows each.
+                estimate = max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
+                extent.rows = (rows + len(batch)) * estimate
+                yield flatten(batch, paths)
+                rows += len(batch)
+    except (pa.ArrowInvalid, TooDeepError) as error:
+        notes.append(f"read line by line: {_reason(error)}")
+        yield from _read_line_by_line(path, paths, notes, extent, after=rows)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TooDeepError):
+        return f"a line is nested more than {MOST_LEVELS} levels deep"
+    return str(error).splitlines()[0]
+
+
+_LARGEST = 1 << 26
+"""Maximum length of a value that is parsed at once, in characters: one element of an array, or one
+object."""
+_CUT = 10
+"""An error within this many characters of a truncated text's end may be due to the truncation."""
+_OPEN_STRING = "Unterminated string"
+"""Start of the parser's message about a string that does not end."""
+_METADATA = {"entityType", "changeType", "aspectName"}
+"""Keys of every object that DataHub's `file` sink writes."""
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def _read_object(path: DataPath, paths: Collection[str] | None) -> TableStream:
+    objects = _parse_object(path)
+    columns, notes = choose_columns(_columns_of_objects(objects), paths)
+    batch = _batch_of_objects(objects, readable_paths(columns))
+    return TableStream(columns, (each for each in [batch]), notes, RowEstimate(len(objects)))
+
+
+def _kind(path: DataPath) -> Literal["lines", "elements", "object"]:
+    """Detect whether a file contains JSON Lines, an array or a single object."""
+    with DecompressedFile(path) as source:
+        head = _decoder().decode(source.read(_BLOCK)).lstrip()
+    if not head:
+        raise EmptyTableError.without_content()
+    if head[0] not in "[{":
+        raise NoTableInJsonError.at_all()
+    if head[0] == "[":
+        return "elements"
+    with _translated():
+        try:
+            _, end = _DECODER.raw_decode(head)
+        except json.JSONDecodeError:
+            return "object"
+    # Objects may follow each other, one to a line or over several.
+    if not head[end:].lstrip().startswith("{"):
+        return "object"
+    return "elements" if "\n" in head[:end].strip() else "lines"
+
+
+def _read_elements(path: DataPath, paths: Collection[str] | None) -> TableStream:
+    with closing(_element_blocks(path, RowEstimate())) as blocks:
+        first = next(filter(None, blocks), None)
+    if first is None:
+        raise EmptyTableError.without_rows()
+    objects = [each for each in first if each is not None]
+    if len(objects) * 2 < len(first):
+        raise NoTableInJsonError.but_values()
+    if all(each.keys() >= _METADATA for each in objects):
+        raise NoTableInJsonError.but_metadata()
+    columns, notes = choose_columns(_columns_of_objects(objects), paths)
+    extent = RowEstimate()
+    return TableStream(columns, _batches_of_elements(path, columns, notes, extent), notes, extent)
+
+
+def _batches_of_elements(
+    path: DataPath, columns: Sequence[Column], notes: list[str], extent: RowEstimate
+) -> Generator[pa.RecordBatch, None, None]:
+    names, skipped = readable_paths(columns), 0
+    try:
+        for elements in _element_blocks(path, extent):
+            objects = [each for each in elements if each is not None]
+            skipped += len(elements) - len(objects)
+            if objects:
+                yield _batch_of_objects(objects, names)
+    finally:
+        if skipped:
+            notes.append(f"skipped elements that are not JSON objects: {skipped}")
+
+
+def _element_blocks(
+    path: DataPath, extent: RowEstimate
+) -> Generator[list[_JsonObject | None], None, None]:
+    """Yield the elements of a JSON array in blocks; elements that are not objects become None.
+
+    Before each block, the number of rows in `extent` is estimated again.
+    """
+    decoder, text, rows, characters = _decoder(), "", 0, 0
+    with DecompressedFile(path) as source:
+        while True:
+            # An element that a block does not hold is parsed again from its start.
+            block = source.read(max(_BLOCK, len(text)))
+            text += decoder.decode(block, final=not block)
+            if not characters:
+                text = text.lstrip().removeprefix("[")
+            characters += len(block)
+            elements, position = _parse(text, is_all=not block)
+            rows += len(elements)
+            extent.rows = rows * max(1.0, source.size(characters) / max(characters, 1))
+            yield elements
+            text = text[position:]
+            if not block:
+                return
+            if len(text) > _LARGEST:
+                raise NoTableInJsonError.beyond_size(_LARGEST)
+
+
+def _parse(text: str, *, is_all: bool) -> tuple[list[_JsonObject | None], int]:
+    """Return the complete elements at the start of a text, and the position after the last one.
+
+    An element that is not an object, or is nested too deeply, becomes None.
+    """
+    elements: list[_JsonObject | None] = []
+    position = 0
+    while True:
+        start = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
+        if start == len(text) or text[start] == "]":
+            return elements, start
+        with _translated():
+            try:
+                value, end = _DECODER.raw_decode(text, start)
+            except json.JSONDecodeError as error:
+                if _is_cut(error) and not is_all:
+                    return elements, start
+                raise
+        # A number at the end may go on in the next block.
+        if end == len(text) and not is_all:
+            return elements, start
+        is_object = isinstance(value, dict) and not _is_deep(text[start:end].encode())
+        elements.append(value if is_object else None)
+        position = end
+
+
+def _parse_object(path: DataPath) -> Sequence[_JsonObject]:
+    with DecompressedFile(path) as source:
+        text = _decoder().decode(source.read(_LARGEST + 1), final=True)
+    if len(text) > _LARGEST:
+        raise NoTableInJsonError.beyond_size(_LARGEST)
+    if _is_deep(text.encode()):
+        raise TooDeepError.beyond(MOST_LEVELS)
+    text = text.strip()
+    with _translated():
+        whole = _DECODER.decode(text)
+    # A part of a table may have one line.
+    objects = _objects_of(whole) or [whole] * ("\n" not in text)
+    if not objects:
+        raise NoTableInJsonError.but_object()
+    return objects
+
+
+def _objects_of(whole: _JsonObject) -> Sequence[_JsonObject]:
+    """Return the rows of a table that is stored as a single JSON object."""
+    lists = {name: value for name, value in whole.items() if isinstance(value, list)}
+    nested = {
+        name: [each for each in value if isinstance(each, dict)] for name, value in lists.items()
+    }
+    rows = {name: each for name, each in nested.items() if each and len(each) == len(lists[name])}
+    if len(rows) > 1:
+        raise NoTableInJsonError.but_several([*rows])
+    if rows:
+        return next(iter(rows.values()))
+    lengths = {len(value) for value in lists.values()}
+    if len(lists) < len(whole) or len(lengths) != 1 or not any(lengths) or any(nested.values()):
+        return []
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+
+
+def _decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8-sig")("replace")
+
+
+def _is_cut(error: json.JSONDecodeError) -> bool:
+    """Return whether parsing may have failed only because the text is cut off."""
+    return error.msg.startswith(_OPEN_STRING) or error.pos > len(error.doc) - _CUT
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise TooDeepError.beyond(MOST_LEVELS) from error
+    except json.JSONDecodeError as error:
+        if error.msg.startswith(_OPEN_STRING) or error.pos >= len(error.doc.rstrip()):
+            raise NoTableInJsonError.cut_off() from error
+        raise NoTableInJsonError.invalid(error.msg) from error
