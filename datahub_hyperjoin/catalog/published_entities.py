@@ -66,6 +66,9 @@ class PublishedEntities:
     """URNs of the datasets and columns that each existing entity shows."""
 
 
+# A hidden entity was hidden by us only if the run that last wrote its status is a run of
+# this source that hid entities; otherwise a person hid it. An editor other than ingestion
+# is a person, too.
 def read_published_entities(
     graph: DataHubGraph,
     urns: Collection[str],
@@ -76,9 +79,6 @@ def read_published_entities(
     warn: Warn,
 ) -> PublishedEntities:
     """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
-    # A hidden entity was hidden by us only if the run that last wrote its status is a run of
-    # this source that hid entities; otherwise a person hid it. An editor other than ingestion
-    # is a person, too.
     skip = report_skipped(warn)
     entities: dict[str, Aspects] = {}
     for entity, members in _by_type([*urns, *written]).items():

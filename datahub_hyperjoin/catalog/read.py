@@ -167,6 +167,9 @@ def read_known(
     return found, datasets
 
 
+# A relationship that people hard-deleted leaves no trace in the catalog. It is recognised
+# once, as written by the last run and missing now, and recorded as rejected from then on,
+# until a relationship with the same URN exists again.
 def _read_join_history(
     graph: DataHubGraph,
     *,
@@ -176,9 +179,6 @@ def _read_join_history(
     warn: Warn,
 ) -> _JoinHistory:
     """Read the catalog's relationships, and collect people's decisions about joins."""
-    # A relationship that people hard-deleted leaves no trace in the catalog. It is recognised
-    # once, as written by the last run and missing now, and recorded as rejected from then on,
-    # until a relationship with the same URN exists again.
     relationships = _if_supported(
         lambda: read_relationships(
             graph,
