@@ -51,31 +51,19 @@ _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIM
 
 @dataclass(frozen=True)
 class ColumnPartners:
-    """Column pairs in which one column contains nearly all values of the other.
-
-    The two columns are in different tables.
-
-    Columns are indices in the lake.
-    """
+    """Column pairs in which one column contains nearly all values of the other."""
 
     lake: Lake
-
+    # For each pair, the column whose values are contained in the other column.
     referring: Int[np.ndarray, " pair"]
-    """For each pair, the column whose values are contained in the other column."""
-
+    # The column of each pair that contains the values of the other column.
     referenced: Int[np.ndarray, " pair"]
-    """The column of each pair that contains the values of the other column."""
-
+    # The greater of two measures in [0, 1]: the similarity of the names, and the share of values
+    # that only columns of this domain contain.
     similarity: Float[np.ndarray, " pair"]
-    """The greater of two measures in [0, 1]: the similarity of the names, and the share of values
-    that only columns of this domain contain."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the column pairs that refer to given tables, grouped by their two tables.
-
-        Returns:
-            For each group, the referenced table and the positions of the pairs.
-        """
+        """Return the column pairs that refer to given tables, grouped by their two tables."""
         table_of = self.lake.table_of
         wanted = np.flatnonzero(np.isin(table_of[self.referenced], [*referenced]))
         ends = zip(
@@ -89,13 +77,7 @@ class ColumnPartners:
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
-        """For each referenced table, choose the columns to combine into possible composite keys.
-
-        Returns:
-            At most eight columns per table: those whose names are most similar to the names of
-            columns that they contain and, of equally similar ones, those that look most like parts
-            of a key.
-        """
+        """For each referenced table, choose the columns to combine into possible composite keys."""
         best, standing = np.zeros(len(self.lake)), self.lake.standing
         np.maximum.at(best, self.referenced, self.similarity)
         members: dict[int, set[int]] = defaultdict(set)
@@ -123,11 +105,7 @@ class ColumnPartners:
 
 
 def find_partners(index: LakeIndex) -> ColumnPartners:
-    """Find column pairs that may belong to composite references.
-
-    Returns:
-        Pairs whose two tables have several of them, with different columns on both sides.
-    """
+    """Find column pairs that may belong to composite references."""
     lake, overlap = index.lake, index.overlap
     refers, is_referenced = _masks(lake)
     left, right = overlap.left, overlap.right
@@ -190,10 +168,7 @@ def _may_be_part(profile: ColumnProfile) -> bool:
 
 
 def table_index(lake: Lake) -> dict[TableId, int]:
-    """Map each table's identifier to the table's index in the lake.
-
-    Tables without columns have no index.
-    """
+    """Map each table's identifier to the table's index in the lake."""
     return {table: index for index, table in enumerate(lake.tables) if table}
 
 
@@ -212,32 +187,16 @@ _PER_TABLE = 3
 class Proposal:
     """A proposed reference from several columns to a composite key."""
 
-    pairs: ColumnPairs
-    """The referring and the referenced columns, in the order of the key."""
-
-    names: float
-    """Lowest similarity between the names of any of the column pairs, in [0, 1]."""
-
+    pairs: ColumnPairs  # the referring and the referenced columns, in the order of the key
+    names: float  # lowest similarity between the names of any of the column pairs, in [0, 1]
+    # Similarity of the two names in a column pair, averaged over all pairs, in [0, 1].
     mean_names: float = 1.0
-    """Similarity of the two names in a column pair, averaged over all pairs, in [0, 1]."""
-
-    rank: int = 0
-    """Rank of the key among the keys of its table, from 0."""
-
-    declared: str = ""
-    """Name of the foreign key that declares the reference; empty if none does."""
+    rank: int = 0  # rank of the key among the keys of its table, from 0
+    declared: str = ""  # name of the foreign key that declares the reference; empty if none does
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
-    """For each composite key, propose references from columns of other tables.
-
-    Args:
-        partners: Pairs of columns that may be parts of a reference.
-
-    Returns:
-        The most promising references, best first: at most five for two tables, and three for each
-        table of the lake on average.
-    """
+    """For each composite key, propose references from columns of other tables."""
     tables = table_index(partners.lake)
     with_keys = {tables[table]: found for table, found in keys.items() if table in tables}
     proposals: list[Proposal] = []
@@ -254,11 +213,7 @@ def _order(proposal: Proposal) -> tuple[float, int, int, ColumnPairs]:
 def _of_tables(
     partners: ColumnPartners, pairs: Sequence[int], keys: Sequence[tuple[str, ...]]
 ) -> Iterator[Proposal]:
-    """Yield the possible composite references from one table to another.
-
-    `pairs` are the positions in `partners` of the pairs between the two tables. `keys` are the
-    composite keys of the referenced table, the most reliable first.
-    """
+    """Yield the possible composite references from one table to another."""
     ids = partners.lake.ids
     of_path: dict[str, list[int]] = defaultdict(list)
     for pair in sorted(pairs, key=lambda pair: -partners.similarity[pair]):
@@ -299,20 +254,11 @@ _DECLARED = 0.9
 class CompositeReference:
     """A reference from several columns of one table to a key of another table."""
 
-    pairs: ColumnPairs
-    """The referring and the referenced columns."""
-
-    evidence: CompositeEvidence
-    """The evidence for the reference, measured on the data."""
-
-    probability: float
-    """Probability that the columns refer to the key, in [0, 1]."""
-
-    declared: str
-    """Name of the foreign key that declares the reference; empty if none does."""
-
-    rank: int
-    """Rank of the key among the keys of its table, from 0."""
+    pairs: ColumnPairs  # the referring and the referenced columns
+    evidence: CompositeEvidence  # the evidence for the reference, measured on the data
+    probability: float  # probability that the columns refer to the key, in [0, 1]
+    declared: str  # name of the foreign key that declares the reference; empty if none does
+    rank: int  # rank of the key among the keys of its table, from 0
 
     @property
     def key(self) -> tuple[ColumnId, ...]:
@@ -327,14 +273,9 @@ class CompositeReference:
 
 
 def bits_against_chance(evidence: CompositeEvidence) -> float:
-    """Compute the evidence, in bits, that a reference's matches are not due to chance.
-
-    It is the logarithm of the likelihood ratio of the measured share of matches and of the share
-    after one column was shuffled, for the column that matters least.
-
-    Returns:
-        0 if a column could as well have any of its values.
-    """
+    """Compute the evidence, in bits, that a reference's matches are not due to chance."""
+    # The logarithm of the likelihood ratio of the measured share of matches and of the share after
+    # one column was shuffled, for the column that matters least.
     matched, shuffled = evidence.matched, max(evidence.by_chance, default=1.0)
     # Five tuples without a match do not show that matches are impossible (Laplace's rule).
     chance = (shuffled * evidence.tuples + 1) / (evidence.tuples + 2)
@@ -347,12 +288,7 @@ def bits_against_chance(evidence: CompositeEvidence) -> float:
 
 
 def probability_of(proposal: Proposal, evidence: CompositeEvidence) -> float:
-    """Compute the probability that a proposed reference is real.
-
-    Returns:
-        0 if the referenced columns are not unique or do not contain the tuples, unless a foreign
-        key declares the reference.
-    """
+    """Compute the probability that a proposed reference is real."""
     measured = 0.0
     if evidence.is_unique and evidence.evidence.left_containment >= MIN_TUPLE_CONTAINMENT:
         bits = min(bits_against_chance(evidence), _MAX_BITS)
@@ -367,15 +303,9 @@ def decide(
     measured: Mapping[ColumnPairs, CompositeEvidence],
     min_probability: float = MIN_PROBABILITY,
 ) -> list[CompositeReference]:
-    """Choose the proposed references that are probably real.
-
-    Two tables refer to each other through one key, except for declared references. Columns refer
-    to one key: of several that contain them, the one that most other columns refer to.
-
-    Args:
-        measured: Their evidence, without those that could not be read.
-        min_probability: Minimum probability of a reference that is not declared.
-    """
+    """Choose the proposed references that are probably real."""
+    # Two tables refer to each other through one key, except for declared references. Columns refer
+    # to one key: of several that contain them, the one that most other columns refer to.
     probable = [
         _reference(proposal, measured[proposal.pairs])
         for proposal in proposals
@@ -416,13 +346,11 @@ def _reference(proposal: Proposal, evidence: CompositeEvidence) -> CompositeRefe
 
 
 def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeReference]:
-    """Drop each reference that conflicts with an earlier reference in the list.
-
-    The list has the best references first. Two references conflict if they have the same referring
-    columns, have the same column pairs, lead from one table to different keys of another, or join
-    two tables one to one in opposite directions: each row of a copy has its row in the original
-    already. A declared reference is dropped only if an earlier one has the same column pairs.
-    """
+    """Drop each reference that conflicts with an earlier reference in the list."""
+    # Of the best-first list. Two references conflict if they have the same referring columns, have
+    # the same column pairs, lead from one table to different keys of another, or join two tables
+    # one to one in opposite directions: each row of a copy has its row in the original already. A
+    # declared reference is dropped only if an earlier one has the same column pairs.
     kept: list[CompositeReference] = []
     keys: dict[tuple[TableId, TableId], tuple[ColumnId, ...]] = {}
     referring: set[frozenset[ColumnId]] = set()

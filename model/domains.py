@@ -29,40 +29,23 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """A value domain: columns whose values come from one set.
+    """A value domain: columns whose values come from one set."""
 
-    No column of a domain is a key to which the others refer.
-    """
-
-    members: tuple[ColumnId, ...]
-    """The columns, in the order of their identifiers."""
-
+    members: tuple[ColumnId, ...]  # the columns, in the order of their identifiers
+    # The member that represents the others: of the members with the most values, the most unique
+    # one.
     representative: ColumnId
-    """The member that represents the others: of the members with the most values, the most unique
-    one."""
-
-    name: str
-    """The most frequent column name of the members."""
-
-    probability: float
-    """Mean joinability of the joins among the members, in [0, 1]."""
+    name: str  # the most frequent column name of the members
+    probability: float  # mean joinability of the joins among the members, in [0, 1]
 
 
 def find_domains(
     joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
 ) -> tuple[Domain, ...]:
-    """Group columns into value domains, and choose a representative column of each domain.
-
-    In a value domain, most pairs join. Groups are merged along the joins as long as most pairs of
-    the merged group join. A chain of columns, each similar only to the next one, therefore stays
-    apart.
-
-    Args:
-        joins: The joins, of all roles. Only those of one domain count, and among these only joins
-            of values: a code and a name of one thing are two domains.
-        profiles: Profiles of the columns, from which the representative follows. Without them it is
-            the member that joins most others.
-    """
+    """Group columns into value domains, and choose a representative column of each domain."""
+    # Groups are merged along the joins as long as most pairs of the merged group join. A chain of
+    # columns, each similar only to the next one, therefore stays apart. Without profiles, the
+    # member that joins most others represents the domain.
     edges = {(join.left, join.right): join.joinability for join in joins if _same_values(join)}
     domains = [_describe(inner, profiles or {}) for inner in _merge_groups(edges)]
     return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
@@ -71,12 +54,9 @@ def find_domains(
 def drop_redundant_joins(
     joins: Sequence[Join], domains: Iterable[Domain], shown: Collection[JoinedColumns] = ()
 ) -> tuple[Join, ...]:
-    """In each value domain, drop the joins that are not needed to connect the domain's columns.
-
-    What is left of a domain is a star around its representative. A member that does not join the
-    representative keeps a join with a member that is already connected: one of `shown` or, if there
-    is none, the best. Joins that the catalog or a person confirms are always kept.
-    """
+    """In each value domain, drop the joins that are not needed to connect the domain's columns."""
+    # What is left is a star around the representative. A member that does not join it keeps a join
+    # with a connected member: one of `shown` or, if there is none, the best.
     domain_of = {member: domain for domain in domains for member in domain.members}
     inner: dict[ColumnId, list[Join]] = defaultdict(list)
     for join in joins:
@@ -97,14 +77,10 @@ def _same_values(join: Join) -> bool:
 class _Groups:
     """Groups of columns, with the number of joins between any two groups."""
 
-    group: dict[ColumnId, ColumnId]
-    """The group of each column, named by one of its members."""
-
-    members: dict[ColumnId, list[ColumnId]]
-    """The members of each group."""
-
+    group: dict[ColumnId, ColumnId]  # the group of each column, named by one of its members
+    members: dict[ColumnId, list[ColumnId]]  # the members of each group
+    # The number of joins between each group and every other.
     links: dict[ColumnId, Counter[ColumnId]]
-    """The number of joins between each group and every other."""
 
     @classmethod
     def apart(cls, pairs: Iterable[Pair]) -> "_Groups":
@@ -116,11 +92,9 @@ class _Groups:
         return cls({end: end for end in links}, {end: [end] for end in links}, links)
 
     def merge(self, left: ColumnId, right: ColumnId) -> bool:
-        """Merge two columns' groups if enough joins connect the groups; return True if merged.
-
-        A column of the smaller group must join, on average, half of the larger group or two of its
-        columns.
-        """
+        """Merge two columns' groups if enough joins connect the groups; return True if merged."""
+        # A column of the smaller group must join, on average, half of the larger one or two
+        # columns.
         ends = {self.group[left], self.group[right]}
         if len(ends) == 1:
             return False
@@ -144,15 +118,9 @@ class _Groups:
 
 
 def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
-    """Group columns that mostly join with each other, and return the pairs within each group.
-
-    Groups are merged until no two groups are connected by enough joins. Pairs with the
-    most partners in common come first: an accidental join between two domains has few in common,
-    however joinable it looks.
-
-    Returns:
-        The pairs within each group of at least three members, with their joinability.
-    """
+    """Group columns that mostly join with each other, and return the pairs within each group."""
+    # Pairs with the most partners in common come first: an accidental join between two domains has
+    # few in common, however joinable it looks.
     partners = _partners(edges)
 
     def similarity(pair: Pair) -> float:
@@ -201,12 +169,9 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a sort key for columns that may represent a value domain; the greatest key wins.
-
-    The key consists of the uniqueness and the coverage. Coverage is the number of distinct values
-    times the completeness. Both parts of the key are zero if the coverage is unknown or less than
-    `enough`.
-    """
+    """Return a sort key for columns that may represent a value domain; the greatest key wins."""
+    # The uniqueness and the coverage, which is the number of distinct values times the
+    # completeness.
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0
     return profile.uniqueness, _coverage(profile)
@@ -217,12 +182,10 @@ def _coverage(profile: ColumnProfile) -> float:
 
 
 def _star(centre: ColumnId, joins: Sequence[Join], shown: Collection[JoinedColumns]) -> list[Join]:
-    """Choose a few joins that connect all columns of a domain.
-
-    A step adds a column by the most joinable join with the column `centre`. If none is left, it
-    adds one by a join with any connected column, if possible by one of `shown`: the scores of many
-    such joins are nearly equal, and would choose others in each run.
-    """
+    """Choose a few joins that connect all columns of a domain."""
+    # If no join with the centre is left, a column is added by a join with any connected column, if
+    # possible by one of `shown`: the scores of many such joins are nearly equal, and would choose
+    # others in each run.
     joins_of: dict[ColumnId, list[tuple[bool, bool, float, int, Join]]] = defaultdict(list)
     for position, join in enumerate(joins):
         ends, is_new = {join.left, join.right}, join.pairs not in shown
@@ -243,11 +206,8 @@ def _star(centre: ColumnId, joins: Sequence[Join], shown: Collection[JoinedColum
 class ColumnGroup:
     """A key with the columns that refer to it, or several columns of one value domain."""
 
-    members: tuple[ColumnId, ...]
-    """The columns, in the order of their identifiers."""
-
-    key: ColumnId | None
-    """The member to which the others refer, if there is one."""
+    members: tuple[ColumnId, ...]  # the columns, in the order of their identifiers
+    key: ColumnId | None  # the member to which the others refer, if there is one
 
     @property
     def anchor(self) -> ColumnId:
@@ -256,20 +216,10 @@ class ColumnGroup:
 
 
 def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
-    """Group the columns that refer to the same key or share a value domain.
-
-    Columns that refer to no key are grouped by value domain.
-
-    A column belongs to the key of its best reference, and, if that refers to another key, to that
-    one. So one false reference does not merge two groups. The columns of a value domain without a
-    reference join the group that has at least half of the domain.
-
-    Args:
-        joins: The joins. Only joins of single columns whose values were compared as values count.
-
-    Returns:
-        Groups of at least three columns, in the order of their anchors.
-    """
+    """Group the columns that refer to the same key or share a value domain."""
+    # A column belongs to the key of its best reference, and, if that refers to another key, to that
+    # one. So one false reference does not merge two groups. The columns of a value domain without a
+    # reference join the group that has at least half of the domain.
     equal = [join for join in joins if _compares_values(join)]
     keys = _keys(equal)
     groups: dict[ColumnId, set[ColumnId]] = defaultdict(set)
@@ -301,11 +251,7 @@ def _compares_values(join: Join) -> bool:
 
 
 def _keys(joins: Iterable[Join]) -> dict[ColumnId, ColumnId]:
-    """Map each referring column to the key that it refers to.
-
-    Of several keys, the one with the highest joinability counts. If that key itself refers to
-    another key, the last key of the chain is used instead.
-    """
+    """Map each referring column to the key that it refers to."""
     best: dict[ColumnId, ColumnId] = {}
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         if join.referenced is not None:

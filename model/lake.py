@@ -41,13 +41,7 @@ _WORDS = frozenset({DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 def rank_by_standing(
     profiles: Sequence[ColumnProfile], titles: Sequence[str], table_of: Int[np.ndarray, " column"]
 ) -> Int[np.ndarray, " column"]:
-    """For each column, count the columns of its table that look more like the table's key.
-
-    Unique and complete columns come first. Of these, and of the others, first come those that are
-    called `id` or named after the table, then those with a word such as `id` or `code`, then other
-    texts and days, then other whole numbers, which are often measures, then labels such as `title`;
-    of these, the shortest values.
-    """
+    """For each column, count the columns of its table that look more like the table's key."""
     tables = [{*stems(title)} for title in titles]
     owners = zip(table_of.tolist(), profiles, strict=True)
     standing = [(table, *_standing(profile, tables[table])) for table, profile in owners]
@@ -102,30 +96,17 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """All columns whose values can be compared, grouped by table.
+    """All columns whose values can be compared, grouped by table."""
 
-    The model addresses a column by its index in `profiles` and a table by its index in `titles`.
-    """
-
-    profiles: tuple[ColumnProfile, ...]
-    """The profile of each column."""
-
-    titles: tuple[str, ...]
-    """The title of each table."""
-
-    table_of: Int[np.ndarray, " column"]
-    """The table of each column."""
-
+    profiles: tuple[ColumnProfile, ...]  # the profile of each column
+    titles: tuple[str, ...]  # the title of each table
+    table_of: Int[np.ndarray, " column"]  # the table of each column
+    # The function that hashed the values for all sketches.
     value_hash: ValueHash = ValueHash.SIPHASH
-    """The function that hashed the values for all sketches."""
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Collect the columns whose values can be compared, in the order of the tables.
-
-        Args:
-            tables: The profiles of all tables; tables that could not be read are skipped.
-        """
+        """Collect the columns whose values can be compared, in the order of the tables."""
         # Columns without values share nothing, and opaque values cannot be compared.
         readable = [table for table in tables if not table.fault]
         columns = [
@@ -158,10 +139,8 @@ class Lake:
         )
 
     def in_order(self) -> "Lake":
-        """Return a copy of the lake with tables in the order of titles, and columns of names.
-
-        Of equals, the first one is often chosen. No file or list of tables says which that is.
-        """
+        """Return a copy of the lake with tables in the order of titles, and columns of names."""
+        # Of equals, the first one is often chosen. No file or list of tables says which that is.
         # Titles come before places, so that a renamed folder changes the order of few tables.
         keys = [(title, repr(table)) for title, table in zip(self.titles, self.tables, strict=True)]
         tables = sorted(range(len(keys)), key=keys.__getitem__)
@@ -188,15 +167,8 @@ class Lake:
 
     @cached_property
     def notations(self) -> dict[ColumnId, Notation]:
-        """The notation of each column's values, such as decimal commas.
-
-        Another example is dates with the day first.
-
-        A column whose values need no conversion before a comparison is left out.
-
-        Decimals may have zeros at their end, so they are read as numbers in every join that needs
-        it.
-        """
+        """The notation of each column's values, such as decimal commas."""
+        # Decimals may have zeros at their end, so they are read as numbers where a join needs it.
         known = {
             profile.id: profile.notation or _NOTATIONS.get(profile.type)
             for profile in self.profiles
@@ -220,10 +192,7 @@ class Lake:
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """How densely each column's numbers fill their range: 1 if they are consecutive.
-
-        The estimate is 1 for consecutive numbers and 0 for a column of another type.
-        """
+        """How densely each column's numbers fill their range: 1 if they are consecutive."""
         return np.array([_density(profile) for profile in self.profiles])
 
     @cached_property

@@ -16,16 +16,10 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """The name of a column, together with the name of its table.
+    """The name of a column, together with the name of its table."""
 
-    Both names are those in the files of a labelled lake.
-    """
-
-    table: str
-    """The table's file name without `.csv`."""
-
-    column: str
-    """The column's name in the table's header."""
+    table: str  # the table's file name without `.csv`
+    column: str  # the column's name in the table's header
 
     def __str__(self) -> str:
         return f"{self.table}.{self.column}"
@@ -34,11 +28,8 @@ class ColumnName(NamedTuple):
 class RankedColumn(NamedTuple):
     """A candidate in the ranking of a query column."""
 
-    candidate: ColumnName
-    """The column that a method expects to join with the query column."""
-
-    score: float
-    """The method's confidence; greater is surer."""
+    candidate: ColumnName  # the column that a method expects to join with the query column
+    score: float  # the method's confidence; greater is surer
 
 
 Rankings = Mapping[ColumnName, Sequence[RankedColumn]]
@@ -49,24 +40,16 @@ Rankings = Mapping[ColumnName, Sequence[RankedColumn]]
 class LabelledLake:
     """A lake with query columns whose joins are known."""
 
-    folder: Path
-    """The folder from which the lake was read."""
-
-    headers: Mapping[str, frozenset[str]]
-    """The columns of each table."""
-
+    folder: Path  # the folder from which the lake was read
+    headers: Mapping[str, frozenset[str]]  # the columns of each table
+    # The columns that join with each query column, at least one; in the order of `queries.csv`.
     truth: Mapping[ColumnName, frozenset[ColumnName]]
-    """The columns that join with each query column, at least one; in the order of `queries.csv`."""
-
+    # The part of the lake that was kept, such as `100 tables`; empty for the whole lake.
     part: str = ""
-    """The part of the lake that was kept, such as `100 tables`; empty for the whole lake."""
 
     @property
     def name(self) -> str:
-        """The lake's name, which is the name of its folder.
-
-        A part that is not empty follows in parentheses.
-        """
+        """The lake's name, which is the name of its folder."""
         name = self.folder.resolve().name
         return f"{name} ({self.part})" if self.part else name
 
@@ -86,11 +69,7 @@ class LabelledLake:
 
 
 def read_labelled_lake(folder: Path) -> LabelledLake:
-    """Read the table headers, query columns and known joins of a labelled lake.
-
-    Returns:
-        The lake; all names in it exist, and each query column joins with at least one column.
-    """
+    """Read the table headers, query columns and known joins of a labelled lake."""
     headers = _read_headers(folder / "tables")
     query_lines = _read_queries(folder / "queries.csv", headers)
     truth = _read_truth(folder / "ground_truth.csv", headers, query_lines)
@@ -103,11 +82,7 @@ def read_labelled_lake(folder: Path) -> LabelledLake:
 
 
 def read_labelled_lakes(folders: Sequence[Path]) -> tuple[LabelledLake, ...]:
-    """Read labelled lakes, one per folder.
-
-    Raises:
-        LabelledLakeError: A lake cannot be used, or two lakes share a name.
-    """
+    """Read labelled lakes, one per folder."""
     lakes = tuple(read_labelled_lake(folder) for folder in folders)
     names = [lake.name for lake in lakes]
     for name in names:
@@ -129,10 +104,7 @@ def _read_headers(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the requested fields of each row.
-
-    A row that spans several lines has the number of its last line.
-    """
+    """Yield the line number and the requested fields of each row."""
     if not path.is_file():
         raise LabelledLakeError.missing(str(path))
     try:

@@ -35,11 +35,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, Rankings
 
 
 class JoinedGroups:
-    """Groups of columns that join with each other, one group for each query column.
-
-    Args:
-        truth: The columns that join with each query column.
-    """
+    """Groups of columns that join with each other, one group for each query column."""
 
     def __init__(self, truth: Mapping[ColumnName, frozenset[ColumnName]]) -> None:
         self._groups: defaultdict[ColumnName, set[ColumnName]] = defaultdict(set)
@@ -49,12 +45,6 @@ class JoinedGroups:
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
         """Return the share of candidate pairs whose two columns belong to the same group.
-
-        Args:
-            candidates: The first K candidates of one query column.
-
-        Returns:
-            In [0, 1]; 0 for fewer than two candidates, which form no pair.
 
         >>> a, b, c, d = (ColumnName(table, "x") for table in "abcd")
         >>> round(JoinedGroups({a: frozenset({b, c})}).coherence([b, c, d]), 3)
@@ -85,15 +75,6 @@ def score_rankings(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
 ) -> QueryScores:
     """Compute the quality metrics of a method's rankings.
-
-    Args:
-        truth: The columns that join with each query column.
-        rankings: The candidates for each query column, best first. A query column without
-            candidates scores 0.
-
-    Returns:
-        `P@K`, `R@K` and their ceilings for each cut-off, `MAP`, `MRR` and `coherence@15`; each in
-        [0, 1], in the order of `truth`.
 
     >>> gold = [ColumnName("b", "x"), ColumnName("c", "x")]
     >>> from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn
@@ -141,14 +122,9 @@ TAILS = (2.5, 97.5)
 class Interval:
     """A mean over query columns, with its 95 % confidence interval."""
 
-    mean: float
-    """The mean over the given query columns."""
-
-    low: float
-    """Lower bound of the interval."""
-
-    high: float
-    """Upper bound of the interval."""
+    mean: float  # the mean over the given query columns
+    low: float  # lower bound of the interval
+    high: float  # upper bound of the interval
 
     @property
     def excludes_zero(self) -> bool:
@@ -157,12 +133,9 @@ class Interval:
 
 
 class Bootstrap:
-    """Random samples of the query columns, for bootstrap confidence intervals.
+    """Random samples of the query columns, for bootstrap confidence intervals."""
 
-    All methods share the samples, so that comparisons are paired.
-
-    Memory is proportional to draws times query columns.
-    """
+    # All methods share the samples, so that comparisons are paired.
 
     def __init__(self, queries: int, *, seed: int = 0, draws: int = _DRAWS) -> None:
         random = np.random.default_rng(seed)
@@ -179,15 +152,9 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return the mean of the values, with its confidence interval.
-
-        With a ceiling, both are relative to the mean ceiling. To compare two methods, pass the
-        differences of their values.
-
-        Args:
-            ceiling: The greatest possible value of each query column. The ratio is one of means
-                rather than a mean of ratios, so that each query column weighs as in the metric.
-        """
+        """Return the mean of the values, with its confidence interval."""
+        # A ratio of means rather than a mean of ratios, so that each query column weighs as in the
+        # metric.
         divisors = np.ones_like(values) if ceiling is None else ceiling
         means = self.resampled(values) / self.resampled(divisors)
         low, high = np.percentile(means, TAILS)
@@ -210,16 +177,6 @@ def bin_scores(
 ) -> BinnedScores | None:
     """Group each query column's candidates into bins of similar scores, and summarise each bin.
 
-    The summary of a bin is the number of candidates, how many of them join, and the sum of scores.
-
-    Args:
-        truth: The columns that join with each query column.
-        rankings: The candidates for each query column, best first.
-
-    Returns:
-        One row per query column, in the order of `truth`. None if a score lies outside [0, 1], so
-        that it cannot be a probability.
-
     >>> query, gold = ColumnName("a", "x"), ColumnName("b", "x")
     >>> from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn
     >>> binned = bin_scores({query: frozenset({gold})}, {query: [RankedColumn(gold, 0.7)]})
@@ -239,16 +196,12 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """The binned scores of a method, averaged over the query columns.
+    """The binned scores of a method, averaged over the query columns."""
 
-    The calibration error of the method is computed from these averages.
-    """
-
+    # Mean of the binned scores over query columns; at least one bin has a candidate.
     whole: Float[np.ndarray, "bin fact"]
-    """Mean of the binned scores over query columns; at least one bin has a candidate."""
-
+    # For each bootstrap draw of query columns, the mean of the binned scores over the draw.
     draws: Float[np.ndarray, "draw bin fact"]
-    """For each bootstrap draw of query columns, the mean of the binned scores over the draw."""
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
@@ -262,13 +215,7 @@ class Reliability:
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def difference_to(self, other: Self) -> Interval:
-        """Return the calibration error of this method minus that of another method.
-
-        Both errors are computed on the same bootstrap samples.
-
-        Returns:
-            The difference; below 0 if this method is calibrated better.
-        """
+        """Return the calibration error of this method minus that of another method."""
         whole = expected_error(self.whole) - expected_error(other.whole)
         return _basic(whole, expected_error(self.draws) - expected_error(other.draws))
 
@@ -295,38 +242,23 @@ class Reliability:
 class Bin:
     """Summary of the candidates in one bin of similar scores."""
 
-    low: float
-    """Lower edge of the bin. Scores on this edge belong to the previous bin, except 0."""
-
-    high: float
-    """Upper edge of the bin, which includes this edge."""
-
-    share: float
-    """Share of all candidates that fall into the bin."""
-
-    score: float
-    """Mean score."""
-
-    right: Interval
-    """Share of right candidates."""
+    low: float  # lower edge of the bin. Scores on this edge belong to the previous bin, except 0.
+    high: float  # upper edge of the bin, which includes this edge
+    share: float  # share of all candidates that fall into the bin
+    score: float  # mean score
+    right: Interval  # share of right candidates
 
 
 def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarray, "*draw"]:
-    """Compute the expected calibration error from binned scores.
-
-    Args:
-        binned: Facts of the bins as in `BinnedScores`, for one or more samples.
-    """
+    """Compute the expected calibration error from binned scores."""
     counts, right, scores = np.moveaxis(binned, -1, 0)
     return np.abs(right - scores).sum(axis=-1) / np.maximum(counts.sum(axis=-1), _LEAST_COUNT)
 
 
 def _basic(estimate: Float[np.ndarray, ""], draws: Float[np.ndarray, " draw"]) -> Interval:
-    """Return the basic bootstrap interval around an estimate.
-
-    The percentiles of the draws are mirrored at the estimate: what lies above it by chance is
-    subtracted from it. The interval is extended if necessary to include the estimate.
-    """
+    """Return the basic bootstrap interval around an estimate."""
+    # The percentiles of the draws are mirrored at the estimate: what lies above it by chance is
+    # subtracted from it. The interval is extended if necessary to include the estimate.
     low, high = np.percentile(draws, TAILS)
     mean = float(estimate)
     return Interval(mean, min(mean, float(2 * mean - high)), max(mean, float(2 * mean - low)))

@@ -42,61 +42,39 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 class MetricSummary:
     """One metric of one ranking method, averaged over query columns and seeds."""
 
+    # Mean over all query columns, with its interval. Each query column is first averaged over
+    # seeds.
     value: Interval
-    """Mean over all query columns, with its interval. Each query column is first averaged over
-    seeds."""
-
+    # Mean of the paired differences to the first method; None for the first method itself.
     difference: Interval | None
-    """Mean of the paired differences to the first method; None for the first method itself."""
-
+    # Difference between the best and the worst seed, each averaged over all query columns.
     spread: float
-    """Difference between the best and the worst seed, each averaged over all query columns."""
 
 
 @dataclass(frozen=True)
 class MethodSummary:
     """A summary of the runs of one ranking method on one lake."""
 
-    name: str
-    """The name shown in reports."""
-
-    metrics: Mapping[str, MetricSummary]
-    """The metrics by name."""
-
+    name: str  # the name shown in reports
+    metrics: Mapping[str, MetricSummary]  # the metrics by name
+    # Calibration of the scores; None without candidates or with scores outside [0, 1].
     reliability: Reliability | None
-    """Calibration of the scores; None without candidates or with scores outside [0, 1]."""
-
-    seeds: int
-    """Number of runs, each with a seed of its own."""
-
-    seconds: float
-    """Mean run time per seed."""
-
-    megabytes: float
-    """Greatest peak memory of all seeds (MiB)."""
-
-    trained: int
-    """Number of networks trained, over all seeds."""
-
-    fault: str
-    """Reason of the first failure; empty if no seed failed."""
+    seeds: int  # number of runs, each with a seed of its own
+    seconds: float  # mean run time per seed
+    megabytes: float  # greatest peak memory of all seeds (MiB)
+    trained: int  # number of networks trained, over all seeds
+    fault: str  # reason of the first failure; empty if no seed failed
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """For each main metric, return the value that a perfect ranking reaches.
-
-    The value is the mean over query columns.
-    """
+    """For each main metric, return the value that a perfect ranking reaches."""
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
 
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
-    """Summarise the runs of each ranking method on a lake.
-
-    Texts, files and pictures all ask for the same summaries, so recent ones are cached.
-    """
+    """Summarise the runs of each ranking method on a lake."""
     bootstrap = Bootstrap(len(result.queries))
     first, *others = (_Summariser(result, method, bootstrap) for method in result.methods)
     return (first.summary(None), *(other.summary(first) for other in others))
@@ -110,28 +88,15 @@ class _QueryValues:
         self._positions = {query: position for position, query in enumerate(result.queries)}
 
     def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
-        """Return a metric's value for each seed and query column.
-
-        NaN marks a query column that the seed's lake lacks.
-        """
+        """Return a metric's value for each seed and query column."""
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """For each query column, return the mean of a metric over all seeds.
-
-        Missing values are ignored.
-        """
+        """For each query column, return the mean of a metric over all seeds."""
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores for each seed and query column; None if any score is invalid.
-
-        The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
-        lake lacks.
-
-        Returns:
-            None if there are no scores, or if a score lies outside [0, 1].
-        """
+        """Return the binned scores for each seed and query column; None if any score is invalid."""
         runs = [run.binned for run in self.runs]
         binned = [scores for scores in runs if scores is not None]
         if len(binned) < len(runs) or not any(scores.any() for scores in binned):
@@ -141,10 +106,7 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Combine the values of all seeds in one array, aligned by query column.
-
-        NaN marks a query column that the seed's lake lacks.
-        """
+        """Combine the values of all seeds in one array, aligned by query column."""
         # Lakes of different seeds may have different query columns; means ignore the gaps.
         aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
         for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
@@ -164,10 +126,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise the runs of this ranking method, and compare them with the runs of `first`.
-
-        The metrics are compared, but not the costs. Without `first`, nothing is compared.
-        """
+        """Summarise the runs of this ranking method, and compare them with the runs of `first`."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,
@@ -202,14 +161,7 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
-        """Summarise a metric of this method, and compare it with the same metric of `first`.
-
-        The summary covers all query columns and seeds. `first` is the method with which all others
-        are compared, if there is one.
-
-        With a ceiling, which is the best value possible for each query column, the value, the
-        difference and the spread are shares of the mean ceiling.
-        """
+        """Summarise a metric of this method, and compare it with the same metric of `first`."""
         means, difference = self.values.mean(metric), None
         if first is not None:
             difference = self._bootstrap.interval(means - first.values.mean(metric), ceiling)
@@ -233,13 +185,7 @@ _HEADER = (
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
-    """Write rankings to a CSV file, one line per candidate.
-
-    Ranks start at 1.
-
-    Args:
-        path: The file; its folder is created if necessary.
-    """
+    """Write rankings to a CSV file, one line per candidate."""
     with (
         replacing(path, private=False) as unfinished,
         unfinished.open("w", encoding="utf-8", newline="") as opened,
@@ -257,11 +203,7 @@ _PERCENT = 100
 
 
 def as_text(result: LakeResult) -> str:
-    """Format the results on one lake as a text table, in percent.
-
-    Returns:
-        A line about the lake, the table, and the explanation of its columns.
-    """
+    """Format the results on one lake as a text table, in percent."""
     summaries = summarise(result)
     headers = ["method"]
     for metric in COMPARED:
@@ -326,10 +268,7 @@ def _interval(interval: Interval, number_format: str = ".1f") -> str:
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
-    """Format results as CSV.
-
-    Each row has one lake, method and metric, with values in [0, 1].
-    """
+    """Format results as CSV."""
     lines = [line for result in results for line in _lines(result)]
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
@@ -339,10 +278,7 @@ def as_csv(results: Sequence[LakeResult]) -> str:
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
-    """Yield one CSV row for each method and metric.
-
-    A new metric thus adds rows, not columns.
-    """
+    """Yield one CSV row for each method and metric."""
     for summary in summarise(result):
         for metric, values in summary.metrics.items():
             difference = values.difference
@@ -367,16 +303,7 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Write the results and rankings to a folder, with a subfolder for each lake if `apart`.
-
-    The results are in `evaluation.txt` and `evaluation.csv`, and the rankings of each method and
-    seed in a file `predictions-*.csv`.
-
-    Args:
-        folder: The folder; it is created if necessary.
-        results: One result per lake.
-        apart: Whether the rankings of each lake go to a folder with the lake's name.
-    """
+    """Write the results and rankings to a folder, with a subfolder for each lake if `apart`."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(as_text(result) for result in results)
     for name, content in (("evaluation.txt", f"{text}\n"), ("evaluation.csv", as_csv(results))):

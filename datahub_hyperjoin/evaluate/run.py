@@ -56,15 +56,6 @@ RecipeSettings = Mapping[str, object]
 def parse_settings(texts: Sequence[str]) -> dict[str, object]:
     """Parse `KEY=VALUE` settings from the command line.
 
-    Args:
-        texts: `KEY=VALUE`, with the value in YAML.
-
-    Returns:
-        The value of each key.
-
-    Raises:
-        SettingError: A text has no key or no value, or its value is not YAML.
-
     >>> parse_settings(["model.training.epochs=3", "model.setting=paper"])
     {'model.training.epochs': 3, 'model.setting': 'paper'}
     """
@@ -81,15 +72,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
-    """Build the DataHub source's configuration from settings and a folder of tables.
-
-    Args:
-        settings: The keys that differ from the defaults.
-        folder: The folder with the tables; tables in its subfolders are ignored.
-
-    Raises:
-        SettingError: A key does not exist, or its value is not allowed.
-    """
+    """Build the DataHub source's configuration from settings and a folder of tables."""
     nested: dict[str, Any] = {
         "catalog": {"folder": str(folder), "tables": {"allow": [r"[^/]+\.csv$"]}}
     }
@@ -113,13 +96,7 @@ _MINUTE = 60
 
 
 class EvaluationProgress:
-    """Reports the progress of an evaluation, line by line.
-
-    Each line starts with the name of the current run.
-
-    Args:
-        write: Shows a line to the user.
-    """
+    """Reports the progress of an evaluation, line by line."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -128,19 +105,11 @@ class EvaluationProgress:
         self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
-        """Set the expected number of runs, and start the timer.
-
-        Args:
-            runs: The product of the numbers of methods, seeds and lakes.
-        """
+        """Set the expected number of runs, and start the timer."""
         self._begun, self._total, self._started = 0, runs, perf_counter()
 
     def begin(self, run: str) -> None:
-        """Report that a run starts, and estimate when all runs will be finished.
-
-        Args:
-            run: The lake, the method and the seed, as the user reads them.
-        """
+        """Report that a run starts, and estimate when all runs will be finished."""
         elapsed = perf_counter() - self._started
         left = elapsed / self._begun * (self._total - self._begun) if self._begun else 0.0
         self._begun += 1
@@ -149,21 +118,12 @@ class EvaluationProgress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Report the start of a stage; the `with` block contains the work.
-
-        Args:
-            name: The stage, as the user reads it.
-        """
+        """Report the start of a stage; the `with` block contains the work."""
         self.say(name)
         yield
 
     def count(self, name: str, by: float) -> None:
-        """Increase a named counter.
-
-        Args:
-            name: The counter.
-            by: The increment.
-        """
+        """Increase a named counter."""
         self.counts[name] += by
 
     def say(self, line: str) -> None:
@@ -171,13 +131,7 @@ class EvaluationProgress:
         self._write(f"{self._prefix}{line}")
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Show an error that does not stop the evaluation.
-
-        Args:
-            title: The kind of error.
-            message: Its consequence.
-            context: The table or method concerned, and the reason.
-        """
+        """Show an error that does not stop the evaluation."""
         self.say(f"{title} ({context}). {message}")
 
 
@@ -190,14 +144,10 @@ def _duration(seconds: float) -> str:
 class ProfiledLake:
     """A lake with known joins, and the profiles of its tables."""
 
-    labelled: LabelledLake
-    """The query columns and the ground truth."""
-
+    labelled: LabelledLake  # the query columns and the ground truth
+    # One profile per table, including tables that could not be read.
     profiles: tuple[TableProfile, ...]
-    """One profile per table, including tables that could not be read."""
-
-    seconds: float
-    """Run time of profiling."""
+    seconds: float  # run time of profiling
 
 
 class RankingMethod(Protocol):
@@ -214,52 +164,20 @@ class RankingMethod(Protocol):
         ...
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank candidates for each query column.
-
-        Args:
-            lake: The tables and the query columns.
-            seed: Seed of all randomness.
-            models: A folder for trained networks, shared by all methods of this lake and seed.
-            progress: Receives stages and epochs.
-
-        Returns:
-            Up to `RANKING_LENGTH` columns of other tables for each query column, best first.
-
-        Raises:
-            ModelError: The method cannot be trained on this lake.
-        """
+        """Rank candidates for each query column."""
         ...
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """This package's own ranking method.
+    """This package's own ranking method."""
 
-    It leaves out the limits of an ingestion, since it measures a ranking rather than a cut-off.
-    All query columns are ranked for, whether or not they look like keys; the network and the
-    hypergraph still see keys only. As many candidates are ranked as are measured, whatever their
-    joinability. No candidate is verified on the data: verification drops pairs, and never changes
-    the order of the rest.
-
-    Methods that need the same network share it: it is trained by the first of them and deleted
-    after the last. `model.path`, `model.ranking.top_k` and `model.ranking.min_joinability` have no
-    effect. Seeds are counted from `model.seed`.
-    """
-
-    name: str
-    """The name shown in reports."""
-
-    slug: str
-    """The name used in file names."""
-
-    config: ModelConfig
-    """The `model` section of a recipe."""
+    name: str  # the name shown in reports
+    slug: str  # the name used in file names
+    config: ModelConfig  # the `model` section of a recipe
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank candidates for each query column.
-
-        Columns of tables without rows are ranked by names, after all that have values.
-        """
+        """Rank candidates for each query column."""
         config = replace(self.config, seed=self.config.seed + seed)
         described = describe_unread(lake.profiles, CatalogFacts())
         rankings: Rankings = {}
@@ -294,11 +212,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append candidates that were found by name alone (`named`) to a query column's ranking.
-
-    They are appended only where the rows of the query column's or the candidate's table were not
-    read (`unread`).
-    """
+    """Append candidates that were found by name alone (`named`) to a query column's ranking."""
     further = (each for each in named if {query.table, each.candidate.table} & {*unread})
     return [*ranking, *further][:RANKING_LENGTH]
 
@@ -308,10 +222,7 @@ def _name(column: ColumnId) -> ColumnName:
 
 
 def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
-    """Return the position of each query column in the lake index.
-
-    The lake index contains no columns without values.
-    """
+    """Return the position of each query column in the lake index."""
     return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
 
 
@@ -339,20 +250,15 @@ _KILO, _MEGA = 2**10, 2**20
 class Cost:
     """The run time and peak memory of a `with` block, filled in when the block ends."""
 
-    seconds: float = 0.0
-    """Wall-clock time."""
-
+    seconds: float = 0.0  # wall-clock time
+    # Peak resident memory of this process in MiB, including memory allocated before the block.
     megabytes: float = 0.0
-    """Peak resident memory of this process in MiB, including memory allocated before the block."""
 
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """Measure the run time and the peak memory of a `with` block.
-
-    Only Linux can reset the peak of a process. On other systems the peak is the one since the
-    process started.
-    """
+    """Measure the run time and the peak memory of a `with` block."""
+    # Only Linux can reset the peak of a process. On other systems it is that since the start.
     cost = Cost()
     _reset_peak()
     started = perf_counter()
@@ -386,48 +292,30 @@ def peak_memory() -> float:
 class Run:
     """The result of running one method on one lake with one seed."""
 
-    rankings: Rankings
-    """The method's rankings; empty if it failed."""
-
-    scores: QueryScores
-    """The metrics of the rankings, for each query column."""
-
+    rankings: Rankings  # the method's rankings; empty if it failed
+    scores: QueryScores  # the metrics of the rankings, for each query column
+    # The scores of the rankings in bins; None if a score lies outside [0, 1].
     binned: BinnedScores | None
-    """The scores of the rankings in bins; None if a score lies outside [0, 1]."""
-
-    cost: Cost
-    """Run time and memory, without the training of a network that another method trained."""
-
-    trained: int
-    """Number of networks trained."""
-
-    fault: str
-    """Reason of the failure; empty if the method did not fail."""
+    cost: Cost  # run time and memory, without the training of a network that another method trained
+    trained: int  # number of networks trained
+    fault: str  # reason of the failure; empty if the method did not fail
 
 
 @dataclass(frozen=True)
 class MethodRuns:
     """One method and its runs on one lake."""
 
-    method: RankingMethod
-    """The method."""
-
-    runs: tuple[Run, ...]
-    """One run per seed."""
+    method: RankingMethod  # the method
+    runs: tuple[Run, ...]  # one run per seed
 
 
 @dataclass(frozen=True, eq=False)
 class LakeResult:
-    """The runs of all methods on one lake.
+    """The runs of all methods on one lake."""
 
-    Instances are compared by identity, so that they can be keys of a cache.
-    """
-
+    # The lake of each seed; seeds may use different parts of a lake.
     lakes: tuple[ProfiledLake, ...]
-    """The lake of each seed; seeds may use different parts of a lake."""
-
-    methods: tuple[MethodRuns, ...]
-    """The methods; all others are compared with the first."""
+    methods: tuple[MethodRuns, ...]  # the methods; all others are compared with the first
 
     @property
     def name(self) -> str:
@@ -436,10 +324,7 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The query columns of all runs.
-
-        Each is listed once.
-        """
+        """The query columns of all runs."""
         return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.labelled.truth))
 
 
@@ -451,26 +336,7 @@ def evaluate(
     seeds: int = 1,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Run ranking methods on labelled lakes, and score the rankings.
-
-    All folders and settings are checked before the first computation. Spark profiles the tables
-    once for all methods and seeds. A method that cannot be trained has empty rankings, and the
-    other methods continue.
-
-    Args:
-        folders: The labelled lakes.
-        methods: The methods; all others are compared with the first.
-        settings: The recipe keys that decide how tables are profiled.
-        seeds: Number of runs of each method, with seeds that count from 0.
-        progress: Receives the progress.
-
-    Yields:
-        The result of each lake.
-
-    Raises:
-        EvaluationError: A folder or a setting cannot be used.
-        SparkError: Spark cannot run.
-    """
+    """Run ranking methods on labelled lakes, and score the rankings."""
     lakes = profile_lakes(read_labelled_lakes(folders), settings, progress)
     progress.expect(len(lakes) * len(methods) * seeds)
     for lake in lakes:
@@ -480,17 +346,7 @@ def evaluate(
 def profile_lakes(
     lakes: Sequence[LabelledLake], settings: RecipeSettings, progress: EvaluationProgress
 ) -> tuple[ProfiledLake, ...]:
-    """Profile the tables of all given lakes in one Spark session.
-
-    Args:
-        lakes: The labelled lakes.
-        settings: The recipe keys that decide how tables are profiled.
-        progress: Receives the progress.
-
-    Raises:
-        SettingError: A setting cannot be used.
-        SparkError: Spark cannot run.
-    """
+    """Profile the tables of all given lakes in one Spark session."""
     profiled = []
     with borrow_session(recipe_config(settings).spark) as session:
         for lake in lakes:
@@ -512,13 +368,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method once for each seed, and score the rankings.
-
-    Args:
-        lakes: The lake of each seed, counted from 0: the same lake, or parts of it.
-        methods: The methods; all others are compared with the first.
-        progress: Receives the progress.
-    """
+    """Run each method once for each seed, and score the rankings."""
     runs: list[list[Run]] = [[] for _ in methods]
     for seed, lake in enumerate(lakes):
         # Networks are shared between methods, but never between seeds or lakes.
@@ -541,10 +391,7 @@ def _run(
     models: Path,
     progress: EvaluationProgress,
 ) -> Run:
-    """Run one method on one lake with one seed, and score the rankings.
-
-    If the method fails, its rankings are empty and all metrics are 0.
-    """
+    """Run one method on one lake with one seed, and score the rankings."""
     rankings: Rankings = {}
     fault = ""
     trained_before = progress.counts["models_trained"]

@@ -48,13 +48,7 @@ TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 
 
 class CompositeReader:
-    """A reader of composite keys and of evidence for composite references.
-
-    The reader stores its results for later runs.
-
-    Args:
-        note_unread: Receives the tables that can no longer be read.
-    """
+    """A reader of composite keys and of evidence for composite references."""
 
     def __init__(
         self,
@@ -103,11 +97,7 @@ class CompositeReader:
         return {table: keys for table, keys in found.items() if keys}
 
     def evidence(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
-        """Measure composite references on all rows of their tables.
-
-        Args:
-            references: The referring and the referenced columns of each.
-        """
+        """Measure composite references on all rows of their tables."""
         names = {reference: self._name(reference) for reference in references}
         kept = self._store.results(_EVIDENCE)
         measured = {
@@ -154,13 +144,7 @@ def _from_json(text: str) -> CompositeEvidence:
 def find_composite_joins(
     index: LakeIndex, facts: CatalogFacts, *, reader: CompositeReader, ranking: RankingConfig
 ) -> tuple[Join, ...]:
-    """Find composite joins, and verify them on the data.
-
-    Declared composite foreign keys are verified, too.
-
-    Args:
-        ranking: How wide a key may be, and how probable a join must be.
-    """
+    """Find composite joins, and verify them on the data."""
     proposals: list[Proposal] = []
     if ranking.max_key_columns > 1:
         partners = find_partners(index)
@@ -174,11 +158,9 @@ def find_composite_joins(
 
 
 def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> tuple[Join, ...]:
-    """Merge single-column joins and composite joins, and sort them best first.
-
-    A part of a composite join that joins many rows to many is left out, unless people decided about
-    it: it would lead them to the wrong rows.
-    """
+    """Merge single-column joins and composite joins, and sort them best first."""
+    # A part of a composite join that joins many rows to many would lead people to the wrong rows,
+    # unless they decided about it.
     parts = {pair_of(*pair) for join in composites for pair in join.pairs}
     kept = {}
     for join in joins:
@@ -195,10 +177,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Merge each table's declared composite keys with the composite keys found in the data.
-
-    Declared keys come first.
-    """
+    """Merge each table's declared composite keys with the composite keys found in the data."""
     keys: dict[TableId, list[tuple[str, ...]]] = {}
     for key in sorted(facts.composite_keys):
         if len(key) <= max_columns:
@@ -229,10 +208,7 @@ def _proposal(key: ForeignKey) -> Proposal:
 
 
 def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) -> Join:
-    """Convert a composite reference to a join.
-
-    The pair whose referenced column has the most distinct values comes first and names the join.
-    """
+    """Convert a composite reference to a join."""
     distinct = {profile.id: profile.distinct for profile in index.lake.profiles}
     # The most distinct pair leads; one that consists of the same column twice must not.
     pairs = sorted(reference.pairs, key=lambda pair: (pair[0] == pair[1], -distinct[pair[1]], pair))
@@ -264,10 +240,7 @@ def _sorted(join: Join) -> Join:
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Reorder a composite join so that its first pair has no single-column join in `taken`.
-
-    Return None if every pair has such a join, or pairs a column with itself.
-    """
+    """Reorder a composite join so that its first pair has no single-column join in `taken`."""
     for number, (left, right) in enumerate(join.pairs):
         if pair_of(left, right) not in taken and left != right:
             others = (*join.pairs[:number], *join.pairs[number + 1 :])

@@ -37,19 +37,7 @@ def measure_with_crosswalks(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> tuple[dict[Pair, Evidence], dict[Bridge, Evidence]]:
-    """Measure pairs on the data, both directly and through crosswalks.
-
-    A pair is measured through a crosswalk only if a crosswalk connects its two columns. Evidence of
-    unchanged tables is reused.
-
-    Args:
-        session: Starts the Spark session; not called if there is little or nothing to read.
-        note_unread: Receives each table that can no longer be read.
-
-    Returns:
-        The evidence of each pair and of each step to or from a crosswalk, and that of the
-        crosswalks' joins. What cannot be measured is left out.
-    """
+    """Measure pairs on the data, both directly and through crosswalks."""
     bridges = _list_bridges(index, pairs)
     steps = {step for bridge in bridges for step in bridge.steps}
     # Steps and pairs are verified together, so that each table is read once.
@@ -77,10 +65,7 @@ def _measure_bridges(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks, or reuse their evidence if the tables have not changed.
-
-    A bridge is one join through a crosswalk. `note_unread` receives each table that cannot be read.
-    """
+    """Measure joins through crosswalks, or reuse their evidence if the tables have not changed."""
     stored = store.bridge_evidence(bridges, tables)
     changed = [bridge for bridge in bridges if bridge not in stored]
     measured: Mapping[Bridge, Evidence] = {}
@@ -107,12 +92,9 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Choose the evidence of each pair: measured directly, or measured through a crosswalk.
-
-    An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
-    All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.
-    Country codes and country names also keep theirs, because people know what countries are.
-    """
+    """Choose the evidence of each pair: measured directly, or measured through a crosswalk."""
+    # A crosswalk alone does not make joins. Country codes and country names also keep their direct
+    # evidence, because people know what countries are.
     chosen = dict(direct)
     for bridge, evidence in bridged.items():
         own = chosen.get(bridge.pair) if bridge.pair in accepted else None
@@ -134,11 +116,7 @@ def _reaches_more(bridged: Evidence, own: Evidence) -> bool:
 
 
 def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) -> tuple[Join, ...]:
-    """Add the crosswalk's columns to each join that has a crosswalk.
-
-    Args:
-        crosswalks: The same joins in two steps, for those that have a crosswalk.
-    """
+    """Add the crosswalk's columns to each join that has a crosswalk."""
     bridges = {crosswalk.bridge.pair: crosswalk.bridge for crosswalk in crosswalks}
     return tuple(
         replace(join, via=(bridge.left_via, bridge.right_via)) if bridge else join
@@ -154,14 +132,8 @@ def collect_crosswalk_joins(
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
-    """Build the two-step joins that the data confirms.
-
-    Columns with common values need no crosswalk, unless it reaches far more of their values.
-
-    Args:
-        min_containment: The share of one side's values that must be on the other side, in each step
-            and in both together.
-    """
+    """Build the two-step joins that the data confirms."""
+    # Columns with common values need no crosswalk, unless it reaches far more of their values.
     scores = best_scores(ranked)
     found = [
         CrosswalkJoin(

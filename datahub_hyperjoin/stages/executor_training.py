@@ -13,14 +13,7 @@ from datahub_hyperjoin.spark.session import LazySession, OptionalSession
 def find_executor(
     session: OptionalSession, config: ModelConfig, progress: Progress
 ) -> Elsewhere | None:
-    """Find out whether the network is trained on an executor.
-
-    Args:
-        progress: Receives a warning if training on the executor is not possible.
-
-    Returns:
-        A function that trains on an executor; None if this process has a GPU or no executor has.
-    """
+    """Find out whether the network is trained on an executor."""
     if config.ranking.scoring is Scoring.SIGNALS:
         return None
     # torch takes seconds to import and Spark a tenth of one, and most runs train no network.

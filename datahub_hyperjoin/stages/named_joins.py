@@ -20,15 +20,7 @@ from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableProfil
 def describe_unread(
     profiles: Sequence[TableProfile], facts: CatalogFacts
 ) -> tuple[DescribedTable, ...]:
-    """Return the tables whose columns are known but whose rows were not read.
-
-    The catalog or the header of a file names the columns.
-
-    Args:
-        profiles: All tables of a run, with those that could not be read.
-        facts: The columns of each table in the catalog, with their declared types, and further
-            tables that the run does not read.
-    """
+    """Return the tables whose columns are known but whose rows were not read."""
     described = [facts.described[table] for table in sorted(facts.unread & {*facts.described})]
     for profile in profiles:
         if not profile.fault:
@@ -64,12 +56,7 @@ def find_named_joins(
     config: ModelConfig,
     facts: CatalogFacts,
 ) -> tuple[Join, ...]:
-    """Suggest joins for tables whose rows were not read.
-
-    Returns:
-        References, and joins that the catalog or a person states, without evidence; the most
-        probable first. No pair of tables that were both read is among them.
-    """
+    """Suggest joins for tables whose rows were not read."""
     index, by_names = index_by_names(profiles, described, config, facts)
     if not len(index.lake):
         return ()
@@ -150,12 +137,7 @@ class _Decisions:
 def find_unverified_keys(
     profiles: Sequence[TableProfile], facts: CatalogFacts, joins: Collection[Join]
 ) -> tuple[Join, ...]:
-    """Return the joins of foreign keys between tables of a run that have no values to compare.
-
-    Args:
-        profiles: All tables of the run, with those that could not be read.
-        joins: The joins that the run found otherwise, which stay as they are.
-    """
+    """Return the joins of foreign keys between tables of a run that have no values to compare."""
     with_values = {
         column.id: column.distinct > 0
         for profile in profiles
@@ -176,10 +158,8 @@ def find_unverified_keys(
 
 
 def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Iterator[Join]:
-    """Yield the join of a foreign key, unless people rejected it or there is one already.
-
-    A relationship is named by its first pair of columns, so no two joins may share it.
-    """
+    """Yield the join of a foreign key, unless people rejected it or there is one already."""
+    # A relationship is named by its first pair of columns, so no two joins may share it.
     evidence = replace(catalog_evidence(key.pairs, facts), declared=key.title)
     free = [pair for pair in key.pairs if pair[0] != pair[1] and pair_of(*pair) not in taken]
     if not free or evidence.verdict is Verdict.REJECTED:

@@ -29,11 +29,7 @@ def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
-    """Describe how the values of each pair are compared.
-
-    The text names the entity kind and the notations. Pairs without them are compared in normal form
-    only, and are left out.
-    """
+    """Describe how the values of each pair are compared."""
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
 
@@ -46,15 +42,7 @@ def measure_pairs(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> dict[Pair, Evidence]:
-    """Measure each pair on the data, or reuse stored evidence of unchanged tables.
-
-    Args:
-        session: Starts the Spark session; not called if there is little or nothing to read.
-        note_unread: Receives each table that can no longer be read.
-
-    Returns:
-        The evidence of each pair whose tables could be read.
-    """
+    """Measure each pair on the data, or reuse stored evidence of unchanged tables."""
     kinds = _recognise_kinds(index, pairs)
     ways = _name_ways(kinds, index.lake.notations, pairs)
     stored = store.evidence(pairs, tables, ways)
@@ -87,11 +75,8 @@ def measure_pairs(
 def confirm_pairs(
     evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
 ) -> dict[Pair, Evidence]:
-    """Keep the pairs that are confirmed by their values or accepted by a person.
-
-    A pair without evidence could not be measured. It is neither confirmed nor refuted, and is left
-    out. An accepted pair stays, however few values its columns share.
-    """
+    """Keep the pairs that are confirmed by their values or accepted by a person."""
+    # A pair without evidence could not be measured: it is neither confirmed nor refuted.
     return {
         pair: measured
         for pair, measured in evidence.items()
@@ -105,21 +90,18 @@ _Profiles = Mapping[ColumnId, ColumnProfile]
 
 
 def with_row_counts(joins: Sequence[Join], profiles: Iterable[TableProfile]) -> tuple[Join, ...]:
-    """Add the counts of both tables' rows to the evidence of joins.
-
-    Returns:
-        The joins in their order. Joins through a crosswalk alone have no counts.
-    """
+    """Add the counts of both tables' rows to the evidence of joins."""
+    # The evidence of a join counts rows with a value only. How many rows a table has is known from
+    # the profiles of its columns. A large table is profiled by a sample, whose share of rows with a
+    # value tells about how many rows there are.
     columns = {column.id: column for profile in profiles for column in profile.columns}
     totals = _count_tables(joins, columns)
     return tuple(_with_counts(join, totals, columns) for join in joins)
 
 
 def _count_tables(joins: Iterable[Join], profiles: _Profiles) -> dict[TableId, int]:
-    """Count the rows of each table.
-
-    A column was profiled on all rows if as many of them have a value as were counted on the data.
-    """
+    """Count the rows of each table."""
+    # A column was profiled on all rows if as many have a value as were counted on the data.
     known: dict[TableId, tuple[bool, int, int]] = {}
     for join in joins:
         if join.further or join.measured.compared_as:

@@ -28,15 +28,7 @@ from datahub_hyperjoin.wording import name_some
 def read_profiles(
     tables: Sequence[Table], session: OptionalSession, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Profile each table, or reuse the stored profile of an unchanged table.
-
-    Args:
-        session: Starts the Spark session; not called if there is little or nothing to read.
-        config: How much of each table to read, and where profiles are stored.
-
-    Returns:
-        One profile per table, in the same order, including unreadable tables.
-    """
+    """Profile each table, or reuse the stored profile of an unchanged table."""
     config = with_value_hash(config, tables)
     results, store = open_store(config, progress), _store_of_profiles(config, progress)
     contents, lost = KnownContents(results), LostTables(results)
@@ -68,11 +60,7 @@ def read_profiles(
 
 
 def open_store(config: ProfileConfig, progress: Progress) -> Store:
-    """Open the store that keeps results for later runs.
-
-    Args:
-        progress: Receives a warning for each file that cannot be read.
-    """
+    """Open the store that keeps results for later runs."""
 
     def warn(path: Path, reason: str) -> None:
         progress.warn(
@@ -93,10 +81,8 @@ def _store_of_profiles(config: ProfileConfig, progress: Progress) -> Store:
 
 
 def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Count tables and columns, and warn about unreadable tables.
-
-    The table's name is in the context, since DataHub's report groups warnings by title and message.
-    """
+    """Count tables and columns, and warn about unreadable tables."""
+    # The name is in the context, since DataHub's report groups warnings by title and message.
     for profile in profiles:
         name = str(profile.table.id)
         if profile.fault:
@@ -126,10 +112,7 @@ def _unread_notes(profile: TableProfile) -> list[str]:
 
 
 def _report_row_names(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Count and list the tables whose unnamed first column was given a name.
-
-    Such tables are not faulty, so there is no warning.
-    """
+    """Count and list the tables whose unnamed first column was given a name."""
     named = [
         str(profile.table.id)
         for profile in profiles
@@ -155,17 +138,8 @@ def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progres
 def drop_unknown_columns(
     profiles: Sequence[TableProfile], facts: CatalogFacts, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Drop columns that the catalog does not have.
-
-    Joins of such columns cannot be published. The catalog may spell columns in another case.
-
-    Args:
-        facts: The columns that the catalog has of each table.
-        progress: Receives a warning for each table that loses columns.
-
-    Returns:
-        The tables with the columns that are left; tables that the catalog lacks stay whole.
-    """
+    """Drop columns that the catalog does not have."""
+    # Their joins cannot be published. The catalog may spell columns in another case.
     kept = []
     for profile in profiles:
         names = facts.columns.get(profile.table.id)

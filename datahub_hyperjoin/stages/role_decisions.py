@@ -50,21 +50,12 @@ _Hashes = UInt64[np.ndarray, " hash"]
 class SharedDomains:
     """An object that decides which pairs of columns may share a value domain."""
 
-    index: LakeIndex
-    """The lake."""
-
-    relations: Relations
-    """The key that each column refers to."""
-
-    min_joinability: float
-    """Minimum probability at which a column is taken to refer to its key."""
+    index: LakeIndex  # the lake
+    relations: Relations  # the key that each column refers to
+    min_joinability: float  # minimum probability at which a column is taken to refer to its key
 
     def find_objection(self, left: int, right: int, evidence: Evidence) -> str:
-        """Return the reason why two columns share no domain; empty if they may share one.
-
-        Within a folder or schema, a column that refers to a key joins other columns through that
-        key.
-        """
+        """Return the reason why two columns share no domain; empty if they may share one."""
         if not self.index.roles:
             return ""
         density = self.index.lake.density
@@ -131,10 +122,8 @@ def _holds_all(sketch: _Hashes, hashes: _Hashes) -> bool:
 
 
 def _selectivity(evidence: Evidence) -> float:
-    """Return the share of all pairs of rows that a join keeps, in [0, 1]; 0 if it is unknown.
-
-    A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
-    """
+    """Return the share of all pairs of rows that a join keeps, in [0, 1]; 0 if it is unknown."""
+    # A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
     return evidence.left_fan_out * evidence.right_fan_out / evidence.rows if evidence.rows else 0.0
 
 
@@ -154,11 +143,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 
 def propose_references(index: LakeIndex) -> set[Pair]:
-    """Propose pairs in which one column probably refers to the other.
-
-    Returns:
-        A few pairs for each column, to be verified on the data.
-    """
+    """Propose pairs in which one column probably refers to the other."""
     references, ids = index.references, index.lake.ids
     likely = np.flatnonzero(references.probability >= _MIN_PROPOSED)
     best_first = likely[np.argsort(-references.probability[likely], kind="stable")]
@@ -170,10 +155,7 @@ def propose_references(index: LakeIndex) -> set[Pair]:
 
 
 def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Decide from measured evidence which key each column refers to.
-
-    Earlier decisions used profiles, which are estimates.
-    """
+    """Decide from measured evidence which key each column refers to."""
     references, refuted = _measure_references(index, evidence)
     return Relations.from_references(_without(references, refuted), len(index.lake))
 
@@ -181,11 +163,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 def decide_with_repeated(
     index: LakeIndex, evidence: Mapping[Pair, Evidence]
 ) -> tuple[Relations, Relations]:
-    """Decide like `decide_relations`, and also return the references that were dropped.
-
-    Returns:
-        The keys, and those that columns would refer to if these keys did not repeat.
-    """
+    """Decide like `decide_relations`, and also return the references that were dropped."""
     references, refuted = _measure_references(index, evidence)
     count = len(index.lake)
     likely = Relations.from_references(references, count)
@@ -214,10 +192,8 @@ def _measure_references(
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether the right column of a pair repeats too many values to be a key.
-
-    The fan-out also counts rows without a match. Their number is known only for distinct values.
-    """
+    """Return whether the right column of a pair repeats too many values to be a key."""
+    # The fan-out also counts rows without a match, whose number is known for distinct values only.
     if evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}:
         return False
     matched = _MAX_MATCHED_FAN_OUT * evidence.left_containment
@@ -253,11 +229,7 @@ def find_objection(
     config: RankingConfig,
     pair: Pair,
 ) -> str:
-    """Return the reason why a verified pair is not a join; empty if it is a join.
-
-    Args:
-        evidence: Evidence of the pairs that the data or a person confirms, as for `decide_joins`.
-    """
+    """Return the reason why a verified pair is not a join; empty if it is a join."""
     score = best_scores(ranked).get(pair)
     relations = decide_relations(index, evidence)
     decisions = _Decisions(index, relations, facts, config.min_joinability)
@@ -314,11 +286,7 @@ class _Decisions:
         return self.domains.find_objection(left, right, evidence)
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Set a join's role from the references of its columns; return None if no role follows.
-
-        Two columns are siblings if they refer to the same key. `left` and `right` are the indices
-        of the join's columns in the lake.
-        """
+        """Set a join's role from the references of its columns; return None if no role follows."""
         relations = self.relations
         if join.measured.compared_as not in _VALUE_FORMS:
             return None
@@ -335,12 +303,9 @@ class _Decisions:
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Turn a confirmed join into a reference to `target`, the key that the catalog states.
-
-        Without a target, the data decide. A target that repeats too many values is ignored.
-
-        The catalog may state several keys for one column. The relations contain only one of them.
-        """
+        """Turn a confirmed join into a reference to `target`, the key that the catalog states."""
+        # Without a target, the data decide. The catalog may state several keys for one column; the
+        # relations contain only one of them.
         if not self.index.roles or join.measured.compared_as not in _VALUE_FORMS:
             return join
         if target is None:
@@ -351,19 +316,13 @@ class _Decisions:
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Set a join's referenced column, and its role: `one-to-one` or `reference`.
-
-    The cardinality decides the role.
-    """
+    """Set a join's referenced column, and its role: `one-to-one` or `reference`."""
     is_one = join.measured.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
 def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
-    """Return a sort key for the joins of a query column: references and one-to-one joins first.
-
-    Among these, joins that do not repeat rows of the query column's table come first.
-    """
+    """Return a sort key for the joins of a query column: references and one-to-one joins first."""
     on_left = any(left == query for left, _ in join.pairs)
     repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
     return not join.role.is_directed, repeats, join.role.place
@@ -372,14 +331,7 @@ def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
-    """For each column, return at most `count` join partners as suggestions, the best first.
-
-    Accepted joins come first, then joins that repeat no row of the column's table, references
-    before others, then references to the column.
-
-    Args:
-        ranked: The suggestions of the ranking, whose coherent order holds within a role.
-    """
+    """For each column, return at most `count` join partners as suggestions, the best first."""
     rank_of = {(each.query, each.candidate): each.rank for each in ranked}
     partners: dict[ColumnId, list[tuple[Join, ColumnId]]] = defaultdict(list)
     for join in joins:

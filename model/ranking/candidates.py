@@ -37,10 +37,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return the `count` partners with the highest values, best first.
-
-    `values` returns the values of the pairs at some positions.
-    """
+    """For each key column, return the `count` partners with the highest values, best first."""
     found = [np.full((0, count), NO_CANDIDATE, dtype=np.int32)]
     for start in range(0, len(keys), _KEYS):
         some = keys[start : start + _KEYS]
@@ -79,11 +76,8 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _packed(candidates: Candidates) -> Int32[np.ndarray, "query fewer"]:
-    """Move the candidates of each key column to the front, and drop positions that nobody fills.
-
-    Sources repeat each other's candidates, which leaves half of the positions empty, and the
-    ranking scores empty positions, too.
-    """
+    """Move the candidates of each key column to the front, and drop positions that nobody fills."""
+    # Sources repeat each other's candidates, and the ranking scores empty positions, too.
     filled = candidates != NO_CANDIDATE
     width = int(filled.sum(axis=1).max(initial=0))
     order = np.argsort(~filled, axis=1, kind="stable")[:, :width]
@@ -110,11 +104,8 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Find the strongest partners of each key column.
-
-    The result is a list with one array, or an empty list if there are no pairs. The array is no
-    wider than needed, because the cost of ranking grows with the square of the number of positions.
-    """
+    """Find the strongest partners of each key column."""
+    # No wider than needed, because the cost of ranking grows with the square of the positions.
     if not len(pairs):
         return []
     width = min(int(np.bincount(pairs.left).max()), count)
@@ -131,10 +122,7 @@ def _from_signals(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]
 
 
 def _from_descriptions(index: LakeIndex, count: int, note: Note) -> Iterator[_Source]:
-    """For each key column, yield the columns with the most similar statistics, names or titles.
-
-    Columns are compared by statistics, by names and titles, and by all three, never by values.
-    """
+    """For each key column, yield the columns with the most similar statistics, names or titles."""
     statistics = statistics_vectors(index)
     names = index.names.vectors()
     titles = NameSimilarity(index.lake.titles).vectors()[index.lake.table_of]
@@ -147,11 +135,7 @@ def _from_descriptions(index: LakeIndex, count: int, note: Note) -> Iterator[_So
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """For each key column, find up to `count` columns that are related to it by references.
-
-    These are the key to which the column refers, the columns that refer to the column, and the
-    columns that refer to the same key. The list has one array; none if nothing is found.
-    """
+    """For each key column, find up to `count` columns that are related to it by references."""
     relations, keys, table_of = index.relations, index.keys, index.lake.table_of
     widths = np.bincount(table_of)
     found = np.full((len(keys), count), NO_CANDIDATE, dtype=np.int32)
@@ -185,11 +169,8 @@ def _nearest(
 
 
 def _with_similar_cells(index: LakeIndex, count: int, note: Note) -> _Source:
-    """For each key column, find the columns with the most similar cells.
-
-    In large lakes, these are texts for a text, and other columns for another column, which saves
-    half of the comparisons.
-    """
+    """For each key column, find the columns with the most similar cells."""
+    # In large lakes, texts for a text and other columns for another: half of the comparisons.
     source, vectors, is_text = "cells", index.cells.vectors, index.lake.is_text
     if len(index.lake) <= _MANY:
         return _nearest(index, source, vectors, count, note)
@@ -219,16 +200,8 @@ def candidate_sources(
     config: ModelConfig,
     note: Note = note_nothing,
 ) -> Iterator[tuple[str, Candidates]]:
-    """For each source of candidates, yield its name and the candidates of all key columns.
-
-    The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
-    of values and of entities, the crosswalks, references, and the catalog. If values are not read,
-    the titles of tables and statistics of columns take the place of cells, values and crosswalks.
-    The paper's scoring uses embeddings and the catalog only.
-
-    Args:
-        config: Selects the sources and the number of candidates from each.
-    """
+    """For each source of candidates, yield its name and the candidates of all key columns."""
+    # The paper's scoring uses embeddings and the catalog only.
     count, scoring = config.setting.candidates, config.ranking.scoring
     # Without the network, the embeddings are those of the names.
     first = "names" if scoring is Scoring.SIGNALS else "network"
@@ -248,16 +221,7 @@ def find_candidates(
     config: ModelConfig,
     note: Note = note_nothing,
 ) -> Candidates:
-    """Collect the candidates of each key column from all sources, such as similar names.
-
-    Rejected pairs are removed.
-
-    Args:
-        config: Selects the sources and the number of candidates from each.
-
-    Returns:
-        Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.
-    """
+    """Collect the candidates of each key column from all sources, such as similar names."""
     named = candidate_sources(index, embeddings, config, note)
     sources = [candidates for _, candidates in named]
     starts = range(0, len(index.keys), _KEYS)

@@ -33,24 +33,13 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    r"""A monotone map that turns a score into a joinability.
+    """A monotone map that turns a score into a joinability."""
 
-    $$c(s) = \sigma(a\,\mathrm{logit}(s) + b),\quad a > 0$$
-
-    with a = 1, b = 0 the identity.
-    """
-
-    slope: float = 1.0
-    """The factor a in the formula above."""
-
-    offset: float = 0.0
-    """The summand b in the formula above."""
+    slope: float = 1.0  # the factor a in the formula above
+    offset: float = 0.0  # the summand b in the formula above
 
     def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """Convert scores to joinabilities.
-
-        Returns:
-            Scores in [0, 1] in the same order; the identity returns its argument.
 
         >>> Calibration(offset=-1.0).apply(np.array([0.5, 0.9])).round(2).tolist()
         [0.27, 0.77]
@@ -68,28 +57,16 @@ def bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 def calibrate(
     accepted: Float[np.ndarray, " accepted"], rejected: Float[np.ndarray, " rejected"]
 ) -> Calibration:
-    r"""Fit a calibration to the scores of accepted and rejected pairs.
-
-    It is the most probable map under a Gaussian prior around the identity,
-
-    $$\min_{a, b} \sum_{s \in S^+} \log(1 + e^{-z(s)}) + \sum_{s \in S^-} \log(1 + e^{z(s)})
-    + \frac{(a - 1)^2}{2 \tau_a^2} + \frac{b^2}{2 \tau_b^2},\quad z(s) = a\,\mathrm{logit}(s) + b,$$
-
-    so that few decisions change little. Platt's targets short of 0 and 1 serve the same purpose
-    and are not needed with this prior. The sum is strictly convex and has one minimum.
-
-    Args:
-        accepted: Scores of accepted pairs, in [0, 1]; may be empty.
-        rejected: Scores of rejected pairs, in [0, 1]; may be empty.
-
-    Returns:
-        The fitted map; the identity if there are no decisions.
+    """Fit a calibration to the scores of accepted and rejected pairs.
 
     >>> calibrate(np.array([]), np.array([]))
     Calibration(slope=1.0, offset=0.0)
     >>> bool(calibrate(np.array([]), np.array([0.9])).apply(np.array([0.9]))[0] < 0.9)
     True
     """
+    # It is the most probable map under a Gaussian prior around the identity, so that few decisions
+    # change little. Platt's targets short of 0 and 1 serve the same purpose and are not needed with
+    # this prior. The cost is strictly convex and has one minimum.
     if not len(accepted) + len(rejected):
         return Calibration()
     # Its import takes a tenth of a second, and most runs have no decisions.
@@ -109,10 +86,7 @@ def _cost(
     odds: Float[np.ndarray, " decision"],
     sign: Float[np.ndarray, " decision"],
 ) -> tuple[float, Float[np.ndarray, "2"]]:
-    """Return the cost that `calibrate` minimises, and the cost's gradient, at one point.
-
-    The point consists of a slope and an offset.
-    """
+    """Return the cost that `calibrate` minimises, and the cost's gradient, at one point."""
     slope, offset = point
     margin = sign * (slope * odds + offset)
     residual = -sign * expit(-margin)
@@ -125,14 +99,10 @@ def _cost(
 class DecidedPairs:
     """All pairs that people accepted or rejected, with their scores."""
 
-    pairs: Int[np.ndarray, "pair 2"]
-    """The columns of each pair, by index."""
-
-    accepted: Bool[np.ndarray, " pair"]
-    """Whether each pair was accepted; the others were rejected."""
-
+    pairs: Int[np.ndarray, "pair 2"]  # the columns of each pair, by index
+    accepted: Bool[np.ndarray, " pair"]  # whether each pair was accepted; the others were rejected
+    # Probability of each pair before calibration, in the better of its two orders.
     probability: Float[np.ndarray, " pair"]
-    """Probability of each pair before calibration, in the better of its two orders."""
 
     @classmethod
     def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
@@ -174,15 +144,10 @@ since a single feature would otherwise decide the similarity."""
 
 
 class PairKinds:
-    """How similar any pair of columns is to each decided pair, on a scale from 0 to 1.
+    """How similar any pair of columns is to each decided pair, on a scale from 0 to 1."""
 
-    Pairs are compared by their features. The similarity is a squared exponential of the distance
-    between standardised features (Rasmussen and Williams, 2006, equation 4.9).
-
-    Args:
-        scorer: Scores pairs and computes their features. It must not know the decisions.
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    """
+    # The similarity is a squared exponential of the distance between standardised features
+    # (Rasmussen and Williams, 2006, equation 4.9). The scorer must not know the decisions.
 
     def __init__(
         self,
@@ -207,13 +172,7 @@ class PairKinds:
     def score_and_compare(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r pair"]]:
-        """Score pairs of columns, and compare each pair with the decided pairs.
-
-        Each left column is paired with every right column in the same row.
-
-        Returns:
-            The scores by the scorer, and the similarity to each decided pair.
-        """
+        """Score pairs of columns, and compare each pair with the decided pairs."""
         scores, features = self._scorer.score_and_describe(left, right)
         return scores, self._compare(self._standardise(features))
 
@@ -242,14 +201,10 @@ _CHUNK = 128
 
 
 class ColumnSimilarity:
-    """The similarities, from 0 to 1, between all columns of the lake and some chosen columns.
+    """The similarities, from 0 to 1, between all columns of the lake and some chosen columns."""
 
-    Two columns are similar if their names and cells are similar, or if they probably join with
-    the same columns. For a text column and a column of another type, only the joins count.
-
-    Args:
-        joined: Probability that two columns join, for the pairs where it is known.
-    """
+    # Columns are similar in their names and cells, or if they probably join with the same columns.
+    # For a text and a column of another type, only the joins count.
 
     def __init__(
         self, index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
@@ -292,11 +247,7 @@ def score_candidates(
     keys: Int[np.ndarray, " key"],
     candidates: Int[np.ndarray, "key candidate"],
 ) -> sparse.csr_array:
-    """Compute the probability that each key column joins with each of its candidates.
-
-    Returns:
-        A symmetric matrix of the columns, with 1 on the diagonal.
-    """
+    """Compute the probability that each key column joins with each of its candidates."""
     scores = np.zeros(candidates.shape)
     for start in range(0, len(keys), _CHUNK):
         some = slice(start, start + _CHUNK)
@@ -324,23 +275,14 @@ def fit_process(
     prior: Float[np.ndarray, " pair"],
     accepted: Bool[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    r"""Fit a Gaussian process to decisions, and return the weight of each decision.
-
-    The posterior of the log-odds of any pair x is $$m(x) + \sum_i k(x, x_i) \alpha_i$$ with the
-    weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1) with
-    steps that are halved until they raise the posterior.
-
-    Args:
-        covariance: K, between the decided pairs. Negative eigenvalues count as 0.
-        accepted: t, whether each pair was accepted; the others were rejected.
-
-    Returns:
-        The weights: positive for an accepted pair, negative for a rejected one, and small for a
-        decision that the score predicts.
+    """Fit a Gaussian process to decisions, and return the weight of each decision.
 
     >>> fit_process(np.eye(2), np.zeros(2), np.array([True, False])).round(2).tolist()
     [0.4, -0.4]
     """
+    # The posterior of the log-odds of any pair x is m(x) + Σ k(x, x_i) w_i with the weights
+    # w = t - expit(m + K w), found by Newton's method (algorithm 3.1). K is the covariance, and t
+    # tells which pairs were accepted. Negative eigenvalues of K count as 0.
     values, vectors = np.linalg.eigh(covariance)
     known = (vectors * np.maximum(values, 0.0)) @ vectors.T
 
@@ -379,11 +321,7 @@ The scorer prefers the decisions that contradict its uncorrected scores most."""
 
 
 class DecisionAwareScorer(PairScorer):
-    """A scorer that corrects another scorer with people's decisions about similar pairs.
-
-    Args:
-        kinds: The similarity of pairs to the decided pairs by their features, if they have any.
-    """
+    """A scorer that corrects another scorer with people's decisions about similar pairs."""
 
     def __init__(
         self,
@@ -426,14 +364,9 @@ def correct_with_decisions(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
-    """Return a scorer that corrects `scorer` with people's decisions about similar pairs.
-
-    The correction grows with the difference between decisions and scores.
-
-    Args:
-        scorer: The scorer to correct. It must not know the decisions: a score that a decision has
-            moved already would seem to be no surprise.
-    """
+    """Return a scorer that corrects `scorer` with people's decisions about similar pairs."""
+    # `scorer` must not know the decisions: a score that a decision has moved already would seem to
+    # be no surprise.
     probability = decided.calibration.apply(decided.probability)
     surprise = np.argsort(-np.abs(decided.accepted - probability), kind="stable")[:_MOST]
     pairs, accepted = decided.pairs[surprise], decided.accepted[surprise]

@@ -35,16 +35,11 @@ _BLOCK = 64
 
 
 class InvertedFile:
-    """Vectors in lists of similar ones, of which a search reads those nearest to the query.
+    """Vectors in lists of similar ones, of which a search reads those nearest to the query."""
 
-    The time of a search grows with the square root of the number of vectors (Sivic and Zisserman,
-    2003). Queries that read the same list are compared with it in one matrix product.
-
-    Args:
-        vectors: Unit vectors, 16 or more; they are not copied.
-        compared: Number of vectors that each query is compared with, as a multiple of the square
-            root of their number.
-    """
+    # The time of a search grows with the square root of the number of vectors (Sivic and Zisserman,
+    # 2003). Queries that read the same list are compared with it in one matrix product, so searches
+    # are faster if queries of the same list follow each other.
 
     def __init__(self, vectors: StoredVectors, compared: int) -> None:
         root = len(vectors) ** 0.5
@@ -60,13 +55,7 @@ class InvertedFile:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the nearest vectors of the lists that are nearest to it.
-
-        Searches are faster if queries of the same list follow each other.
-
-        Args:
-            count: Number of vectors to find for each query, at most as many as there are.
-        """
+        """For each query, return the nearest vectors of the lists that are nearest to it."""
         least = max(self._compared, _SPARE * count)
         step = max(_COSINES // least, 1)
         starts = range(0, len(queries), step)
@@ -100,12 +89,7 @@ class InvertedFile:
     def _choose_lists(
         self, queries: Float32[np.ndarray, "query width"], least: int
     ) -> tuple[Int[np.ndarray, " entry"], Int[np.ndarray, " entry"], Int[np.ndarray, " entry"]]:
-        """For each query, choose the nearest lists that have at least `least` vectors together.
-
-        Returns:
-            A query, a list, and the number of vectors in the query's lists before this one; sorted
-            by query and this number.
-        """
+        """For each query, choose the nearest lists that have at least `least` vectors together."""
         order = np.argsort(-(queries @ self._centres.T), axis=1)
         sizes = self._sizes[order]
         before = np.cumsum(sizes, axis=1) - sizes
@@ -146,10 +130,8 @@ def _nearest_centre(
 def _lower_bounds(
     cosines: Float32[np.ndarray, "query width"], count: int
 ) -> Float32[np.ndarray, " query"]:
-    """For each query, return a bound that at least `count` of its cosines reach, and few more.
-
-    Infinite cosines, which only fill the rows, never reach it.
-    """
+    """For each query, return a bound that at least `count` of its cosines reach, and few more."""
+    # Infinite cosines, which only fill the rows, never reach it.
     block = max(min(cosines.shape[1] // (_SPARE * count), _BLOCK), 1)
     blocks = cosines.shape[1] // block
     # Each maximum is a cosine, so the smallest of the `count` greatest maxima is such a bound. The
@@ -187,11 +169,7 @@ class GpuVectors:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the nearest vectors.
-
-        Args:
-            count: Number of vectors to find for each query, at most as many as there are.
-        """
+        """For each query, return the nearest vectors."""
         import torch  # noqa: PLC0415
 
         step = max(_AT_ONCE // len(self._vectors), 1)
@@ -201,10 +179,7 @@ class GpuVectors:
 
 
 def find_gpu(vectors: StoredVectors) -> "torch.device | None":
-    """Return the GPU if it has enough free memory to search the vectors; otherwise None.
-
-    A program without PyTorch searches on the CPU.
-    """
+    """Return the GPU if it has enough free memory to search the vectors; otherwise None."""
     if find_spec("torch") is None:
         return None
     import torch  # noqa: PLC0415
@@ -252,10 +227,6 @@ little time."""
 def most_exact(compared: int) -> int:
     """Return the number of distinct vectors up to which a processor searches exactly.
 
-    Args:
-        compared: Number of vectors that an approximate search compares each query with, as a
-            multiple of the square root of their number.
-
     >>> most_exact(64)
     65536
     """
@@ -263,15 +234,9 @@ def most_exact(compared: int) -> int:
 
 
 class _Distinct:
-    """The distinct vectors of a lake, each with all columns that have this vector.
+    """The distinct vectors of a lake, each with all columns that have this vector."""
 
-    Names and codes repeat in large lakes, so comparing each vector once saves most of the work. If
-    hardly any vectors are equal, the vector of each column counts as distinct.
-
-    Args:
-        compared: Number of vectors that an approximate search compares each query with, as a
-            multiple of the square root of their number.
-    """
+    # Names and codes repeat in large lakes, so comparing each vector once saves most of the work.
 
     def __init__(self, embeddings: StoredVectors, compared: int) -> None:
         rows, stored = embeddings.numbers, embeddings.stored
@@ -313,10 +278,7 @@ class _Distinct:
     def search(
         self, queries: Float32[np.ndarray, "query width"], count: int
     ) -> Int[np.ndarray, "query count"]:
-        """For each query, return the `count` nearest columns.
-
-        Columns with equal vectors are in the order of their indices.
-        """
+        """For each query, return the `count` nearest columns."""
         most = min(count, len(self.vectors))
         if self._on_gpu:
             near = self._on_gpu.search(queries, most)
@@ -333,16 +295,7 @@ class _Distinct:
 
 
 class ColumnIndex:
-    """An index of embeddings, searched by cosine similarity.
-
-    It compares equal embeddings once. A search skips the columns of the query's own
-    table. With a GPU, or up to `most_exact` distinct embeddings, it is exact. Otherwise, it
-    compares each query only with those that are most probably near.
-
-    Args:
-        compared: Number of embeddings that an approximate search compares each query with, as a
-            multiple of the square root of the number of distinct embeddings.
-    """
+    """An index of embeddings, searched by cosine similarity."""
 
     def __init__(
         self,
@@ -366,14 +319,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
-        """For each query, return the nearest columns of other tables.
-
-        Args:
-            count: Number of columns to return for each query.
-
-        Returns:
-            Column indices; `NO_CANDIDATE` where other tables have fewer than `count` columns.
-        """
+        """For each query, return the nearest columns of other tables."""
         width = self._distinct.vectors.width
         if queries.shape[1] != width:
             raise DimensionMismatchError.from_sizes(index=width, queries=queries.shape[1])
@@ -381,13 +327,7 @@ class ColumnIndex:
         return self._search(StoredVectors.of(queries), every, every, tables, count)
 
     def neighbours(self, columns: Int[np.ndarray, " query"], count: int) -> Candidates:
-        """For each given column of the index, return the nearest columns of other tables.
-
-        Equal vectors are searched once, where `search` searches them again and again.
-
-        Args:
-            count: Number of columns to return for each of them.
-        """
+        """For each given column of the index, return the nearest columns of other tables."""
         asked = self._distinct.of_column[columns]
         order = np.argsort(self._distinct.group_of[asked], kind="stable")
         return self._search(self._distinct.vectors, asked, order, self._tables[columns], count)
@@ -400,11 +340,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Candidates:
-        """For each query, find the nearest columns of other tables.
-
-        Query i has the vector `asked[i]` and belongs to table `tables[i]`. The order in
-        `pending` decides which queries are searched together.
-        """
+        """For each query, find the nearest columns of other tables."""
         nearest = np.full((len(tables), count), NO_CANDIDATE, dtype=np.int32)
         total = len(self._tables)
         width = count
@@ -424,10 +360,7 @@ class ColumnIndex:
     def _apart(
         self, near: Int[np.ndarray, "query width"], tables: Int[np.ndarray, " query"], count: int
     ) -> tuple[Candidates, Bool[np.ndarray, " query"]]:
-        """For each query, keep the first `count` columns of other tables.
-
-        Also mark the queries that have at least `count` columns of other tables.
-        """
+        """For each query, keep the first `count` columns of other tables."""
         apart = self._tables[near] != tables[:, None]
         order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
         found = np.full((len(near), count), NO_CANDIDATE, dtype=np.int32)

@@ -44,6 +44,7 @@ STATISTICS = COLUMN_FEATURES[:-2]
 
 
 def _describe(profile: ColumnProfile) -> tuple[float, ...]:
+    # Logarithms, so that the counts and lengths of small and large tables compare.
     most_frequent = max(profile.counts, default=0) / max(profile.rows, 1)
     counts = (
         profile.rows,
@@ -56,10 +57,7 @@ def _describe(profile: ColumnProfile) -> tuple[float, ...]:
 
 
 def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
-    """Compute the measures in `COLUMN_FEATURES` for each column.
-
-    Counts and lengths are logarithms, so that the measures of small and large tables compare.
-    """
+    """Compute the measures in `COLUMN_FEATURES` for each column."""
     lake, references, count = index.lake, index.references, len(index.lake)
     widths = np.bincount(lake.table_of, minlength=len(lake.titles))
     refers = np.zeros(count)
@@ -81,11 +79,7 @@ def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
 
 
 def statistics_vectors(index: LakeIndex) -> Float32[np.ndarray, "column statistic"]:
-    """For each column, compute a unit vector of its standardised statistics.
-
-    Each of `STATISTICS` is standardised over the lake. Columns without rows differ in their types
-    and positions only.
-    """
+    """For each column, compute a unit vector of its standardised statistics."""
     measured = measure_columns(index)[:, : len(STATISTICS)]
     spread = measured.std(axis=0)
     return unit_rows((measured - measured.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
@@ -148,17 +142,11 @@ def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 class ReferenceLookup:
     """The references of a lake, stored so that pairs of columns can be looked up fast."""
 
-    pairs: SparsePairs
-    """The pairs of a column and a key to which the column may refer."""
-
-    probability: _Measured
-    """The probability that the column of each pair refers to the key."""
-
+    pairs: SparsePairs  # the pairs of a column and a key to which the column may refer
+    probability: _Measured  # the probability that the column of each pair refers to the key
+    # The most probable key of each column; the column itself if it refers to none.
     key: Int[np.ndarray, " column"]
-    """The most probable key of each column; the column itself if it refers to none."""
-
-    refers: Float[np.ndarray, " column"]
-    """The probability of each column's most probable reference."""
+    refers: Float[np.ndarray, " column"]  # the probability of each column's most probable reference
 
     @classmethod
     def of(cls, index: LakeIndex) -> "ReferenceLookup":
@@ -196,11 +184,7 @@ class PairFeatures:
     def of(
         self, left: _Columns, right: _Columns, signals: PairSignals, noisy_or: _Measured
     ) -> Float32[np.ndarray, "pair feature"]:
-        """Compute the measures in `PAIR_FEATURES` for each pair.
-
-        Args:
-            noisy_or: The score of each pair by these signals, in [0, 1].
-        """
+        """Compute the measures in `PAIR_FEATURES` for each pair."""
         overlap, first, second = self._overlap, self._columns[left], self._columns[right]
         there = overlap.locate(left, right)
         back = overlap.reverse_at(there)
@@ -235,10 +219,8 @@ class PairFeatures:
 
 
 def _pattern_weights(index: LakeIndex) -> sparse.csr_array:
-    """Return a column × pattern matrix: the square root of the pattern's share in the column.
-
-    The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
-    """
+    """Return a column × pattern matrix: the square root of the pattern's share in the column."""
+    # The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
     listed = [
         (column, pattern)
         for column, profile in enumerate(index.lake.profiles)
@@ -324,11 +306,7 @@ class NameFeatures:
     def of(
         self, left: _Columns, right: _Columns, score: _Measured
     ) -> Float32[np.ndarray, "pair feature"]:
-        """Compute the measures in `NAME_FEATURES` for each pair.
-
-        Args:
-            score: The score of each pair by names and references, in [0, 1].
-        """
+        """Compute the measures in `NAME_FEATURES` for each pair."""
         index, lake, references = self._index, self._index.lake, self._references
         first, second = self._columns[left], self._columns[right]
         sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
@@ -366,10 +344,7 @@ class NameFeatures:
 
 
 class _Schemas:
-    """The column names of each table.
-
-    Rare names have greater weights than frequent ones.
-    """
+    """The column names of each table."""
 
     def __init__(self, lake: Lake, words: Sequence[Words]) -> None:
         names, number = np.unique(["".join(name) for name in words], return_inverse=True)
@@ -389,12 +364,9 @@ class _Schemas:
         return (self._number[left] == self._number[right]).astype(np.float64)
 
     def others_in_common(self, left: _Columns, right: _Columns) -> tuple[_Measured, _Measured]:
-        """For each pair, weigh the column names that the two tables have in common.
-
-        Return the total weight of these names, and its share of the weight of all names in one
-        table: the table whose names weigh less. A name that the pair's own columns have in common
-        does not count.
-        """
+        """For each pair, weigh the column names that the two tables have in common."""
+        # That is their total weight, and its share in the table whose names weigh less. The name
+        # that the pair's own columns have in common does not count.
         first, second = self._table_of[left], self._table_of[right]
         common = row_products(self._weighted, self._weighted, first, second)
         common -= self.same_name(left, right) * self._rarity[self._number[left]]

@@ -30,42 +30,23 @@ Measure = Float[np.ndarray, "*pair"]
 class SignalStrengths:
     """For each signal, the highest probability of a join that the signal alone can give."""
 
+    # Strength if the values of one column are contained in the other, beyond chance.
     containment: float = 0.7
-    """Strength if the values of one column are contained in the other, beyond chance."""
-
-    ochiai: float = 0.5
-    """Strength if the sets of values are equal."""
-
-    cells: float = 0.7
-    """Strength if the cells of both columns have the same trigrams."""
-
-    names: float = 0.25
-    """Strength if text columns have the same name."""
-
-    cosine: float = 0.1
-    """Strength if the network's embeddings are equal."""
-
+    ochiai: float = 0.5  # strength if the sets of values are equal
+    cells: float = 0.7  # strength if the cells of both columns have the same trigrams
+    names: float = 0.25  # strength if text columns have the same name
+    cosine: float = 0.1  # strength if the network's embeddings are equal
+    # Strength if the right column is unique and contains the values of the left column.
     lookup: float = 0.2
-    """Strength if the right column is unique and contains the values of the left column."""
-
-    location: float = 0.1
-    """Strength if values overlap, and both tables are in one folder or schema."""
-
+    location: float = 0.1  # strength if values overlap, and both tables are in one folder or schema
+    # Strength if both columns hold entities of one kind in the same form, and share an entity.
     same_form: float = 0.8
-    """Strength if both columns hold entities of one kind in the same form, and share an entity."""
-
-    other_form: float = 0.7
-    """Strength if both columns hold the same entities in different forms."""
-
+    other_form: float = 0.7  # strength if both columns hold the same entities in different forms
+    # Strength if a crosswalk has a column with the left values, and another with the right values.
     crosswalk: float = 0.7
-    """Strength if a crosswalk has a column with the left values, and another with the right values.
-    """
-
+    # Strength if one column certainly refers to the other, or both refer to the same key.
     related: float = 0.9
-    """Strength if one column certainly refers to the other, or both refer to the same key."""
-
-    catalog: float = 1.0
-    """Strength if the catalog states a join with certainty."""
+    catalog: float = 1.0  # strength if the catalog states a join with certainty
 
 
 STRENGTHS = SignalStrengths()
@@ -74,58 +55,28 @@ STRENGTHS = SignalStrengths()
 
 @dataclass(frozen=True, kw_only=True)
 class PairSignals:
-    """The signals of column pairs, one array for each signal.
+    """The signals of column pairs, one array for each signal."""
 
-    All arrays have the same shape. Values are in [0, 1] unless stated otherwise.
-    """
-
-    containment: Measure
-    """Containment beyond chance in the better of both directions."""
-
-    containment_in_right: Measure
-    """Containment, beyond chance, of the left column in the right one."""
-
+    containment: Measure  # containment beyond chance in the better of both directions
+    containment_in_right: Measure  # containment, beyond chance, of the left column in the right one
+    # Weight of the overlap by the number of shared values, see `weigh_shared`.
     shared_weight: Measure
-    """Weight of the overlap by the number of shared values, see `weigh_shared`."""
-
-    ochiai: Measure
-    """Cosine of the sets of values."""
-
-    cells: Measure
-    """Cosine of the cells' trigrams."""
-
-    names: Measure
-    """Similarity of the names."""
-
-    cosine: Measure | None
-    """The network's cosine, rescaled; None without a network."""
-
-    right_uniqueness: Measure
-    """Uniqueness of the right column."""
-
-    same_location: Bool[np.ndarray, "*pair"]
-    """Whether both tables are in one folder or schema."""
-
-    entities: Measure
-    """Overlap of the entities; 0 for columns that share none."""
-
+    ochiai: Measure  # cosine of the sets of values
+    cells: Measure  # cosine of the cells' trigrams
+    names: Measure  # similarity of the names
+    cosine: Measure | None  # the network's cosine, rescaled; None without a network
+    right_uniqueness: Measure  # uniqueness of the right column
+    same_location: Bool[np.ndarray, "*pair"]  # whether both tables are in one folder or schema
+    entities: Measure  # overlap of the entities; 0 for columns that share none
+    # Whether both columns write entities of one kind in the same form.
     same_form: Bool[np.ndarray, "*pair"]
-    """Whether both columns write entities of one kind in the same form."""
-
+    # Strength of the two steps through a crosswalk; 0 for columns that no crosswalk connects.
     crosswalk: Measure
-    """Strength of the two steps through a crosswalk; 0 for columns that no crosswalk connects."""
-
+    # Probability that one column refers to the other, or that both refer to the same key.
     related: Measure
-    """Probability that one column refers to the other, or that both refer to the same key."""
-
-    catalog: Measure
-    """Probability of the join by the catalog alone."""
-
-    text: Bool[np.ndarray, "*pair"]
-    """Whether both columns hold text."""
-
-    density: Measure
-    """How densely the numbers of the denser column fill their range, from 0 to 1."""
+    catalog: Measure  # probability of the join by the catalog alone
+    text: Bool[np.ndarray, "*pair"]  # whether both columns hold text
+    density: Measure  # how densely the numbers of the denser column fill their range, from 0 to 1
 
     def flatten(self) -> "PairSignals":
         """Return a copy of the signals as one-dimensional arrays."""
@@ -139,11 +90,7 @@ class PairSignals:
 
 
 def combine_background_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute the probability of a join from three signals: entities, crosswalks and catalog.
-
-    Args:
-        strengths: The probability of a join by each signal alone.
-    """
+    """Compute the probability of a join from three signals: entities, crosswalks and catalog."""
     not_joinable = 1 - _by_entities_and_crosswalks(signals, strengths)
     return 1 - not_joinable * (1 - strengths.catalog * signals.catalog)
 
@@ -160,14 +107,8 @@ def _by_entities_and_crosswalks(signals: PairSignals, strengths: SignalStrengths
 
 
 def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
-    """For each signal alone, compute how probable a join is.
-
-    Args:
-        strengths: The highest probability that each signal can give.
-
-    Returns:
-        Probabilities by the names of the strengths; `entities` stands for entities and crosswalks.
-    """
+    """For each signal alone, compute how probable a join is."""
+    # `entities` stands for entities and crosswalks.
     overlap = signals.containment * signals.shared_weight
     cosine = np.zeros_like(signals.names) if signals.cosine is None else signals.cosine
     return {
@@ -189,16 +130,10 @@ def probabilities_by_signal(signals: PairSignals, strengths: SignalStrengths) ->
 
 
 def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    r"""Combine all signals into the probability of a join.
-
-    $$s = 1 - (1 - p_{\mathrm{content}}) \prod_{i} (1 - w_i x_i)$$
-
-    for signals x with strengths w. The content of two texts is a noisy-or of values, cells and
-    names; that of other columns is a noisy-or of values and cells, discounted by the names.
-
-    Args:
-        strengths: The probability of a join by each signal alone.
-    """
+    """Combine all signals into the probability of a join."""
+    # s = 1 - (1 - p) Π (1 - w x) for signals x with strengths w, where p is the content: of two
+    # texts a noisy-or of values, cells and names; of others one of values and cells, discounted by
+    # names.
     by = probabilities_by_signal(signals, strengths)
     not_by_values = (1 - by["containment"]) * (1 - by["ochiai"]) * (1 - by["cells"])
     # Equal names support texts, but for numbers they only decide how far values are believed.
@@ -224,25 +159,15 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """For each query, score every left column with every right column.
-
-        Row *i* of `left` and row *i* of `right` hold the columns of one query.
-        """
+        """For each query, score every left column with every right column."""
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to uncalibrated probabilities of a join.
-
-        Returns:
-            Probabilities in the order of the scores; here the scores themselves.
-        """
+        """Convert scores to uncalibrated probabilities of a join."""
         return scores
 
 
 class CosineScorer(PairScorer):
-    """A scorer that uses the cosine of embeddings.
-
-    The cosine is rescaled so that an average pair scores 0.
-    """
+    """A scorer that uses the cosine of embeddings."""
 
     def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
         self._embeddings = embeddings
@@ -261,12 +186,7 @@ class CosineScorer(PairScorer):
 
 
 class NoisyOrScorer(PairScorer):
-    """A scorer that combines all signals with a noisy-or model.
-
-    Args:
-        cosine: The network's part; None to score without a network.
-        strengths: The probability of a join by each signal alone.
-    """
+    """A scorer that combines all signals with a noisy-or model."""
 
     def __init__(
         self,
@@ -289,10 +209,7 @@ class NoisyOrScorer(PairScorer):
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """For each query, measure the signals of every left column with every right column.
-
-        Row *i* of `left` and row *i* of `right` hold the columns of one query.
-        """
+        """For each query, measure the signals of every left column with every right column."""
         index, overlap = self._index, self._index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.
@@ -322,27 +239,15 @@ class NoisyOrScorer(PairScorer):
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to uncalibrated probabilities of a join.
-
-        Weak scores are lowered and strong scores raised.
-
-        A score s becomes s² / (s² + (1 - s)²). A noisy-or assumes independent signals. They are
-        not: several weak signals are chance more often than it predicts, and one strong signal is
-        mostly right.
-        """
+        """Convert scores to uncalibrated probabilities of a join."""
+        # A noisy-or assumes independent signals. They are not: several weak signals are chance more
+        # often than it predicts, and one strong signal is mostly right.
         joined, not_joined = scores**2, (1 - scores) ** 2
         return joined / (joined + not_joined)
 
 
 class NameScorer(PairScorer):
-    """A scorer that uses names, probable references and the catalog, but no values.
-
-    The name of a column tells which key it refers to, and names alone hardly suggest a join.
-
-    Args:
-        cosine: The network's part; None to score without a network.
-        strengths: The probability of a join by each signal alone.
-    """
+    """A scorer that uses names, probable references and the catalog, but no values."""
 
     def __init__(
         self, index: LakeIndex, cosine: CosineScorer | None, strengths: SignalStrengths
@@ -352,11 +257,7 @@ class NameScorer(PairScorer):
         self.strengths = strengths
 
     def with_strengths(self, strengths: SignalStrengths) -> "NameScorer":
-        """Return a copy of this scorer with other signal strengths.
-
-        Args:
-            strengths: The probability of a join by each signal alone.
-        """
+        """Return a copy of this scorer with other signal strengths."""
         return NameScorer(self._index, self._cosine, strengths)
 
     def score(
@@ -376,10 +277,7 @@ class NameScorer(PairScorer):
 
 
 class RejectionAwareScorer(PairScorer):
-    """A scorer that gives rejected pairs the score 0.
-
-    Another scorer scores all other pairs.
-    """
+    """A scorer that gives rejected pairs the score 0."""
 
     def __init__(self, scorer: PairScorer, rejected: PairValues) -> None:
         self._scorer = scorer
@@ -408,10 +306,7 @@ def score_pairs(
 def build_scorer(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], scoring: Scoring
 ) -> PairScorer:
-    """Create the scorer that the recipe selects.
-
-    It ignores rejections.
-    """
+    """Create the scorer that the recipe selects."""
     blend = NoisyOrScorer if index.features.values else NameScorer
     match scoring:
         case Scoring.HIN:
@@ -425,16 +320,12 @@ def build_scorer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The probability of a join, from all signals together and from each signal alone.
+    """The probability of a join, from all signals together and from each signal alone."""
 
-    Each value is the greater probability of the pair's two directions.
-    """
-
+    # Probability of a join from all signals, in [0, 1], before trees, roles and decisions.
     together: float
-    """Probability of a join from all signals, in [0, 1], before trees, roles and decisions."""
-
+    # Probability of a join from each signal alone, in [0, 1], by the signal's name.
     alone: Mapping[str, float]
-    """Probability of a join from each signal alone, in [0, 1], by the signal's name."""
 
 
 def list_contributions(
@@ -443,11 +334,7 @@ def list_contributions(
     pairs: Sequence[Pair],
     scoring: Scoring,
 ) -> dict[Pair, Contributions]:
-    """Compute each pair's probability of a join, from all signals and from each signal alone.
-
-    Returns:
-        The signals of each pair; nothing if pairs are scored by the network or by names alone.
-    """
+    """Compute each pair's probability of a join, from all signals and from each signal alone."""
     scorer = build_scorer(index, embeddings, scoring)
     if not isinstance(scorer, NoisyOrScorer) or not pairs:
         return {}

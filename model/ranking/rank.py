@@ -51,25 +51,12 @@ def select_coherent(
     duplicates: Int[np.ndarray, "query candidate"] | None = None,
     own: Int[np.ndarray, " query"] | None = None,
 ) -> Int[np.ndarray, "query rank"]:
-    r"""For each query, select candidates that join with the query and with each other.
-
-    For all queries in parallel, a step takes the candidate with the greatest gain (equation 19)
-
-    $$\Delta(C) = w(C_q, C) + \lambda \max_{C' \in S} w(C, C'),\quad S = \{C_q\} \cup R$$
-
-    The cost is proportional to queries, candidates and `count`: scores among candidates are
-    computed only for selected ones, and only with those that may still be selected.
-
-    Args:
-        relevance: Score of each query and candidate; minus infinity for an empty position.
-        duplicates: Numbers that duplicate columns share. A second duplicate is selected only when
-            no other candidate is left; None treats duplicates like other candidates.
-        own: The number of each query, whose duplicates are selected last, too.
-
-    Returns:
-        Positions of the selected candidates, in the order of selection; `NO_CANDIDATE` where none
-        was left.
-    """
+    """For each query, select candidates that join with the query and with each other."""
+    # For all queries in parallel, a step takes the candidate with the greatest gain (equation 19),
+    # Δ(C) = w(C_q, C) + λ max w(C, C') over C' in S = {C_q, selected}. Scores among candidates are
+    # computed only for selected ones, and only with those that may still be selected. Of
+    # `duplicates`, the second is selected when no other candidate is left, and so are those of the
+    # query (`own`).
     queries, candidates = relevance.shape
     rows = np.arange(queries)
     available = np.isfinite(relevance)
@@ -108,11 +95,9 @@ def _gain(gain: _Gains, available: _Mask, repeated: _Mask, coherence: float) -> 
 def _sure_gain(
     gain: _Gains, duplicates: Int[np.ndarray, "query candidate"] | None, steps: int
 ) -> Float[np.ndarray, " query"]:
-    """For each query, return a gain that each of the next `steps` selections reaches.
-
-    As many candidates, no two of them duplicates, have this gain. It never falls, and an earlier
-    selection takes or defers one of them only, so that one is left in each step.
-    """
+    """For each query, return a gain that each of the next `steps` selections reaches."""
+    # As many candidates, no two of them duplicates, have this gain. It never falls, and an earlier
+    # selection takes or defers one of them only, so that one is left in each step.
     rows, gain = np.arange(len(gain)), gain.copy()
     reached = np.full(len(gain), -np.inf)
     for _ in range(steps):
@@ -147,11 +132,8 @@ class _Selection:
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Give each column a number; duplicate columns get the same number.
-
-    Duplicates are columns of the same name in tables with the same columns and sketches. A table
-    whose values are not known is no duplicate of any other.
-    """
+    """Give each column a number; duplicate columns get the same number."""
+    # Duplicates have one name, in tables with the same columns and sketches.
     contents = [
         # A column without a sketch may hold anything, so the table's number sets it apart.
         hash(tuple((lake.profiles[c].id.path, lake.profiles[c].sketch or table) for c in columns))
@@ -173,11 +155,7 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create the recipe's scorer in two versions: plain, and corrected by trained models.
-
-    The models are the package's trees and, for candidates, the pair network. A method without
-    corrections gets the plain scorer twice.
-    """
+    """Create the recipe's scorer in two versions: plain, and corrected by trained models."""
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
         return signals, signals
@@ -204,14 +182,9 @@ def steady(
     left: Int[np.ndarray, "query 1"],
     right: Int[np.ndarray, "query candidate"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """Round scores to levels, and order the pairs of a level by facts about their columns alone.
-
-    The scores also depend on all other tables of the lake. If they alone decided between nearly
-    equal candidates, each table that is added would replace some of the best joins by others.
-
-    Args:
-        scores: The score of each pair, in [0, 1].
-    """
+    """Round scores to levels, and order the pairs of a level by facts about their columns alone."""
+    # The scores also depend on all other tables of the lake. If they alone decided between nearly
+    # equal candidates, each table that is added would replace some of the best joins by others.
     left, right = np.broadcast_arrays(left, right)
     there = index.overlap.locate(left, right)
     back = index.overlap.reverse_at(there)
@@ -237,10 +210,7 @@ def _select(
     coherence: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """For each key column, select candidates that join with it and with each other.
-
-    One scorer scores the candidates of a key, the other one the candidates among themselves.
-    """
+    """For each key column, select candidates that join with it and with each other."""
     select = partial(
         _select_chunk,
         index,
@@ -291,21 +261,14 @@ class Ranker:
 
     index: LakeIndex
     config: ModelConfig
-
+    # Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
     candidates: Int[np.ndarray, "key candidate"]
-    """Candidates of each key column; `NO_CANDIDATE` fills the remaining positions."""
-
-    signals: PairScorer
-    """The scorer that combines all signals."""
-
+    signals: PairScorer  # the scorer that combines all signals
+    # The scorer that corrects the scores of `signals` with the trees and the pair network.
     corrected: PairScorer
-    """The scorer that corrects the scores of `signals` with the trees and the pair network."""
-
+    # The scorer that adjusts the scores from `corrected` to decisions about similar pairs.
     scorer: PairScorer
-    """The scorer that adjusts the scores from `corrected` to decisions about similar pairs."""
-
-    calibration: Calibration
-    """Turns probabilities into joinabilities."""
+    calibration: Calibration  # turns probabilities into joinabilities
 
     @classmethod
     def of(
@@ -315,11 +278,7 @@ class Ranker:
         config: ModelConfig,
         note: Note = note_nothing,
     ) -> "Ranker":
-        """Build a ranker: find the candidates of all key columns, and prepare the scorers.
-
-        Args:
-            note: Receives the sources of candidates that were searched approximately.
-        """
+        """Build a ranker: find the candidates of all key columns, and prepare the scorers."""
         priors = index.priors
         candidates = find_candidates(index, embeddings, config, note)
         is_decided = len(priors.accepted) or len(priors.rejected)
@@ -336,11 +295,7 @@ class Ranker:
         return cls(index, config, candidates, signals, corrected, scorer, calibration)
 
     def select(self) -> Iterator[_Selection]:
-        """For each key column in turn, yield the best candidates.
-
-        Yields:
-            At most `model.ranking.top_k` candidates, which also join with each other.
-        """
+        """For each key column in turn, yield the best candidates."""
         rejected = self.index.priors.rejected
         allowed, coherence = (
             RejectionAwareScorer(s, rejected) for s in (self.scorer, self.signals)
@@ -358,17 +313,7 @@ def rank(
     config: ModelConfig,
     note: Note = note_nothing,
 ) -> Iterator[Suggestion]:
-    """Rank the candidates of each key column, and yield the suggestions.
-
-    Accepted pairs are suggested whatever their score, after the selected candidates if they are
-    not among them. Rejected pairs are never suggested.
-
-    Args:
-        note: Receives the sources of candidates that were searched approximately.
-
-    Yields:
-        The suggestions of one key column after another, best first.
-    """
+    """Rank the candidates of each key column, and yield the suggestions."""
     ids, priors = index.lake.ids, index.priors
     ranker = Ranker.of(index, embeddings, config, note)
     for selection in ranker.select():

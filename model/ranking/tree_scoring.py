@@ -49,11 +49,10 @@ more, the arrays of a step do not stay in the processor's cache."""
 class _Conditions:
     """The distinct conditions of all nodes; several nodes may have the same condition."""
 
+    # Each feature that is compared, with its thresholds.
     thresholds: tuple[tuple[int, Float32[np.ndarray, "_ 1"]], ...]
-    """Each feature that is compared, with its thresholds."""
-
+    # The index of each node's condition among all conditions, in the order of `thresholds`.
     of_node: Int[np.ndarray, "node tree"]
-    """The index of each node's condition among all conditions, in the order of `thresholds`."""
 
     @classmethod
     def of(
@@ -80,14 +79,15 @@ class _Conditions:
 class TreeEnsemble:
     """An ensemble of regression trees that all have the same depth."""
 
-    feature: Int[np.ndarray, "tree node"]
-    """The feature that each inner node compares."""
+    # The trees are complete: the children of node i are the nodes 2i + 1 and 2i + 2. So all are
+    # evaluated together, level by level. What a node decides about a row is one bit, and bits of
+    # many rows are combined at once.
 
+    feature: Int[np.ndarray, "tree node"]  # the feature that each inner node compares
+    # The threshold of each inner node; rows whose feature is greater go to the right child.
     threshold: Float32[np.ndarray, "tree node"]
-    """The threshold of each inner node; rows whose feature is greater go to the right child."""
-
+    # The output of each leaf, from left to right; a tree has one leaf more than inner nodes.
     value: Float32[np.ndarray, "tree leaf"]
-    """The output of each leaf, from left to right; a tree has one leaf more than inner nodes."""
 
     def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
         """For each row, return the sum of all trees' outputs."""
@@ -128,11 +128,7 @@ class TreeEnsemble:
 
     @classmethod
     def load(cls, path: Path) -> "TreeEnsemble":
-        """Load trees from a safetensors file.
-
-        Args:
-            path: A file with the arrays `feature`, `threshold` and `value`.
-        """
+        """Load trees from a safetensors file."""
         arrays = load_file(path)
         return cls(arrays["feature"].astype(np.int64), arrays["threshold"], arrays["value"])
 
@@ -158,39 +154,21 @@ two tables are updated together, so the number may be exceeded."""
 
 @dataclass(frozen=True)
 class PairGraph:
-    """The pairs of each key column with its strongest candidates, as input of the pair network.
+    """The pairs of each key column with its strongest candidates, as input of the pair network."""
 
-    The pair network is a neural network that corrects the score of each pair. The pairs are sorted
-    by key column, then by candidate.
-    """
-
-    left: Int[np.ndarray, " pair"]
-    """The key column of each pair."""
-
-    right: Int[np.ndarray, " pair"]
-    """The candidate of each pair."""
-
-    rows: Float32[np.ndarray, "pair feature"]
-    """The features of each pair."""
-
+    left: Int[np.ndarray, " pair"]  # the key column of each pair
+    right: Int[np.ndarray, " pair"]  # the candidate of each pair
+    rows: Float32[np.ndarray, "pair feature"]  # the features of each pair
+    # Score of each pair by evidence alone, in [0, 1], without the facts in `known`.
     by_evidence: Float[np.ndarray, " pair"]
-    """Score of each pair by evidence alone, in [0, 1], without the facts in `known`."""
-
-    known: Float[np.ndarray, " pair"]
-    """Score of each pair by codes, crosswalks and the catalog."""
-
-    table_of: Int[np.ndarray, " column"]
-    """The table of each column of the lake."""
+    known: Float[np.ndarray, " pair"]  # score of each pair by codes, crosswalks and the catalog
+    table_of: Int[np.ndarray, " column"]  # the table of each column of the lake
 
 
 def build_pair_graph(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
 ) -> PairGraph:
-    """Build the graph of all key columns with their strongest candidates.
-
-    Args:
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    """
+    """Build the graph of all key columns with their strongest candidates."""
     left, right = find_strongest(index, noisy_or, candidates)
     return _describe(index, noisy_or, PairFeatures(index), left, right)
 
@@ -198,14 +176,9 @@ def build_pair_graph(
 def build_graph_in_parts(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
 ) -> Iterator[PairGraph]:
-    """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs.
-
-    All pairs between the same two tables are in one part, which is what the pair network needs. The
-    features of all pairs at once would take 200 bytes a pair.
-
-    Args:
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    """
+    """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs."""
+    # The pair network needs all pairs between the same two tables in one part. The features of all
+    # pairs at once would take 200 bytes a pair.
     left, right = find_strongest(index, noisy_or, candidates)
     features, between = PairFeatures(index), number_table_pairs(index.lake.table_of, left, right)
     order = np.argsort(between, kind="stable")
@@ -222,13 +195,7 @@ def build_graph_in_parts(
 def number_table_pairs(
     table_of: Int[np.ndarray, " column"], left: _Columns, right: _Columns
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair of columns, return a number that identifies their two tables.
-
-    The order of the two tables does not matter.
-
-    Args:
-        table_of: The table of each column of the lake.
-    """
+    """For each pair of columns, return a number that identifies their two tables."""
     first, second = table_of[left], table_of[right]
     return number_pairs(np.minimum(first, second), np.maximum(first, second), len(table_of))
 
@@ -236,11 +203,7 @@ def number_table_pairs(
 def find_strongest(
     index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
 ) -> Int[np.ndarray, "2 pair"]:
-    """Return each key column with its strongest candidates, sorted by key, then candidate.
-
-    Args:
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    """
+    """Return each key column with its strongest candidates, sorted by key, then candidate."""
     parts = [np.zeros((2, 0), dtype=np.int32)]
     for start in range(0, len(candidates), _KEYS):
         some = slice(start, start + _KEYS)
@@ -297,12 +260,7 @@ SHIPPED_NETWORK = Path(__file__).with_name("pair_network.safetensors")
 
 
 def to_candidate_pairs(graph: PairGraph) -> CandidatePairs:
-    """Convert the candidate pairs of a lake to the input of the pair network.
-
-    Args:
-        graph: The candidate pairs, or a part of them that has all pairs between two tables; sorted
-            by key column, then candidate.
-    """
+    """Convert the candidate pairs of a lake to the input of the pair network."""
     count = len(graph.table_of)
     left, right = graph.left.astype(np.int32), graph.right.astype(np.int32)
     between = number_table_pairs(graph.table_of, left, right)
@@ -328,15 +286,7 @@ def shipped_network() -> PairNetwork:
 def correct_pairs(
     graphs: Iterable[PairGraph], network: PairNetwork
 ) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
-    """Return the correction to add to each pair's log-odds of a join.
-
-    Args:
-        graphs: The candidate pairs of a lake, whole or in parts. All pairs between the same two
-            tables are in one part.
-
-    Returns:
-        The pairs, sorted by key column, then candidate, and their corrections.
-    """
+    """Return the correction to add to each pair's log-odds of a join."""
     none = np.zeros(0, dtype=np.int32)
     ends = [(none, none)]
 
@@ -359,14 +309,10 @@ _PAIRS = 1 << 18
 
 
 class NameTreeScorer(PairScorer):
-    """A scorer that corrects the scores of a `NameScorer` with decision trees.
+    """A scorer that corrects the scores of a `NameScorer` with decision trees."""
 
-    Only the scores of candidates are corrected. The catalog evidence is combined with the corrected
-    score, so the trees never contradict it.
-
-    Args:
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    """
+    # Only candidates are corrected. The catalog evidence is combined with the corrected score, so
+    # the trees never contradict it.
 
     def __init__(
         self,
@@ -414,12 +360,11 @@ columns of prices, the network takes a join for impossible."""
 class NetworkCorrection:
     """The corrections that the pair network makes to the log-odds of candidate pairs."""
 
+    # The strongest candidate pairs of each key column, without pairs that involve other types than
+    # text and integers.
     pairs: SparsePairs
-    """The strongest candidate pairs of each key column, without pairs that involve other types than
-    text and integers."""
-
+    # What the network adds to the log-odds of each of these pairs.
     log_odds: Float[np.ndarray, " pair"]
-    """What the network adds to the log-odds of each of these pairs."""
 
     @classmethod
     def of(
@@ -429,14 +374,7 @@ class NetworkCorrection:
         candidates: Int[np.ndarray, "key candidate"],
         network: PairNetwork | None = None,
     ) -> "NetworkCorrection":
-        """Compute the pair network's corrections to the log-odds of candidate pairs.
-
-        Only the strongest candidates of each key column get a correction, and of these only the
-        pairs in which both columns are text or integers.
-
-        Args:
-            network: The network; None for the one that comes with the package.
-        """
+        """Compute the pair network's corrections to the log-odds of candidate pairs."""
         graphs = build_graph_in_parts(index, noisy_or, candidates)
         left, right, corrections = correct_pairs(graphs, network or shipped_network())
         is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
@@ -450,15 +388,7 @@ class NetworkCorrection:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Combine the trees' corrections with the pair network's corrections.
-
-        Args:
-            by_trees: The correction of each pair by the trees.
-
-        Returns:
-            A weighted sum of both; the correction by the trees for pairs that the network does not
-            see.
-        """
+        """Combine the trees' corrections with the pair network's corrections."""
         at = self.pairs.locate(left, right)
         by_network = values_at(self.log_odds, at)
         both = SHARE_OF_TREES * by_trees + SHARE_OF_NETWORK * by_network
@@ -466,15 +396,10 @@ class NetworkCorrection:
 
 
 class TreeScorer(PairScorer):
-    """A noisy-or scorer whose scores are corrected by decision trees.
+    """A noisy-or scorer whose scores are corrected by decision trees."""
 
-    The trees judge the evidence of values, cells, names and references. Knowledge from standard
-    codes, crosswalks and the catalog differs between lakes by policy rather than by likelihood, so
-    the noisy-or combines it with the trees' probability.
-
-    Args:
-        network: The corrections by the pair network; None for the trees alone.
-    """
+    # Knowledge from standard codes, crosswalks and the catalog differs between lakes by policy
+    # rather than by likelihood, so the noisy-or combines it with the trees' probability.
 
     def __init__(
         self,
@@ -497,11 +422,7 @@ class TreeScorer(PairScorer):
     def score_and_describe(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r feature"]]:
-        """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too.
-
-        Returns:
-            Scores in [0, 1], and the features that the trees read.
-        """
+        """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too."""
         strengths = self._noisy_or.strengths
         first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         signals = self._noisy_or.measure(left, right).flatten()
@@ -523,15 +444,9 @@ def correct_with_trees(
     *,
     by_network: bool,
 ) -> PairScorer:
-    """Return a scorer corrected by the package's trees and, if `by_network`, by the pair network.
-
-    A scorer by names has trees of its own, because the others and the network were trained on
-    columns with values. The paper's scorer is returned as it is.
-
-    Args:
-        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-        by_network: Whether the pair network corrects candidates, beside the trees.
-    """
+    """Correct a scorer with the package's trees and, if `by_network`, with the pair network."""
+    # Names have trees of their own, because the others and the network were trained on columns with
+    # values. The paper's scorer is returned as it is.
     match scorer:
         case NoisyOrScorer():
             network = NetworkCorrection.of(index, scorer, candidates) if by_network else None

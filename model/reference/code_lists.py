@@ -23,14 +23,7 @@ _Source = Iterable[tuple[str, str | None]]
 
 @cache
 def load_kinds() -> tuple[EntityKind, ...]:
-    """Load all entity kinds.
-
-    The first call takes three seconds.
-
-    Returns:
-        Countries, the subdivisions of each country, currencies, languages, chemical elements,
-        airports, months and days of the week.
-    """
+    """Load all entity kinds."""
     return (
         _countries(),
         *_subdivisions(),
@@ -74,10 +67,8 @@ def _countries() -> EntityKind:
 
 
 def _subdivisions() -> Iterator[EntityKind]:
-    """For each country, yield its subdivisions, such as states.
-
-    Short codes that are numbers or single letters are left out: they match too many other columns.
-    """
+    """For each country, yield its subdivisions, such as states."""
+    # Short codes that are numbers or single letters match too many other columns.
     subdivisions = sorted(pycountry.subdivisions, key=lambda entry: str(entry.code))
     for country, group in groupby(subdivisions, key=lambda entry: str(entry.country_code)):
         names = [(str(entry.code), str(entry.name)) for entry in group]
@@ -101,11 +92,9 @@ def _currencies() -> EntityKind:
 
 
 def _languages() -> EntityKind:
-    """Load the languages that have a two-letter code.
-
-    Nearly half of all three-letter words are the code of some language, so the codes of the other
-    languages would match by chance.
-    """
+    """Load the languages that have a two-letter code."""
+    # Nearly half of all three-letter words are the code of some language, so the codes of the
+    # others would match by chance.
     languages = [entry for entry in pycountry.languages if hasattr(entry, "alpha_2")]
     return _kind(
         "languages",
@@ -129,10 +118,8 @@ def _elements() -> EntityKind:
 
 
 def _airports() -> EntityKind:
-    """Load the airports that have an IATA code.
-
-    In the United States, an FAA code suffices.
-    """
+    """Load the airports that have an IATA code."""
+    # In the United States, an FAA code suffices.
     airports = [entry for codes in ("IATA", "LID") for entry in airportsdata.load(codes).values()]
     # Many tables leave out the word "Airport", so each name counts with and without it.
     names = [(airport["icao"], airport["name"]) for airport in airports]
@@ -147,10 +134,8 @@ def _airports() -> EntityKind:
 
 
 def _calendar(table: str) -> EntityKind:
-    """Load the full and abbreviated names of months or weekdays in all languages.
-
-    Single Latin letters, by which Estonian abbreviates its weekdays, match too many other columns.
-    """
+    """Load the full and abbreviated names of months or weekdays in all languages."""
+    # Single Latin letters, by which Estonian abbreviates its weekdays, match too many columns.
     return _kind(
         table,
         (
@@ -172,9 +157,7 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """Return the locale of each language, English first.
-
-    Regional locales are left out, because they hardly differ from their language's locale.
-    """
+    """Return the locale of each language, English first."""
+    # Regional locales hardly differ from their language's.
     others = sorted(name for name in locale_identifiers() if "_" not in name and name != "en")
     return (Locale("en"), *map(Locale.parse, others))

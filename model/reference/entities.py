@@ -29,41 +29,26 @@ _ARTICLE = re.compile(r"^the ", re.IGNORECASE)
 class EntityName(NamedTuple):
     """A code or a name of an entity."""
 
-    entity: int
-    """The entity's number within its kind, from 0."""
-
+    entity: int  # the entity's number within its kind, from 0
+    # The number of the form in which the text is written: a kind of code, or a source of names.
     form: int
-    """The number of the form in which the text is written: a kind of code, or a source of names."""
-
-    name: str
-    """The code or name as written."""
+    name: str  # the code or name as written
 
 
 class EntityKind(NamedTuple):
     """An entity kind, such as countries, with all its codes and names."""
 
-    name: str
-    """The kind's name, in the plural."""
-
+    name: str  # the kind's name, in the plural
+    # First the codes of all entities, then their names. A name that two entities share belongs to
+    # the first of these entities.
     names: tuple[EntityName, ...]
-    """First the codes of all entities, then their names. A name that two entities share belongs to
-    the first of these entities."""
-
-    entities: int
-    """Number of entities."""
-
+    entities: int  # number of entities
+    # Number of ways to write an entity: one for each kind of code, and one per source of names.
     forms: int
-    """Number of ways to write an entity: one for each kind of code, and one per source of names."""
 
 
 def spellings(name: str) -> tuple[str, ...]:
     """Return the usual spellings of a name.
-
-    They leave out accents, punctuation, remarks in brackets or the article, or swap the parts
-    around a comma.
-
-    Returns:
-        The name itself first, each spelling once.
 
     >>> spellings("Korea, Republic of")
     ('Korea, Republic of', 'Korea Republic of', 'Republic of Korea')
@@ -111,52 +96,32 @@ _FIRST = 64
 class RecognisedColumn:
     """A column whose values were recognised as entities of one kind."""
 
-    entities: Int[np.ndarray, " entity"]
-    """Indices of the entities, without duplicates."""
-
+    entities: Int[np.ndarray, " entity"]  # indices of the entities, without duplicates
+    # Number of the form that most values have; forms are numbered across all entity kinds.
     form: int
-    """Number of the form that most values have; forms are numbered across all entity kinds."""
-
-    size: int
-    """Number of different entities in the column, counting each unexplained value as one."""
+    size: int  # number of different entities in the column, counting each unexplained value as one
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All codes and names of entities, sorted by hash.
-
-    Entities and forms are numbered through all kinds.
-    """
+    """All codes and names of entities, sorted by hash."""
 
     hashes: UInt64[np.ndarray, " name"]
     entity: Int[np.ndarray, " name"]
     form: Int[np.ndarray, " name"]
     kind: Int[np.ndarray, " name"]
+    # Probability that a random word of the same length is a code of the form: nearly half of all
+    # words of three letters are IATA codes.
     chance: Float[np.ndarray, " form"]
-    """Probability that a random word of the same length is a code of the form: nearly half of all
-    words of three letters are IATA codes."""
-
-    entities: int
-    """Number of entities of all kinds."""
-
-    kinds: tuple[str, ...]
-    """The name of each kind, in the plural."""
-
-    kind_of: Int[np.ndarray, " form"]
-    """The kind that each form belongs to."""
+    entities: int  # number of entities of all kinds
+    kinds: tuple[str, ...]  # the name of each kind, in the plural
+    kind_of: Int[np.ndarray, " form"]  # the kind that each form belongs to
 
     @classmethod
     def from_kinds(
         cls, kinds: tuple[EntityKind, ...], value_hash: ValueHash = ValueHash.SIPHASH
     ) -> "Lexicon":
-        """Build a lexicon from entity kinds.
-
-        Entities and forms are numbered across all kinds. A name that two entities of a
-        kind share belongs to the first of them.
-
-        Args:
-            value_hash: The hash by which values are looked up.
-        """
+        """Build a lexicon from entity kinds."""
         kind = np.repeat(np.arange(len(kinds)), [len(each.names) for each in kinds])
         entity, form, name = zip(*(entry for each in kinds for entry in each.names), strict=True)
         hashes = hash_values(normal_forms(pa.array(name)), value_hash)
@@ -179,11 +144,9 @@ class Lexicon:
         )
 
     def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> RecognisedColumn | None:
-        """Recognise the entities of a column from its sketch.
-
-        The kind that explains most values wins; if several explain as many, the entities of all
-        of them are returned, since nothing tells which kind is meant.
-        """
+        """Recognise the entities of a column from its sketch."""
+        # The kind that explains most values wins; if several explain as many, the entities of all
+        # of them are returned, since nothing tells which kind is meant.
         head = sketch[:_FIRST]
         # Half of the share, because the first hashes are a small sample.
         if np.count_nonzero(self._find(head)[1]) < _MIN_SHARE / 2 * len(head):
@@ -206,10 +169,8 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return the synonyms among the codes and names of an entity kind, for verification.
-
-        All codes and names of one entity are synonyms. Verification always uses SipHash.
-        """
+        """Return the synonyms among the codes and names of an entity kind, for verification."""
+        # Verification always uses SipHash.
         rows = self.kind == self.kinds.index(kind)
         meanings = pa.array([f"{kind} {entity}" for entity in self.entity[rows]])
         return Synonyms(self.hashes[rows], hash_values(meanings))
@@ -217,20 +178,14 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """For each hash, return its first row in the lexicon and the number of its rows.
-
-        A hash has one row for each kind that contains its name.
-        """
+        """For each hash, return its first row in the lexicon and the number of its rows."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word happens to be a code or name of the given form.
-
-    A form is one kind of code or one source of names. The random word is as long as one of the
-    form's codes or names. Only forms made of letters alone or digits alone can be hit by chance.
-    """
+    """Return the probability that a random word happens to be a code or name of the given form."""
+    # Only forms made of letters alone or digits alone can be hit by chance.
     names = {entry.name.lower() for entry in kind.names if entry.form == form}
     characters = "".join(names)
     if not (characters.isascii() and (characters.isalpha() or characters.isdecimal())):
@@ -241,10 +196,8 @@ def _chance(kind: EntityKind, form: int) -> float:
 
 @cache
 def load_lexicon(value_hash: ValueHash = ValueHash.SIPHASH) -> Lexicon:
-    """Load the lexicon of all entity kinds.
-
-    The first call on a machine takes seconds; the arrays are then kept in the user's cache folder.
-    """
+    """Load the lexicon of all entity kinds."""
+    # The first call on a machine takes seconds; the arrays are then kept in the user's cache.
     name = _CACHED[value_hash]
     arrays = dict(cached_arrays(name, lambda: _build_arrays(value_hash), packages=_SOURCES))
     kinds, entities = arrays.pop("kinds"), arrays.pop("entities")
@@ -253,10 +206,7 @@ def load_lexicon(value_hash: ValueHash = ValueHash.SIPHASH) -> Lexicon:
 
 
 def _build_arrays(value_hash: ValueHash) -> dict[str, np.ndarray]:
-    """Build the lexicon as arrays, which can be cached.
-
-    The names of the kinds are bytes, separated by line breaks.
-    """
+    """Build the lexicon as arrays, which can be cached."""
     # The lists take a tenth of a second to import, and are read once for all runs.
     from datahub_hyperjoin.model.reference.code_lists import load_kinds  # noqa: PLC0415
 
@@ -280,26 +230,20 @@ _BLOCK_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """The overlap of columns, measured by the entities that their values denote.
+    """The overlap of columns, measured by the entities that their values denote."""
 
-    The form of each column's values, such as two-letter codes, is included.
+    # Most tables of a large lake may have a column of countries, so pairs are measured when they
+    # are asked for: memory is linear in the columns.
 
-    Most tables of a large lake may have a column of countries, so pairs are measured when they are
-    asked for: memory is linear in the columns.
-    """
-
+    # The form of each column's values, such as two-letter country codes; -1 if not recognised.
     form: Int[np.ndarray, " column"]
-    """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
-
+    # Number of different entities in each column, where a value that is no known entity counts as
+    # one; 1 if the column is not recognised.
     size: Float[np.ndarray, " column"]
-    """Number of different entities in each column, where a value that is no known entity counts as
-    one; 1 if the column is not recognised."""
-
     table_of: Int[np.ndarray, " column"]
-
+    # One bit for each recognised column and each entity of the lake: 1 if the column holds the
+    # entity.
     held: UInt8[np.ndarray, "recognised byte"]
-    """One bit for each recognised column and each entity of the lake: 1 if the column holds the
-    entity."""
 
     @classmethod
     def empty(cls, columns: int) -> "EntityOverlap":
@@ -314,13 +258,8 @@ class EntityOverlap:
         table_of: Int[np.ndarray, " column"],
         value_hash: ValueHash = ValueHash.SIPHASH,
     ) -> "EntityOverlap":
-        """Recognise the entities in columns.
-
-        Overlap is underestimated for a column whose sketch does not hold all of its values.
-
-        Args:
-            sketches: The sketch of each column as in its profile; empty to skip the column.
-        """
+        """Recognise the entities in columns."""
+        # Overlap is underestimated for a column whose sketch does not hold all of its values.
         columns = len(sketches)
         recognised = _recognise(sketches, load_lexicon(value_hash))
         if not recognised:
@@ -333,12 +272,10 @@ class EntityOverlap:
     def of(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Return the overlap of each requested pair: either 0, or above 0.5 and at most 1.
-
-        A half is for the common kind: samples of large tables need not share entities. The other
-        half is multiplied by the share of the smaller column's entities that the larger one holds,
-        less if they share few. It is 0 for a pair within a table or without a shared entity.
-        """
+        """Return the overlap of each requested pair: either 0, or above 0.5 and at most 1."""
+        # A half is for the common kind: samples of large tables need not share entities. The other
+        # half is multiplied by the share of the smaller column's entities that the larger one
+        # holds, less if they share few.
         overlap = np.zeros(left.shape)
         may = (self.form[left] != _NO_FORM) & (self.form[right] != _NO_FORM)
         may &= self.table_of[left] != self.table_of[right]
@@ -354,14 +291,8 @@ class EntityOverlap:
         return overlap
 
     def partners(self, keys: Int[np.ndarray, " key"], count: int) -> Int[np.ndarray, "key partner"]:
-        """For each key column, return the columns that it overlaps most, best first.
-
-        Time is quadratic in the recognised columns: 2 s for 10,000 columns of countries.
-
-        Returns:
-            Column indices; -1 where fewer columns overlap. Of equal overlaps, the first columns are
-            selected.
-        """
+        """For each key column, return the columns that it overlaps most, best first."""
+        # Time is quadratic in the recognised columns: 2 s for 10,000 columns of countries.
         found = np.full((len(keys), count), _NOTHING, dtype=np.int32)
         recognised, asked = self._columns, np.flatnonzero(self.form[keys] != _NO_FORM)
         held = np.unpackbits(self.held, axis=1).astype(np.float32)
@@ -389,12 +320,7 @@ class EntityOverlap:
         return row_of
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind that two columns share, or None.
-
-        Returns:
-            The name of the kind in the lexicon; None if a column is not recognised, or if the
-            columns hold entities of different kinds.
-        """
+        """Return the entity kind that two columns share, or None."""
         forms = self.form[[left, right]]
         if _NO_FORM in forms:
             return None
@@ -405,10 +331,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether both columns have the same form, such as two-letter codes.
-
-        It is false if the form of a column was not recognised.
-        """
+        """Return whether both columns of each pair have one form, such as two-letter codes."""
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])
 
@@ -422,10 +345,7 @@ def _recognise(sketches: Sequence[bytes], lexicon: Lexicon) -> dict[int, Recogni
 
 
 def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recognised byte"]:
-    """Return a column × entity matrix of bits, eight to a byte: 1 if the column holds the entity.
-
-    Entities that no column holds are left out.
-    """
+    """Return a bit for each column and entity, eight to a byte: 1 if the column holds it."""
     used, entity = np.unique(np.concatenate(contents), return_inverse=True)
     holds = np.zeros((len(contents), len(used)), dtype=bool)
     holds[np.repeat(np.arange(len(contents)), [*map(len, contents)]), entity] = True
@@ -435,10 +355,7 @@ def _pack(contents: Sequence[Int[np.ndarray, " _"]]) -> UInt8[np.ndarray, "recog
 def _strength(
     shared: Float[np.ndarray, "*shape"], smaller: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """Compute the overlap of pairs of columns from the number of entities that they share.
-
-    `shared` holds the numbers of shared entities, `smaller` the sizes of the smaller columns.
-    """
+    """Compute the overlap of pairs of columns from the number of entities that they share."""
     overlap = (1 + shared / smaller * (1 - np.exp(-shared / _SHARED_SCALE))) / 2
     return np.where(shared > 0, overlap, 0.0)
 
@@ -446,10 +363,7 @@ def _strength(
 def _greatest(
     values: Float[np.ndarray, "row column"], count: int
 ) -> Int[np.ndarray, "row greatest"]:
-    """Return the positions of the greatest positive values of each row, greatest first.
-
-    Of equal values, the first ones are selected; -1 fills the remaining positions.
-    """
+    """Return the positions of the greatest positive values of each row, greatest first."""
     count = min(count, values.shape[1])
     # Sorting whole rows would take several times as long.
     least = np.partition(values, values.shape[1] - count, axis=1)[:, -count][:, None]

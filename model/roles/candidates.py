@@ -50,21 +50,14 @@ _Found = tuple[
 class ReferenceCandidates:
     """Possible references: pairs of a column and a key."""
 
+    # For each pair, the column that may refer to the key; sorted in ascending order.
     referring: Int[np.ndarray, " pair"]
-    """For each pair, the column that may refer to the key; sorted in ascending order."""
-
-    referenced: Int[np.ndarray, " pair"]
-    """The key of each pair, to which the column may refer."""
-
+    referenced: Int[np.ndarray, " pair"]  # the key of each pair, to which the column may refer
+    # Share of the referring column's values that the key holds, in [0, 1].
     containment: Float[np.ndarray, " pair"]
-    """Share of the referring column's values that the key holds, in [0, 1]."""
-
-    is_key: Bool[np.ndarray, " column"]
-    """The columns that others can refer to."""
-
+    is_key: Bool[np.ndarray, " column"]  # the columns that others can refer to
+    # Share of the keys of the same kind that hold the referring column's values at least as well.
     chance: Float[np.ndarray, " pair"]
-    """Share of the keys of the same kind that hold the referring column's values at least as well.
-    """
 
     def part(self, at: slice) -> "ReferenceCandidates":
         """Return some of the pairs."""
@@ -108,11 +101,9 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, "
 
 
 def _may_be_key(lake: Lake, column: int) -> bool:
-    """Return whether other columns may refer to a unique column of this type.
-
-    Dates refer to calendars alone. A calendar holds most days of a period, or else numbers of each
-    day: it has no better key and no text.
-    """
+    """Return whether other columns may refer to a unique column of this type."""
+    # Dates refer to calendars alone. A calendar holds most days of a period, or else numbers of
+    # each day: it has no better key and no text.
     profile = lake.profiles[column]
     if profile.type is not DataType.DATE:
         return True
@@ -133,14 +124,8 @@ def _read_days(sample: Iterable[str]) -> Iterator[int]:
 def find_reference_candidates(
     lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, containments: Containments
 ) -> ReferenceCandidates:
-    """Find the keys that each column may refer to.
-
-    A column may refer to a key if both share a value or the catalog connects them.
-
-    Args:
-        containments: Containment of directed pairs, which replaces the estimate; pairs within a
-            table are known only from here.
-    """
+    """Find the keys that each column may refer to."""
+    # The overlap holds no pairs within a table; they are known from `containments` only.
     search = _Search.of(lake, overlap, priors, containments)
     none = np.zeros(0, dtype=np.int32)
     parts = [(none, none, np.zeros(0), np.zeros(0))]
@@ -162,17 +147,12 @@ class _Search:
     overlap: ValueOverlap
     priors: CatalogPriors
     is_key: Bool[np.ndarray, " column"]
-    refers: Bool[np.ndarray, " column"]
-    """The columns that may refer to keys."""
-
+    refers: Bool[np.ndarray, " column"]  # the columns that may refer to keys
+    # The numbers of pairs that are candidates whether or not they share a value, ascending.
     further: Int[np.ndarray, " further"]
-    """The numbers of pairs that are candidates whether or not they share a value, ascending."""
-
+    # The numbers of the pairs whose containment is known better than by the overlap, ascending.
     known: Int[np.ndarray, " known"]
-    """The numbers of the pairs whose containment is known better than by the overlap, ascending."""
-
-    measured: Float[np.ndarray, " known"]
-    """The containments of these pairs."""
+    measured: Float[np.ndarray, " known"]  # the containments of these pairs
 
     @classmethod
     def of(
@@ -195,12 +175,7 @@ class _Search:
         )
 
     def find(self, block: slice) -> _Found:
-        """Find the candidates of a block of columns.
-
-        Returns:
-            The column and the key of each candidate, its containment, and how probably this is due
-            to chance.
-        """
+        """Find the candidates of a block of columns."""
         lake, overlap, columns = self.lake, self.overlap, len(self.lake)
         left, right = (
             ends[overlap.starts[block.start] : overlap.starts[block.stop]]
@@ -234,10 +209,8 @@ def _within(pairs: Int[np.ndarray, " pair"], block: slice, columns: int) -> slic
 
 
 def _distinct(numbers: Int[np.ndarray, " _"]) -> Int[np.ndarray, " distinct"]:
-    """Sort numbers, and drop repeated ones.
-
-    Most are sorted already, and NumPy's `unique`, which hashes them, takes many times as long.
-    """
+    """Sort numbers, and drop repeated ones."""
+    # Most are sorted already, and NumPy's `unique`, which hashes them, takes many times as long.
     ordered = np.sort(numbers, kind="stable")
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
@@ -260,11 +233,9 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, estimate the probability that its containment is due to chance.
-
-    The estimate is the share of keys that hold at least as many of the left column's values as the
-    right column does. Small whole numbers are in every counter, a five-digit number is in few keys.
-    """
+    """For each pair, estimate the probability that its containment is due to chance."""
+    # That is the share of keys that hold at least as many of the left column's values. Small whole
+    # numbers are in every counter, a five-digit number is in few keys.
     kind = lake.is_whole.astype(np.int64)
     keys = np.bincount(kind[is_key], minlength=2)
     # One number for each pair sorts by left column and kind of key, then by falling containment.
@@ -282,16 +253,9 @@ _REPEATS = 0.95
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
-    """For each column, measure its containment in the key of its own table.
-
-    That key is the unique column that looks most like one.
-
-    Args:
-        priors: Uniqueness of each column in the whole table.
-
-    Returns:
-        The containment of each column in the key, for those that share a value.
-    """
+    """For each column, measure its containment in the key of its own table."""
+    # Only with the likeliest key: most of what columns of one table share with one another, such as
+    # the days of two dates, is no reference.
     uniqueness = priors.uniqueness
     key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
     may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
@@ -311,10 +275,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
 def _best_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """For each table, return the column that looks most like its key, or -1 if there is none.
-
-    Only the columns that `candidates` marks are considered.
-    """
+    """For each table, return the column that looks most like its key, or -1 if there is none."""
     best = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
     last_to_first = columns[np.argsort(-lake.standing[columns], kind="stable")]

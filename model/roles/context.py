@@ -27,11 +27,9 @@ def group_tables(
     tables: TablePairs,
     probability: Float[np.ndarray, " pair"],
 ) -> Int[np.ndarray, "partition table"]:
-    """Group the tables that refer to each other or have similar columns.
-
-    The groups are the communities that the Louvain method finds. Many partitions of a lake are
-    nearly as good, and a slight change of one table may lead to another, so there are several.
-    """
+    """Group the tables that refer to each other or have similar columns."""
+    # Many partitions of a lake are nearly as good, and a slight change of one table may lead to
+    # another, so there are several.
     count = len(lake.titles)
     likely = np.flatnonzero(probability > _LIKELY)
     pairs = np.concatenate([likely, tables.alike])
@@ -72,20 +70,11 @@ _Outdone = tuple[Int[np.ndarray, " outdone"], Int[np.ndarray, " outdone"]]
 def find_outdone_copies(
     lake: Lake, candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask
 ) -> _Outdone:
-    """Find the pairs of a column and a key of another folder that a copy of the key outdoes.
-
-    Copies have the same name, in tables of the same name, whose other columns may differ. A copy in
-    the column's own folder outdoes others if it fits the column at least as well; of copies with
-    equal values elsewhere, the best remains. The column's own copies are outdone by any probable
-    key at home.
-
-    Args:
-        elsewhere: The pairs whose tables are in different folders or schemas.
-
-    Returns:
-        The positions of these pairs, and for each the position of the copy that outdoes it; -1 for
-        the column's own copies.
-    """
+    """Find the pairs of a column and a key of another folder that a copy of the key outdoes."""
+    # Lakes hold copies of databases: of each client, year, environment, or layer of a warehouse.
+    # All copies of a key fit a column equally well, but it refers to the copy of its own folder.
+    # Without one, any of the copies will do, if their values are equal. Copies of the column itself
+    # are outdone by any probable key at home (position -1).
     none = np.zeros(0, dtype=np.int64)
     if not elsewhere.any():
         return none, none
@@ -105,11 +94,9 @@ def find_outdone_copies(
 def _find_own_copies(
     candidates: ReferenceCandidates, scores: _Scores, elsewhere: _Mask, names: _Numbers
 ) -> Int[np.ndarray, " own"]:
-    """Find the copies of each column that probably refers to a key of its own folder.
-
-    A unique column that refers to another, such as that of an extension, fits its copies even
-    better.
-    """
+    """Find the copies of each column that probably refers to a key of its own folder."""
+    # A unique column that refers to another, such as that of an extension, fits its copies even
+    # better.
     refers = np.zeros(len(names), dtype=bool)
     refers[candidates.referring[~elsewhere & (scores > 0)]] = True
     is_own = names[candidates.referring] == names[candidates.referenced]
@@ -154,11 +141,7 @@ def _number_groups(
 def _best_of_groups(
     group: Int[np.ndarray, " chosen"], scores: _Scores, pairs: Int[np.ndarray, " chosen"]
 ) -> tuple[Int[np.ndarray, " group"], Int[np.ndarray, " group"]]:
-    """Find the best pair of each group.
-
-    Returns:
-        The number of each group, ascending, and its best pair; of equally good ones, the first.
-    """
+    """Find the best pair of each group."""
     order = np.lexsort((-scores[pairs], group))
     first = order[np.diff(group[order], prepend=-1) > 0]
     return group[first], pairs[first]
@@ -182,11 +165,9 @@ def _number(labels: Iterable[object]) -> _Numbers:
 class Namesakes:
     """For each possible reference, the columns named like the referring one whose key is known."""
 
+    # Number of columns named like the referring column whose key is known.
     known: Int[np.ndarray, " pair"]
-    """Number of columns named like the referring column whose key is known."""
-
-    agreeing: Int[np.ndarray, " pair"]
-    """Number of these columns that refer to the key of the pair."""
+    agreeing: Int[np.ndarray, " pair"]  # number of these columns that refer to the key of the pair
 
     @property
     def share(self) -> Float[np.ndarray, " pair"]:
@@ -207,19 +188,10 @@ def follow_namesakes(
     scores: Float[np.ndarray, " pair"],
     groups: Int[np.ndarray, " table"],
 ) -> Namesakes:
-    """For each pair, count the namesakes of the column that are known to refer to the key.
-
-    Namesakes are columns of the same name whose tables are in the same group and in the same folder
-    or schema, and end in the same number: both tell copies of a database apart, and each copy
-    refers to its own keys. Names such as `id`, which all tables share, have no namesakes.
-
-    Args:
-        scores: Log-odds of each pair. If both directions of a connected pair are possible, the one
-            with the greater score is the reference.
-
-    Returns:
-        The namesakes with a known reference, and those of them that refer to the pair's key.
-    """
+    """For each pair, count the namesakes of the column that are known to refer to the key."""
+    # Namesakes are in one group, in one folder or schema, and in tables that end in one number: all
+    # tell copies of a database apart, and each copy refers to its own keys. If both directions of a
+    # connected pair are possible, the one with the greater score is the reference.
     column, key = candidates.referring, candidates.referenced
     count = len(lake)
     known = np.flatnonzero(connected & (lake.table_of[column] != lake.table_of[key]))
@@ -284,15 +256,8 @@ def find_common_keys(
     probability: _Scores,
     elsewhere: Bool[np.ndarray, " pair"],
 ) -> _Scores:
-    """For each pair, estimate how probably the key is that of all columns with the column's name.
-
-    Args:
-        elsewhere: The pairs whose tables are in different folders or schemas.
-
-    Returns:
-        Numbers in [0, 1]; 0 for the other pairs, and where the key fits at most half of the
-        columns, as where two halves of the columns refer to two keys.
-    """
+    """Estimate how probably each pair's key is that of all columns with the column's name."""
+    # It is 0 where the key fits at most half of the columns, as where two halves refer to two keys.
     common = np.zeros(len(scores))
     if not elsewhere.any():
         return common

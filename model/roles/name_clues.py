@@ -50,43 +50,30 @@ Clue = Float[np.ndarray, " pair"]
 class NameClues:
     """The similarities between the names of columns and keys, from 0 to 1."""
 
+    # Share of the referring column's name that also occurs in the names of the key and its table.
     column_in_key: Clue
-    """Share of the referring column's name that also occurs in the names of the key and its table.
-    """
-
+    # Share of the names of the key and its table that also occurs in the names of the referring
+    # column and its table.
     key_in_column: Clue
-    """Share of the names of the key and its table that also occurs in the names of the referring
-    column and its table."""
-
+    # Share of the name of the key's table that also occurs in the name of the referring column.
     table_in_column: Clue
-    """Share of the name of the key's table that also occurs in the name of the referring column."""
-
-    names_table: Clue
-    """1 if the referring column is named after the key's table."""
-
+    names_table: Clue  # 1 if the referring column is named after the key's table
+    # 1 if the name of the key's table consists of the names of the referring table and column.
     continues_table: Clue
-    """1 if the name of the key's table consists of the names of the referring table and column."""
-
+    # 1 if the name of the referring column has a word such as `parent` or `manager`.
     names_parent: Clue
-    """1 if the name of the referring column has a word such as `parent` or `manager`."""
-
+    # 1 if both columns have the same name, unless that name is only a word such as `id`.
     same_name: Clue
-    """1 if both columns have the same name, unless that name is only a word such as `id`."""
-
+    # 1 if the two names contain different identifier words, such as `key` and `id`.
     other_word: Clue
-    """1 if the two names contain different identifier words, such as `key` and `id`."""
-
-    unmarked: Clue
-    """1 if only the key's name contains an identifier word such as `id`."""
-
+    unmarked: Clue  # 1 if only the key's name contains an identifier word such as `id`
+    # 1 if the referring column is named as a count, a measure or a position, such as `room_count`,
+    # `quantity` or `sort_order`. Less if it may be named after the key's table instead, as in
+    # `purchase_order`; but `room_count` is no room.
     measures: Clue
-    """1 if the referring column is named as a count, a measure or a position, such as `room_count`,
-    `quantity` or `sort_order`. Less if it may be named after the key's table instead, as in
-    `purchase_order`; but `room_count` is no room."""
-
+    # 1 if the referring column is named as a label, such as `name` or `description`. Less if it may
+    # be named after the key's table, as in `country_name`.
     labels: Clue
-    """1 if the referring column is named as a label, such as `name` or `description`. Less if it
-    may be named after the key's table, as in `country_name`."""
 
     @property
     def agree(self) -> Bool[np.ndarray, " pair"]:
@@ -95,18 +82,12 @@ class NameClues:
 
     @property
     def column_explained(self) -> Clue:
-        """Share of the referring column's name that occurs in the names of the key and its table.
-
-        1 if the name of the key's table consists of the names of the referring table and column.
-        """
+        """Share of the column's name that occurs in the names of the key and its table."""
         return np.maximum(self.column_in_key, self.continues_table)
 
     @property
     def table_explained(self) -> Clue:
-        """Share of the referenced table's name that occurs in the referring column's name.
-
-        1 if the name of the key's table consists of the names of the referring table and column.
-        """
+        """Share of the referenced table's name that occurs in the referring column's name."""
         return np.maximum(self.table_in_column, self.continues_table)
 
 
@@ -117,11 +98,9 @@ def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[
 
 
 def column_stems(lake: Lake) -> list[Words]:
-    """Split the name of each column into words, and reduce each word to its stem.
-
-    Some databases fold names to lower case. Where an identifier word follows the name of a table of
-    the lake without a separator, as in `customerid`, both are words of their own.
-    """
+    """Split the name of each column into words, and reduce each word to its stem."""
+    # Some databases fold names to lower case. Where an identifier word follows the name of a table
+    # of the lake without a separator, as in `customerid`, both are words of their own.
     tables = [stems(title) for title in lake.titles]
     spellings = spell(tables, table_prefixes(tables))
     known = {name for names in spellings for name in names if len(name) >= _MIN_GLUED}
@@ -132,10 +111,8 @@ def column_stems(lake: Lake) -> list[Words]:
 
 
 def _split_glued(word: str, tables: AbstractSet[str]) -> Words:
-    """Split a word that ends with a table's name and an identifier word, such as `customerid`.
-
-    What comes before them, as in `homefacilityid`, becomes a word, too.
-    """
+    """Split a word that ends with a table's name and an identifier word, such as `customerid`."""
+    # What comes before them, as in `homefacilityid`, becomes a word, too.
     for marker in _LONGEST_FIRST:
         rest = word.removesuffix(marker)
         if rest == word or word in tables:
@@ -152,10 +129,8 @@ def _without(prefixes: AbstractSet[str], words: Words) -> Words:
 
 
 def _joined(words: Words) -> str:
-    """Concatenate the words of a name, except numbers.
-
-    A number only tells copies of a table apart.
-    """
+    """Concatenate the words of a name, except numbers."""
+    # A number only tells copies of a table apart.
     return "".join(word for word in words if not word.isdigit())
 
 
@@ -187,10 +162,7 @@ class _Trigrams:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """For each pair, return the share of the left name's trigrams that the right name contains.
-
-        Each trigram counts by its weight.
-        """
+        """Return the share of each left name's trigrams that the right name contains."""
         weights = self._weights if len(self._weights) else np.zeros(1)
         weighted = sparse.csr_array(what.multiply(weights[None, :]))
         total = np.asarray(weighted.sum(axis=1)).ravel()
@@ -200,11 +172,7 @@ class _Trigrams:
 
 
 class NameComparison:
-    """Compares the names of columns with the names of keys and of the keys' tables.
-
-    Args:
-        columns: The names of the columns, as `column_stems` splits them.
-    """
+    """Compares the names of columns with the names of keys and of the keys' tables."""
 
     def __init__(self, lake: Lake, columns: Sequence[Words]) -> None:
         tables = [stems(title) for title in lake.titles]
@@ -345,10 +313,7 @@ _MIN_AGENT = 5
 
 
 class LakeNames:
-    """The names of a lake's tables and columns.
-
-    For each table, this includes the spellings that columns repeat.
-    """
+    """The names of a lake's tables and columns."""
 
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
@@ -373,11 +338,9 @@ class LakeNames:
             self._named[spelling].append(table)
 
     def _find_last_words(self) -> Iterator[tuple[int, str]]:
-        """Yield each table that alone ends with a word, and this word.
-
-        In a lake without `users`, `user_id` refers to `app_user`. But `type_id` hardly refers to
-        `contract_type` where there are contracts.
-        """
+        """Yield each table that alone ends with a word, and this word."""
+        # In a lake without `users`, `user_id` refers to `app_user`. But `type_id` hardly refers to
+        # `contract_type` where there are contracts.
         last = Counter(words[-1] for words in self.tables if words)
         for table, words in enumerate(self.tables):
             names = ["".join(words[:end]) for end in range(1, len(words))]
@@ -389,11 +352,9 @@ class LakeNames:
                 yield table, words[-1]
 
     def _find_key_names(self) -> Iterator[tuple[int, str]]:
-        """Yield the tables whose likely key has a name of its own, and this name.
-
-        As `CUST_NO` is the key of `T_CUSTOMER`, columns such as `ORD_CUST_NO` refer to it. If
-        several tables have such a column, those count whose names it resembles.
-        """
+        """Yield the tables whose likely key has a name of its own, and this name."""
+        # As `CUST_NO` is the key of `T_CUSTOMER`, columns such as `ORD_CUST_NO` refer to it. If
+        # several tables have such a column, those count whose names it resembles.
         tables_of: dict[str, list[int]] = defaultdict(list)
         for column in np.flatnonzero(self.lake.standing == 0).tolist():
             words, table = self.meanings[column], int(self.lake.table_of[column])
@@ -405,10 +366,8 @@ class LakeNames:
             yield from ((table, name) for table in alike if not self._links(table, name))
 
     def _links(self, table: int, name: str) -> bool:
-        """Return whether a table connects rows called `name` with those of another table.
-
-        The title of such a table consists of this name and that of the other table, in any order.
-        """
+        """Return whether a table connects rows called `name` with those of another table."""
+        # Its title consists of this name and that of the other table, in any order.
         words = self.tables[table]
         splits = ((words[:at], words[at:]) for at in range(1, len(words)))
         ends = (("".join(a), "".join(b)) for a, b in splits)
@@ -434,10 +393,7 @@ class LakeNames:
         return has
 
     def tables_named(self, spelling: str, near: int) -> Iterator[int]:
-        """Yield the tables that have a given name, except the table `near`.
-
-        If many tables have it, only those in the same folder or schema count.
-        """
+        """Yield the tables that have a given name, except the table `near`."""
         tables = self._named.get(spelling, [])
         for table in tables:
             nearby = len(tables) <= _NAMESAKES or self._places[table] == self._places[near]
@@ -475,12 +431,8 @@ class LakeNames:
         return next(filter(None, tables), [])
 
     def names_actor(self, column: int) -> float:
-        """Return how surely a column is named after people by what they do, as `created_by` is.
-
-        Returns:
-            1 for names that end with `by`; less for nouns such as `author`, which may also denote a
-            thing or an organisation; otherwise 0.
-        """
+        """Return how surely a column is named after people by what they do, as `created_by` is."""
+        # Nouns such as `author` count less than `by`: they may denote a thing or an organisation.
         words = self.meanings[column]
         if not words:
             return 0.0
@@ -492,10 +444,7 @@ class LakeNames:
 
 
 def _letters(words: Words) -> Words:
-    """Remove the numbers from the words of a name.
-
-    They only tell copies of a table apart.
-    """
+    """Remove the numbers from the words of a name."""
     return tuple(word for word in words if not word.isdigit())
 
 
@@ -527,13 +476,8 @@ def _abbreviates(name: str, word: str) -> bool:
 
 
 def spell_out_markers(lake: Lake) -> Lake:
-    """Write `id` for the lake's own words for identifiers.
-
-    In `dim_store.store_sk` and the like, `sk` marks the keys of a warehouse.
-
-    Returns:
-        A lake with other names of columns; the lake itself if it has no such words.
-    """
+    """Write `id` for the lake's own words for identifiers."""
+    # In `dim_store.store_sk` and the like, `sk` marks the keys of a warehouse.
     markers = _find_markers(lake)
     if not markers:
         return lake

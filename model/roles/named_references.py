@@ -31,13 +31,7 @@ _TOLERANCE = 1e-9
 def fit_in_lengths(
     lake: Lake, column: Int[np.ndarray, " pair"], key: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs in which the lengths of the column's values fit the key.
-
-    A key cannot hold values of other lengths than its own.
-
-    Args:
-        lake: The columns; lengths that are not known rule out nothing.
-    """
+    """Mark the pairs in which the lengths of the column's values fit the key."""
     shortest, longest = _lengths(lake).T
     fits = (shortest[column] >= shortest[key]) & (longest[column] <= longest[key])
     known = _has_values(lake)
@@ -50,16 +44,10 @@ def measure_length_chance(
     column: Int[np.ndarray, " pair"],
     key: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Compute how likely a random key is to fit a column's lengths no worse than a given key.
-
-    Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets one
-    by chance. The distance of two columns is the sum of the absolute differences between the
-    logarithms of their shortest and of their longest lengths.
-
-    Returns:
-        Share of the keys of the column's type, in (0, 1]; 1 / e, the geometric mean of such shares
-        by chance, where lengths are not known or the types differ.
-    """
+    """Compute how likely a random key is to fit a column's lengths no worse than a given key."""
+    # Few keys hold codes of exactly three characters, so a column of such codes hardly ever meets
+    # one by chance. Where lengths are not known or types differ, it is 1 / e, the geometric mean of
+    # such shares by chance.
     known = _has_values(lake)
     _, kinds = np.unique([profile.type.value for profile in lake.profiles], return_inverse=True)
     ends = np.log1p(_lengths(lake).astype(np.float64))
@@ -114,63 +102,44 @@ _Shares = dict[tuple[int, int], float]
 class NamedCandidates:
     """Possible references, with clues from the names of their columns and tables."""
 
+    # The pairs of a column and a key, with a containment of 0, since no values were compared.
     candidates: ReferenceCandidates
-    """The pairs of a column and a key, with a containment of 0, since no values were compared."""
-
+    # Uniqueness of each column: counted, or guessed from the names.
     uniqueness: Float[np.ndarray, " column"]
-    """Uniqueness of each column: counted, or guessed from the names."""
-
+    # Share of the column's name that its ending takes up, if that ending is the name of the key's
+    # table.
     table_at_end: Float[np.ndarray, " pair"]
-    """Share of the column's name that its ending takes up, if that ending is the name of the key's
-    table."""
-
+    # 1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
+    # that row.
     parent: Float[np.ndarray, " pair"]
-    """1 if the column's name denotes a parent row, as `manager_id` does, and the key may identify
-    that row."""
-
+    # 1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`.
     key_name_at_end: Float[np.ndarray, " pair"]
-    """1 if this ending is the name of the table's key, as `cust` in `ord_cust_no`."""
-
+    # 1 if the column's name ends with the name of its own table, as `merged_story_id` does in
+    # `stories`, and the key is in this table.
     own_table_at_end: Float[np.ndarray, " pair"]
-    """1 if the column's name ends with the name of its own table, as `merged_story_id` does in
-    `stories`, and the key is in this table."""
-
+    # How surely the column is named after people by what they do, as `created_by` and `author_id`
+    # are, if the key is in the table of the people.
     actor: Float[np.ndarray, " pair"]
-    """How surely the column is named after people by what they do, as `created_by` and `author_id`
-    are, if the key is in the table of the people."""
-
+    # Share of all keys whose value lengths fit the column at least as well as this pair's key.
     length_chance: Float[np.ndarray, " pair"]
-    """Share of all keys whose value lengths fit the column at least as well as this pair's key."""
-
+    # 1 if either the column's name or the key's, but not both, has a word such as `id`.
     half_marked: Float[np.ndarray, " pair"]
-    """1 if either the column's name or the key's, but not both, has a word such as `id`."""
-
+    # 1 if the key's name has a word such as `id`, and the column's has none, though others of its
+    # table have one.
     unlike_others: Float[np.ndarray, " pair"]
-    """1 if the key's name has a word such as `id`, and the column's has none, though others of its
-    table have one."""
-
-    is_marked: Bool[np.ndarray, " column"]
-    """Columns whose names have a word such as `id`."""
+    is_marked: Bool[np.ndarray, " column"]  # columns whose names have a word such as `id`
 
 
 def may_refer_by_type(profile: ColumnProfile) -> bool:
-    """Return whether a column's type allows it to refer to a key.
-
-    Args:
-        profile: The column, whose values need not be known.
-    """
+    """Return whether a column's type allows it to refer to a key."""
     return profile.type in _TYPES
 
 
 def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
-    """Guess from names which columns are keys.
-
-    `may` marks the columns to consider: those whose type allows them to take part in a reference.
-    A key has the name of its table. If no column has it, the column that looks most like a key is
-    one, unless it is called like another table. Where names of a table's columns have words such as
-    `id`, a column that has the table's name without such a word describes the row, as
-    `states.state` does.
-    """
+    """Guess from names which columns are keys."""
+    # A key has the name of its table; if no column has it, the likeliest one is a key, unless it is
+    # called like another table. Where names of a table's columns have words such as `id`, a column
+    # that has the table's name without such a word describes the row, as `states.state` does.
     lake, count = names.lake, len(names.lake)
     own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
     own &= may
@@ -184,11 +153,8 @@ def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.n
 
 
 def _by_table_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair each column with the keys of the tables that its name mentions.
-
-    The column's name ends with the other table's name, or the other table's name is that of the
-    column's own table, followed by the column's name.
-    """
+    """Pair each column with the keys of the tables that its name mentions."""
+    # The name ends with the other table's, or that of its own table, followed by its name, is it.
     shares: _Shares = {}
     for column, words in enumerate(names.meanings):
         own, length = int(names.lake.table_of[column]), sum(map(len, words))
@@ -205,10 +171,8 @@ def _by_table_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _S
 
 
 def _by_own_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair each column whose name ends with that of its own table with the table's keys.
-
-    A role precedes the table's name, as in `reply_to_comment_id` of `comments`.
-    """
+    """Pair each column whose name ends with that of its own table with the table's keys."""
+    # A role precedes the table's name, as in `reply_to_comment_id` of `comments`.
     shares: _Shares = {}
     for column in np.flatnonzero(names.is_marked).tolist():
         words, own = names.meanings[column], int(names.lake.table_of[column])
@@ -221,10 +185,7 @@ def _by_own_name(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Sha
 def _by_actors(
     names: LakeNames, keys_of: Mapping[int, Sequence[int]], named: Iterable[tuple[int, int]]
 ) -> _Shares:
-    """Pair each column named after people by what they do with the keys of the people's tables.
-
-    `named` are the pairs whose columns are named after a table, which need no such guess.
-    """
+    """Pair each column named after people by what they do with the keys of the people's tables."""
     keys = [key for table in names.people for key in keys_of.get(table, ())]
     settled = {column for column, _ in named}
     acting = ((column, names.names_actor(column)) for column in range(len(names.lake)))
@@ -238,10 +199,7 @@ def _by_actors(
 
 
 def _by_name(names: LakeNames, columns: Iterable[int], others: Iterable[int]) -> _Shares:
-    """Pair columns that have the same name and belong to different tables.
-
-    A name with very many columns is skipped.
-    """
+    """Pair columns that have the same name and belong to different tables."""
     named: dict[Words, list[int]] = defaultdict(list)
     for other in others:
         named[names.columns[other]].append(other)
@@ -256,11 +214,8 @@ def _by_name(names: LakeNames, columns: Iterable[int], others: Iterable[int]) ->
 
 
 def _by_parents(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair each column that names a parent row, such as `manager_id`, with its possible keys.
-
-    These are the keys of the column's own table, whose rows may have parents in the same table, and
-    those of other tables that have a column of the same name. `keys_of` maps tables to their keys.
-    """
+    """Pair each column that names a parent row, such as `manager_id`, with its possible keys."""
+    # Those of its own table, whose rows may have parents in it, and of others with such a column.
     parents = np.flatnonzero(names_parent(names.columns)).tolist()
     table_of = names.lake.table_of
     shares = {
@@ -275,10 +230,7 @@ def _by_parents(names: LakeNames, keys_of: Mapping[int, Sequence[int]]) -> _Shar
 
 
 def _by_similarity(names: LakeNames, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
-    """Pair each column with the keys that have the most similar names.
-
-    The name of a key includes the name of its table.
-    """
+    """Pair each column with the keys that have the most similar names."""
     lake = names.lake
     if not len(keys):
         return
@@ -293,12 +245,7 @@ def _by_similarity(names: LakeNames, keys: Int[np.ndarray, " key"]) -> Iterator[
 
 
 def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
-    """Without reading values, find the keys that each column may refer to.
-
-    Names, declared types, counts and lengths of values decide. Columns whose rows were counted,
-    here or in the catalog's profile, are keys if they are unique; the keys of other tables are
-    guessed.
-    """
+    """Without reading values, find the keys that each column may refer to."""
     names = LakeNames(lake)
     marked = names.is_marked
     may = np.array([may_refer_by_type(profile) for profile in lake.profiles], dtype=bool)
@@ -355,10 +302,7 @@ def _may_hold(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """For each pair, return whether the right column can contain the left column's values.
-
-    Types, counts and lengths decide, unless the catalog states a reference.
-    """
+    """For each pair, return whether the right column can contain the left column's values."""
     read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
     distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
     kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
@@ -411,10 +355,7 @@ _MIN_UNMARKED = 0.1
 
 
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
-    """Compute the probability of each possible reference without comparing any values.
-
-    The clues are names, types, counts and lengths, and what the catalog says.
-    """
+    """Compute the probability of each possible reference without comparing any values."""
     lake = spell_out_markers(lake)
     named = find_named_candidates(lake, priors)
     further = (

@@ -28,18 +28,13 @@ from datahub_hyperjoin.model.signals.sketches import row_products
 class ReferenceWeights:
     """The weight of each clue, such as identical names, for or against a reference."""
 
-    prior: float = -4.5
-    """Log-odds that a column refers to a given key, before any clue is known."""
-
+    prior: float = -4.5  # log-odds that a column refers to a given key, before any clue is known
+    # Multiplies the negative logarithm of the share of the column's values that the key lacks.
     containment: float = 0.8
-    """Multiplies the negative logarithm of the share of the column's values that the key lacks."""
-
+    # Multiplies the negative logarithm of the probability that the values match by chance.
     rarity: float = 1.0
-    """Multiplies the negative logarithm of the probability that the values match by chance."""
-
+    # Weight if the key holds many values of a text column; words hardly ever match by chance.
     words: float = 2.0
-    """Weight if the key holds many values of a text column; words hardly ever match by chance."""
-
     column_in_key: float = 2.0
     key_in_column: float = 3.0
     table_in_column: float = 1.5
@@ -47,82 +42,55 @@ class ReferenceWeights:
     continues_table: float = 2.0
     same_name: float = 0.5
     other_word: float = -1.0
-
+    # Weight if only the key is named as an identifier, and the referring column looks like a
+    # measure: it is not named after the key, and holds few of the key's numbers.
     unmarked: float = -1.5
-    """Weight if only the key is named as an identifier, and the referring column looks like a
-    measure: it is not named after the key, and holds few of the key's numbers."""
-
+    # Weight if the referring column holds whole numbers and is named as a count, a measure or a
+    # position, such as `room_count` or `sort_order`. It refers to nothing, but its small numbers
+    # occur in every key of consecutive numbers.
     measures: float = -3.0
-    """Weight if the referring column holds whole numbers and is named as a count, a measure or a
-    position, such as `room_count` or `sort_order`. It refers to nothing, but its small numbers
-    occur in every key of consecutive numbers."""
-
+    # Weight if the referring column holds text and is named as a label, such as `name`, and the
+    # key's table has another key before. Different things may have the same name.
     labels: float = -8.0
-    """Weight if the referring column holds text and is named as a label, such as `name`, and the
-    key's table has another key before. Different things may have the same name."""
-
+    # Weight if the referring column is unique and looks most like the key of its table. The weight
+    # is not added if that table extends the key's table: the two columns then have the same name,
+    # and the key has all values of the referring column and others.
     leading_column: float = -2.5
-    """Weight if the referring column is unique and looks most like the key of its table. The
-    weight is not added if that table extends the key's table: the two columns then have the same
-    name, and the key has all values of the referring column and others."""
-
+    # Weight, added to `leading_column`, if the referring column is called `id` or named after its
+    # own table.
     own_key: float = -2.0
-    """Weight, added to `leading_column`, if the referring column is called `id` or named after its
-    own table."""
-
-    uniqueness: float = -2.0
-    """Weight if the referring column repeats no value."""
-
-    density: float = -1.0
-    """Weight if the referring column holds consecutive numbers."""
-
+    uniqueness: float = -2.0  # weight if the referring column repeats no value
+    density: float = -1.0  # weight if the referring column holds consecutive numbers
+    # Weight of a score for columns of consecutive numbers: the share of the key's values that the
+    # column holds, minus one half. Every counter holds 1 to 10, so this share tells keys of
+    # different sizes apart.
     coverage: float = 1.0
-    """Weight of a score for columns of consecutive numbers: the share of the key's values that the
-    column holds, minus one half. Every counter holds 1 to 10, so this share tells keys of different
-    sizes apart."""
-
-    leading_key: float = 1.0
-    """Weight if the key is unique and looks most like one."""
-
+    leading_key: float = 1.0  # weight if the key is unique and looks most like one
+    # Weight if another column of the table looks more like its key, and neither this key nor the
+    # referring column is named after that table.
     other_key: float = -1.0
-    """Weight if another column of the table looks more like its key, and neither this key nor the
-    referring column is named after that table."""
-
+    # Weight if the referring column is named after another table, but the key is in a third table.
     other_table: float = -3.0
-    """Weight if the referring column is named after another table, but the key is in a third table.
-    """
-
     style: float = -0.7
+    # Weight if the key is in the column's own table, where all names and styles are alike.
     own_table: float = -6.0
-    """Weight if the key is in the column's own table, where all names and styles are alike."""
-
+    # Weight if the key is in the column's own table, and the column is called `parent`, `manager`
+    # or the like.
     parent_in_table: float = 5.0
-    """Weight if the key is in the column's own table, and the column is called `parent`, `manager`
-    or the like."""
-
-    elsewhere: float = -1.5
-    """Weight if the tables are in different folders or schemas."""
-
+    elsewhere: float = -1.5  # weight if the tables are in different folders or schemas
     same_number: float = 0.5
     same_prefix: float = 1.0
     vocabulary: float = 1.0
-
+    # Weight if the tables belong to two groups that hardly refer to each other.
     other_group: float = -1.5
-    """Weight if the tables belong to two groups that hardly refer to each other."""
-
-    catalog: float = 16.0
-    """Weight if the catalog or a person connects the pair."""
-
+    catalog: float = 16.0  # weight if the catalog or a person connects the pair
+    # Weight if all known references from columns of the same name lead to this key. Known
+    # references are those in the same group of tables that the catalog or a person states.
     namesake: float = 3.0
-    """Weight if all known references from columns of the same name lead to this key. Known
-    references are those in the same group of tables that the catalog or a person states."""
-
+    # Weight if columns of the same name in many other folders or schemas together fit this key
+    # best. It is multiplied by the probability that they all refer to this key.
     common_key: float = 3.0
-    """Weight if columns of the same name in many other folders or schemas together fit this key
-    best. It is multiplied by the probability that they all refer to this key."""
-
-    reads_names: bool = True
-    """Whether the clues include the names of tables and columns."""
+    reads_names: bool = True  # whether the clues include the names of tables and columns
 
     def without_names(self) -> "ReferenceWeights":
         """Return weights that ignore the names of columns and tables."""
@@ -147,20 +115,12 @@ Tables = Int[np.ndarray, " pair"]
 class TableClues:
     """Clues that show whether the two tables of each pair belong to the same database."""
 
+    # Number of differences in the way the names of both tables are written, from 0 to 4.
     style: Clue
-    """Number of differences in the way the names of both tables are written, from 0 to 4."""
-
-    elsewhere: Clue
-    """1 if the tables are in different folders or schemas."""
-
-    same_number: Clue
-    """1 if both names end in the same number, or if neither ends in a number."""
-
-    same_prefix: Clue
-    """1 if both names start with the same word."""
-
-    vocabulary: Clue
-    """Cosine of the sets of column names, weighted by their rarity, in [0, 1]."""
+    elsewhere: Clue  # 1 if the tables are in different folders or schemas
+    same_number: Clue  # 1 if both names end in the same number, or if neither ends in a number
+    same_prefix: Clue  # 1 if both names start with the same word
+    vocabulary: Clue  # cosine of the sets of column names, weighted by their rarity, in [0, 1]
 
 
 def _style(title: str) -> tuple[bool, ...]:
@@ -173,10 +133,8 @@ def _prefix(title: str) -> str:
 
 
 def title_number(title: str) -> str:
-    """Return the number at the end of a table's title.
-
-    Such numbers tell copies of a database apart.
-    """
+    """Return the number at the end of a table's title."""
+    # It tells copies of a database apart.
     number = _SUFFIX.search(title)
     return number.group() if number else ""
 
@@ -242,17 +200,14 @@ an estimate."""
 class KeyClues:
     """Clues as to whether each column is the key of its table."""
 
+    # Columns that are unique and look most like the key of their table.
     leads: Bool[np.ndarray, " column"]
-    """Columns that are unique and look most like the key of their table."""
-
+    # Columns that are called `id` or named after their own table.
     own_name: Bool[np.ndarray, " column"]
-    """Columns that are called `id` or named after their own table."""
-
+    # Columns that look less like a key than a unique and complete column of their table.
     has_rival: Bool[np.ndarray, " column"]
-    """Columns that look less like a key than a unique and complete column of their table."""
-
+    # Columns that are named after another table, and not after their own.
     names_other: Bool[np.ndarray, " column"]
-    """Columns that are named after another table, and not after their own."""
 
 
 def _is_own(table: Words, name: Words) -> bool:
@@ -262,10 +217,7 @@ def _is_own(table: Words, name: Words) -> bool:
 def _name_others(
     lake: Lake, tables: Sequence[Words], columns: Sequence[Words]
 ) -> Bool[np.ndarray, " column"]:
-    """Mark the columns that have the name of another table.
-
-    `tables` and `columns` are the stems of their names.
-    """
+    """Mark the columns that have the name of another table."""
     prefixes = table_prefixes(tables)
     titles = spell(tables, prefixes)
     known = frozenset().union(*titles)
@@ -283,12 +235,7 @@ def find_key_clues(
     uniqueness: Float[np.ndarray, " column"],
     is_key: Bool[np.ndarray, " column"],
 ) -> KeyClues:
-    """For each column, collect clues as to whether it is the key of its table.
-
-    Args:
-        columns: The names of the columns, as `column_stems` splits them.
-        uniqueness: Uniqueness of each column in the whole table.
-    """
+    """For each column, collect clues as to whether it is the key of its table."""
     complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
     unique = uniqueness >= _UNIQUE
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
@@ -320,11 +267,9 @@ def find_measures(
     names: NameClues,
     distinct: Float[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age.
-
-    A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
-    identifier, as the key's does, nor is that of the key or its table.
-    """
+    """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age."""
+    # A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
+    # identifier, as the key's does, nor is that of the key or its table.
     column = candidates.referring
     explained = np.maximum(names.column_explained, names.table_explained)
     return (
@@ -335,11 +280,9 @@ def find_measures(
 def compare_sizes(
     candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score each pair by the share of the key's values that the column holds.
-
-    The score is this share minus ½, so it lies between -½ and ½. The share is the *coverage* of
-    Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
-    """
+    """Score each pair by the share of the key's values that the column holds."""
+    # The *coverage* of Rostin et al. (2009), "A Machine Learning Approach to Foreign Key
+    # Discovery", minus ½.
     return _held(candidates, distinct) - 0.5
 
 
@@ -354,10 +297,8 @@ def _held(
 def find_parts(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs in which the column's values are a proper subset of the key's values.
-
-    Numbers without gaps are no part of another counter, but one of their own.
-    """
+    """Mark the pairs in which the column's values are a proper subset of the key's values."""
+    # Numbers without gaps are no part of another counter, but one of their own.
     column, key = candidates.referring, candidates.referenced
     is_counter = lake.density[column] >= _GAPLESS
     return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~is_counter
@@ -366,11 +307,7 @@ def find_parts(
 def words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score how well each key covers the words of a text column, from -1 to 1.
-
-    The score is negative if the key lacks more than a quarter of the column's values. It is 0 if
-    one of the two holds no text.
-    """
+    """Score how well each key covers the words of a text column, from -1 to 1."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
@@ -394,32 +331,25 @@ ALIKE = 0.25
 class TablePairs:
     """What the tables of all pairs have in common, as far as it is needed at once."""
 
+    # Whether the two tables are in different folders or schemas.
     elsewhere: Bool[np.ndarray, " pair"]
-    """Whether the two tables are in different folders or schemas."""
-
+    # The positions of the pairs of tables with similar column names.
     alike: Int[np.ndarray, " alike"]
-    """The positions of the pairs of tables with similar column names."""
-
-    likeness: Float[np.ndarray, " alike"]
-    """How similar these names are."""
+    likeness: Float[np.ndarray, " alike"]  # how similar these names are
 
 
 class LabelPairs(NamedTuple):
     """The pairs in which a label seems to refer to a label beside a key."""
 
-    at: Int[np.ndarray, " label"]
-    """The positions of the pairs."""
-
+    at: Int[np.ndarray, " label"]  # the positions of the pairs
+    # The share of the name of the key's table that the column's name lacks.
     share: Float[np.ndarray, " label"]
-    """The share of the name of the key's table that the column's name lacks."""
 
 
 class ScoredPairs(NamedTuple):
     """Possible references with their scores."""
 
-    scores: Float[np.ndarray, " pair"]
-    """Log-odds."""
-
+    scores: Float[np.ndarray, " pair"]  # log-odds
     tables: TablePairs
     labels: LabelPairs
 
@@ -432,11 +362,7 @@ def split_pairs(count: int) -> Iterator[slice]:
 def score_references(
     lake: Lake, priors: CatalogPriors, candidates: ReferenceCandidates, weights: ReferenceWeights
 ) -> ScoredPairs:
-    """Add up the clues of each possible reference that hold whatever other columns refer to.
-
-    Returns:
-        The scores, without the clue of labels, and what the later clues need.
-    """
+    """Add up the clues of each possible reference that hold whatever other columns refer to."""
     scores, elsewhere = np.zeros(count := len(candidates.referring)), np.zeros(count, dtype=bool)
     alike, likeness = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
     labels, shares = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
@@ -468,12 +394,10 @@ class _Scorer:
     weights: ReferenceWeights
     names: NameComparison
     keys: KeyClues
-    distinct: Float[np.ndarray, " column"]
-    """Number of distinct values of each column."""
-
+    distinct: Float[np.ndarray, " column"]  # number of distinct values of each column
+    # Weight of each column's containments. It is low for a column with few distinct values, because
+    # many keys contain these values by chance.
     trust: Float[np.ndarray, " column"]
-    """Weight of each column's containments. It is low for a column with few distinct values,
-    because many keys contain these values by chance."""
 
     @classmethod
     def of(

@@ -39,17 +39,13 @@ def names_count(words: Words) -> bool:
 def names_measure(words: Words) -> bool:
     """Return whether a column has the name of a measure or of a position in an order.
 
-    The last word decides, and a word such as `id` marks an identifier.
-
-    Args:
-        words: The stems of the name.
-
     >>> from datahub_hyperjoin.model.signals.names import stems
     >>> [names_measure(stems(name)) for name in ("unit_price", "SortOrder", "LINENO")]
     [True, True, True]
     >>> [names_measure(stems(name)) for name in ("order_id", "customer", "price_list")]
     [False, False, False]
     """
+    # The last word decides, and a word such as `id` marks an identifier.
     if not words or not IDENTIFIER_WORDS.isdisjoint(words):
         return False
     return words[-1] in _MEASURES or words[-1].endswith(_GLUED)
@@ -57,11 +53,6 @@ def names_measure(words: Words) -> bool:
 
 def names_label(words: Words) -> bool:
     """Return whether a column has the name of a label, such as `name`, `first_name` or `color`.
-
-    The last word decides, and a word such as `id` marks an identifier.
-
-    Args:
-        words: The stems of the name.
 
     >>> from datahub_hyperjoin.model.signals.names import stems
     >>> [names_label(stems(name)) for name in ("NAME", "productDescription", "name_id", "code")]

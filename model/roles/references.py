@@ -59,19 +59,16 @@ folders or schemas. These tell databases apart, too."""
 class References:
     """Possible references, each with its probability."""
 
+    # For each pair, the index of the column that may refer to a key. Pairs are sorted by column,
+    # then by key.
     referring: Int[np.ndarray, " pair"]
-    """For each pair, the index of the column that may refer to a key. Pairs are sorted by column,
-    then by key."""
-
+    # For each pair, the index of the key to which the column may refer.
     referenced: Int[np.ndarray, " pair"]
-    """For each pair, the index of the key to which the column may refer."""
-
+    # Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
+    # column add up to at most 1.
     probability: Float[np.ndarray, " pair"]
-    """Probability that the column refers to the key, in [0, 1]; the probabilities of all keys of a
-    column add up to at most 1."""
-
+    # The known references of each column's namesakes; None if they were not counted.
     namesakes: Namesakes | None = None
-    """The known references of each column's namesakes; None if they were not counted."""
 
     def select(self, kept: Bool[np.ndarray, " pair"]) -> "References":
         """Return some of the references."""
@@ -87,11 +84,9 @@ class References:
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
-        """The key that each column most probably refers to, and the probability of this reference.
-
-        Two columns never refer to each other: the more probable direction is kept. If a key refers
-        to another key, both are keys of the same things, and do not compete for a column.
-        """
+        """The key that each column most probably refers to, with the probability."""
+        # Two columns never refer to each other: the more probable direction is kept. If a key
+        # refers to another key, both are keys of the same things, and do not compete for a column.
         first = self._find_first()
         alike = self._find_alike(first)
         columns = np.repeat(np.array([*alike], dtype=np.int64), [*map(len, alike.values())])
@@ -103,11 +98,7 @@ class References:
         }
 
     def _find_first(self) -> Mapping[int, tuple[int, float]]:
-        """Map each column to its most probable key.
-
-        The most probable references come first. A key that already refers to a column cannot become
-        the key of that column.
-        """
+        """Map each column to its most probable key."""
         first: dict[int, tuple[int, float]] = {}
         likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
         order = likely[np.argsort(-self.probability[likely], kind="stable")]
@@ -120,10 +111,7 @@ class References:
         return first
 
     def _find_alike(self, first: Mapping[int, tuple[int, float]]) -> Mapping[int, Sequence[int]]:
-        """For each column, find its key and the keys that are linked to this key.
-
-        Two keys are linked if one probably refers to the other.
-        """
+        """For each column, find its key and the keys that are linked to this key."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = {*np.unique(self.referenced).tolist()}
         for column, (key, probability) in first.items():
@@ -176,11 +164,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """For each possible reference, convert the summed log-odds of its clues to a probability.
-
-    Args:
-        further: Log-odds of each pair by clues that are not among the weights.
-    """
+    """For each possible reference, convert the summed log-odds of its clues to a probability."""
     connected = priors.connected.holds(candidates.referring, candidates.referenced)
     scores, tables, labels = score_references(lake, priors, candidates, weights)
     # Large lakes have hundreds of pairs for each column, so what was scored is forgotten.
@@ -212,11 +196,7 @@ def _discount_other_groups(
     scores: Float[np.ndarray, " pair"],
     weights: ReferenceWeights,
 ) -> Int[np.ndarray, "partition table"]:
-    """Lower the scores of references between groups of tables, in place; return the groups.
-
-    Returns:
-        The group of each table, in each of several partitions.
-    """
+    """Lower the scores of references between groups of tables, in place; return the groups."""
     groups = group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
     has_folders = len({*filter(None, lake.places)}) > 1
     for some in split_pairs(len(scores)):
@@ -237,10 +217,8 @@ def _leave_to_copies(
     scores: Float[np.ndarray, " pair"],
     stated: Bool[np.ndarray, " pair"],
 ) -> None:
-    """Give the odds of references to outdone copies of a key to the best copy, in place.
-
-    References that the catalog states keep theirs.
-    """
+    """Give the odds of references to outdone copies of a key to the best copy, in place."""
+    # References that the catalog states keep theirs.
     outdone, by = find_outdone_copies(lake, candidates, scores, tables.elsewhere)
     unstated = ~stated[outdone]
     outdone, by = outdone[unstated], by[unstated]
@@ -257,10 +235,7 @@ def _without_names(lake: Lake) -> Lake:
 def _normalise(
     column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Convert the scores of each column's possible keys to probabilities.
-
-    The odds that the column refers to no key are set to 1.
-    """
+    """Convert the scores of each column's possible keys to probabilities."""
     # In place, since there may be hundreds of pairs for each column.
     odds = np.clip(scores, -_MAX_SCORE, _MAX_SCORE)
     np.exp(odds, out=odds)
@@ -278,14 +253,11 @@ NO_KEY = -1
 class Relations:
     """The key that each column refers to, and the probability of each reference."""
 
-    key: Int[np.ndarray, " column"]
-    """The key that each column refers to, or `NO_KEY`."""
-
+    key: Int[np.ndarray, " column"]  # the key that each column refers to, or `NO_KEY`
+    # Probability that each column refers to its `key`, in [0, 1]; 0 for `NO_KEY`.
     probability: Float[np.ndarray, " column"]
-    """Probability that each column refers to its `key`, in [0, 1]; 0 for `NO_KEY`."""
-
+    # The known references of each column's namesakes; None if they were not counted.
     namesakes: Namesakes | None = None
-    """The known references of each column's namesakes; None if they were not counted."""
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
@@ -296,12 +268,7 @@ class Relations:
         return cls(key, probability, _of_best(references, key))
 
     def namesakes_of(self, column: int) -> KnownNamesakes | None:
-        """Return how many namesakes of a column refer to the same key as the column.
-
-        Returns:
-            This number, and that of all namesakes with a known reference; None if no namesake is
-            known to refer to this key.
-        """
+        """Return how many namesakes of a column refer to the same key as the column."""
         if self.namesakes is None or not self.namesakes.agreeing[column]:
             return None
         known, agreeing = self.namesakes.known[column], self.namesakes.agreeing[column]
@@ -309,10 +276,7 @@ class Relations:
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
-        """All columns that refer to a key, sorted by key.
-
-        Columns of one key are sorted by falling probability.
-        """
+        """All columns that refer to a key, sorted by key."""
         order = np.lexsort((-self.probability, self.key))
         return order[self.key[order] != NO_KEY]
 
@@ -322,23 +286,13 @@ class Relations:
         return self.key[self._referring]
 
     def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
-        """Return the columns that refer to a given key, most probable first.
-
-        Args:
-            key: A column, or `NO_KEY`, to which no column refers.
-        """
+        """Return the columns that refer to a given key, most probable first."""
         return self._referring[slice(*np.searchsorted(self._keys, [key, key + 1]))]
 
     def between(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """For each pair, return the probability that its columns are related by references.
-
-        Columns are related if one refers to the other, or if both refer to the same key.
-
-        Returns:
-            A probability in [0, 1] for each pair; 0 for pairs that are not related.
-        """
+        """For each pair, return the probability that its columns are related by references."""
         first, second = self.probability[left], self.probability[right]
         forward = np.where(self.key[left] == right, first, 0.0)
         backward = np.where(self.key[right] == left, second, 0.0)
