@@ -109,7 +109,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
     lake, overlap = index.lake, index.overlap
     refers, is_referenced = _masks(lake)
     left, right = overlap.left, overlap.right
-    distinct = np.array([profile.distinct for profile in lake.profiles])
+    distinct = lake.distinct
     # Rounded, because a share of 4/5 of 5 values lacks a little more than one.
     missing = np.round((1 - overlap.containment) * distinct[left], 4)
     fits: Bool[np.ndarray, " pair"] = (

@@ -9,8 +9,8 @@ from unicodedata import normalize
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from datahub_hyperjoin.model.roles.property_names import names_label
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, meaningful_words, stems
+from datahub_hyperjoin.model.roles.words import column_words, names_label, spell, table_prefixes
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, Words, meaningful_words, stems
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -194,6 +194,37 @@ class Lake:
     def density(self) -> Float[np.ndarray, " column"]:
         """How densely each column's numbers fill their range: 1 if they are consecutive."""
         return np.array([_density(profile) for profile in self.profiles])
+
+    @cached_property
+    def title_words(self) -> list[Words]:
+        """The stems of each table's title."""
+        return [stems(title) for title in self.titles]
+
+    @cached_property
+    def title_prefixes(self) -> frozenset[str]:
+        """The words, such as `dim`, with which several titles begin."""
+        return table_prefixes(self.title_words)
+
+    @cached_property
+    def title_spellings(self) -> list[frozenset[str]]:
+        """Each title as one word, with and without such a prefix."""
+        return spell(self.title_words, self.title_prefixes)
+
+    @cached_property
+    def column_words(self) -> list[Words]:
+        """The stems of each column's name, where `customerid` counts as `customer id`."""
+        return column_words([profile.id.path for profile in self.profiles], self.title_spellings)
+
+    @cached_property
+    def distinct(self) -> Int[np.ndarray, " column"]:
+        """The number of distinct values of each column."""
+        return np.array([profile.distinct for profile in self.profiles], dtype=np.int64)
+
+    @cached_property
+    def texts(self) -> frozenset[ColumnId]:
+        """The columns that hold text."""
+        columns = zip(self.ids, self.is_text.tolist(), strict=True)
+        return frozenset(column for column, is_text in columns if is_text)
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:

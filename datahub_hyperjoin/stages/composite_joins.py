@@ -58,8 +58,7 @@ class CompositeReader:
         store: Store,
         note_unread: NoteUnread = log_unread,
     ) -> None:
-        lake = index.lake
-        self._texts = {column for column, text in zip(lake.ids, lake.is_text, strict=True) if text}
+        self._texts = index.lake.texts
         self._tables = {table.id: table for table in tables}
         self._session = session
         self._config = store.config

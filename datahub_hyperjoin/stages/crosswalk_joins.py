@@ -70,14 +70,13 @@ def _measure_bridges(
     changed = [bridge for bridge in bridges if bridge not in stored]
     measured: Mapping[Bridge, Evidence] = {}
     if changed:
-        columns = zip(index.lake.ids, index.lake.is_text, strict=True)
         ends = {column.table for each in changed for step in each.steps for column in step}
         read = [table for table in tables if table.id in ends]
         measured = verify_bridges(
             session_for(read, session, store.config),
             read,
             changed,
-            texts=frozenset(column for column, is_text in columns if is_text),
+            texts=index.lake.texts,
             config=store.config,
             note_unread=note_unread,
         )

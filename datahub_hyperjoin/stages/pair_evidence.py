@@ -52,7 +52,7 @@ def measure_pairs(
         kinds=kinds,
         synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
         notations=lake.notations,
-        texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
+        texts=lake.texts,
     )
     compared = {column for pair in changed for column in pair}
     ends = {column.table for column in compared}

@@ -14,7 +14,7 @@ from scipy import sparse
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.pair_scoring import PairSignals
-from datahub_hyperjoin.model.roles.name_clues import NameComparison, column_stems
+from datahub_hyperjoin.model.roles.name_clues import NameComparison
 from datahub_hyperjoin.model.signals.names import NameSimilarity, Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, values_at
 from datahub_hyperjoin.model.signals.sketches import row_products
@@ -302,6 +302,7 @@ class NameFeatures:
         self._words = np.array([len(name) for name in words], dtype=np.float64)
         self._marked = self._words > [len(meaningful_words(name)) for name in words]
         self._schemas = _Schemas(lake, words)
+        self._compared = NameComparison(lake)
 
     def of(
         self, left: _Columns, right: _Columns, score: _Measured
@@ -311,8 +312,7 @@ class NameFeatures:
         first, second = self._columns[left], self._columns[right]
         sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
         length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
-        compared = NameComparison(lake, column_stems(lake))
-        ways = (compared.of(left, right), compared.of(right, left))
+        ways = (self._compared.of(left, right), self._compared.of(right, left))
         same = self._schemas.same_name(left, right)
         measured = [
             log_odds(score),

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
-from datahub_hyperjoin.model.roles.name_clues import column_stems
 from datahub_hyperjoin.model.roles.pair_scores import TablePairs, split_pairs, title_number
 from datahub_hyperjoin.model.signals.names import meaningful_words
 from datahub_hyperjoin.model.signals.pairs import number_pairs
@@ -227,7 +226,7 @@ def _number_names(lake: Lake, labels: Sequence[object]) -> Int[np.ndarray, " col
     """Number the names of columns, from 1, for each label of tables; names such as `id` get 0."""
     numbers: dict[object, int] = {}
     kinds = np.zeros(len(lake), dtype=np.int64)
-    names = zip(column_stems(lake), lake.table_of.tolist(), strict=True)
+    names = zip(lake.column_words, lake.table_of.tolist(), strict=True)
     for position, (words, table) in enumerate(names):
         if meaningful_words(words):
             kinds[position] = numbers.setdefault((words, labels[table]), len(numbers) + 1)

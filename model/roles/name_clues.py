@@ -17,7 +17,14 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.property_names import names_count, names_label, names_measure
+from datahub_hyperjoin.model.roles.words import (
+    join_words,
+    names_count,
+    names_label,
+    names_measure,
+    spell,
+    without_prefix,
+)
 from datahub_hyperjoin.model.signals.names import (
     IDENTIFIER_WORDS,
     Words,
@@ -28,19 +35,13 @@ from datahub_hyperjoin.model.signals.names import (
 )
 from datahub_hyperjoin.model.signals.sketches import row_products
 
-_MIN_PREFIXED = 3
-"""A first word, such as `dim`, is a prefix if at least this many table names start with it."""
 _PARENT_WORDS = frozenset(
     {"ancestor", "boss", "chief", "father", "head", "leader", "manager", "mother", "parent"}
     | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}
 )
 """Words that name another row of the same table, often one above it in a hierarchy."""
 
-_MIN_GLUED = 3
-"""Minimum length of table names that are recognised in words without separators, such as `facility`
-in `homefacilityid`."""
 _MARKERS = tuple(sorted(IDENTIFIER_WORDS))
-_LONGEST_FIRST = sorted(IDENTIFIER_WORDS, key=lambda word: (-len(word), word))
 
 Columns = Int[np.ndarray, " pair"]
 Clue = Float[np.ndarray, " pair"]
@@ -91,49 +92,6 @@ class NameClues:
         return np.maximum(self.table_in_column, self.continues_table)
 
 
-def spell(names: Iterable[Words], prefixes: AbstractSet[str]) -> list[frozenset[str]]:
-    """Write each name as one word, in full and without a prefix that many tables share."""
-    both = ({_joined(words), _joined(_without(prefixes, words))} for words in names)
-    return [frozenset(spellings - {""}) for spellings in both]
-
-
-def column_stems(lake: Lake) -> list[Words]:
-    """Split the name of each column into words, and reduce each word to its stem."""
-    # Some databases fold names to lower case. Where an identifier word follows the name of a table
-    # of the lake without a separator, as in `customerid`, both are words of their own.
-    tables = [stems(title) for title in lake.titles]
-    spellings = spell(tables, table_prefixes(tables))
-    known = {name for names in spellings for name in names if len(name) >= _MIN_GLUED}
-    return [
-        tuple(part for word in stems(profile.id.path) for part in _split_glued(word, known))
-        for profile in lake.profiles
-    ]
-
-
-def _split_glued(word: str, tables: AbstractSet[str]) -> Words:
-    """Split a word that ends with a table's name and an identifier word, such as `customerid`."""
-    # What comes before them, as in `homefacilityid`, becomes a word, too.
-    for marker in _LONGEST_FIRST:
-        rest = word.removesuffix(marker)
-        if rest == word or word in tables:
-            continue
-        for start in range(len(rest) - _MIN_GLUED + 1):
-            if (table := noun_stem(rest[start:])) in tables:
-                return (*((rest[:start],) if start else ()), table, marker)
-    return (word,)
-
-
-def _without(prefixes: AbstractSet[str], words: Words) -> Words:
-    """Drop the first word of a name if many table names start with this word."""
-    return words[1:] if words[1:] and words[0] in prefixes else words
-
-
-def _joined(words: Words) -> str:
-    """Concatenate the words of a name, except numbers."""
-    # A number only tells copies of a table apart.
-    return "".join(word for word in words if not word.isdigit())
-
-
 class _Trigrams:
     """The trigrams of names, weighted by their rarity."""
 
@@ -174,8 +132,8 @@ class _Trigrams:
 class NameComparison:
     """Compares the names of columns with the names of keys and of the keys' tables."""
 
-    def __init__(self, lake: Lake, columns: Sequence[Words]) -> None:
-        tables = [stems(title) for title in lake.titles]
+    def __init__(self, lake: Lake) -> None:
+        tables, columns = lake.title_words, lake.column_words
         meanings = [meaningful_words(words) for words in columns]
         self._table_of = lake.table_of
         self._weigher = _Trigrams(tables, meanings)
@@ -183,29 +141,65 @@ class NameComparison:
         self._of_columns = self._weigher.incidence(meanings)
         of_both = self._of_columns + self._of_tables[lake.table_of]
         self._of_both = of_both.sign().tocsr()
-        self._spellings = _Spellings(lake, tables, columns)
         self._names_parent = names_parent(columns).astype(np.float64)
         self._names_count = np.array([names_count(words) for words in columns], dtype=bool)
         self._names_label = np.array([names_label(words) for words in columns], dtype=bool)
         self._names_measure = np.array([names_measure(words) for words in columns], dtype=bool)
+        # An abbreviation such as `pid` or `custno` may mark an identifier, too.
+        endings = [any(word.endswith(_MARKERS) for word in words) for words in columns]
+        self._may_be_marked = np.array(endings, dtype=bool)
+        self._number_spellings(lake, meanings)
 
-    def of(
-        self, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
-    ) -> NameClues:
+    def _number_spellings(self, lake: Lake, meanings: Sequence[Words]) -> None:
+        """Give each spelling of tables and columns a number, since numbers compare fast."""
+        common, numbers = lake.title_prefixes, dict[str, int]()
+
+        def number(names: Iterable[str]) -> Int[np.ndarray, " name"]:
+            listed = [numbers.setdefault(name, len(numbers)) for name in names]
+            return np.array(listed, dtype=np.int64)
+
+        titles = [join_words(words) for words in lake.title_words]
+        briefs = [join_words(without_prefix(common, words)) for words in lake.title_words]
+        names = [join_words(words) for words in meanings]
+        pairs = list(zip(lake.table_of.tolist(), names, strict=True))
+        self._title, self._brief, self._name = number(titles), number(briefs), number(names)
+        self._brief_name = number(join_words(without_prefix(common, words)) for words in meanings)
+        # `rack` and `role_id` together spell `rackrole`, the name of another table.
+        self._titled = number(titles[table] + name for table, name in pairs)
+        self._briefly = number(briefs[table] + name for table, name in pairs)
+        self._whole = number(" ".join(words) for words in lake.column_words)
+        marks = (sorted(IDENTIFIER_WORDS.intersection(words)) for words in lake.column_words)
+        self._marker = number(map(" ".join, marks))
+        self._has_meaning = np.array([bool(name) for name in names], dtype=bool)
+        (self._no_marker,) = number([""])
+
+    def of(self, referring: Columns, referenced: Columns) -> NameClues:
         """Return the clues of each pair."""
-        explained, spellings = self._weigher.explained, self._spellings
-        table = self._table_of[referenced]
+        explained, table = self._weigher.explained, self._table_of[referenced]
+        title, brief, name = self._title[table], self._brief[table], self._name[referring]
+        marks, key_marks = self._marker[referring], self._marker[referenced]
+        is_key_marked = key_marks != self._no_marker
         table_in_column = explained(self._of_tables, self._of_columns, table, referring)
+
+        def if_meant(same: Bool[np.ndarray, " pair"]) -> Clue:
+            return np.where(self._has_meaning[referring], same, 0.0)
+
         return NameClues(
             column_in_key=explained(self._of_columns, self._of_both, referring, referenced),
             key_in_column=explained(self._of_both, self._of_both, referenced, referring),
             table_in_column=table_in_column,
-            names_table=spellings.names_table(referring, referenced),
-            continues_table=spellings.continues_table(referring, referenced),
+            names_table=if_meant(
+                (name == title) | (name == brief) | (self._brief_name[referring] == brief)
+            ),
+            continues_table=if_meant(
+                (self._titled[referring] == title) | (self._briefly[referring] == brief)
+            ),
             names_parent=self._names_parent[referring],
-            same_name=spellings.same_name(referring, referenced),
-            other_word=spellings.other_word(referring, referenced),
-            unmarked=spellings.unmarked(referring, referenced),
+            same_name=if_meant(self._whole[referring] == self._whole[referenced]),
+            other_word=np.where(
+                (marks != self._no_marker) & is_key_marked, marks != key_marks, 0.0
+            ),
+            unmarked=np.where(self._may_be_marked[referring], 0.0, is_key_marked),
             measures=np.where(
                 self._names_count[referring],
                 1.0,
@@ -220,68 +214,6 @@ def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
     parents = {noun_stem(word) for word in _PARENT_WORDS}
     named = (not parents.isdisjoint(words) for words in columns)
     return np.fromiter(named, dtype=bool, count=len(columns))
-
-
-def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
-    """Return the words, such as `dim`, with which several table names begin."""
-    prefixes = Counter(words[0] for words in tables if words[1:])
-    return frozenset(word for word, count in prefixes.items() if count >= _MIN_PREFIXED)
-
-
-class _Spellings:
-    """The spellings of table and column names, stored as numbers for fast comparison."""
-
-    def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
-        common = table_prefixes(tables)
-        full, short = map(_joined, tables), (_joined(_without(common, name)) for name in tables)
-        titles, briefs = list(full), list(short)
-        meanings = [meaningful_words(words) for words in columns]
-        names = [_joined(words) for words in meanings]
-        pairs = list(zip(lake.table_of.tolist(), names, strict=True))
-        self._table_of, self._numbers = lake.table_of, dict[str, int]()
-        self._title, self._brief = self._number(titles), self._number(briefs)
-        self._name = self._number(names)
-        self._brief_name = self._number([_joined(_without(common, words)) for words in meanings])
-        # `rack` and `role_id` together spell `rackrole`, the name of another table.
-        self._titled = self._number([titles[table] + name for table, name in pairs])
-        self._briefly = self._number([briefs[table] + name for table, name in pairs])
-        self._whole = self._number([" ".join(words) for words in columns])
-        self._marker = self._number([" ".join(sorted(set(c) & IDENTIFIER_WORDS)) for c in columns])
-        # An abbreviation such as `pid` or `custno` may mark an identifier, too.
-        endings = [any(word.endswith(_MARKERS) for word in words) for words in columns]
-        self._may_be_marked = np.array(endings, dtype=bool)
-        self._has_meaning = np.array([bool(name) for name in names], dtype=bool)
-        (self._no_marker,) = self._number([""])
-
-    def _number(self, names: Sequence[str]) -> Int[np.ndarray, " name"]:
-        numbers = self._numbers
-        return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-
-    def names_table(self, referring: Columns, referenced: Columns) -> Clue:
-        table = self._table_of[referenced]
-        title, brief, name = self._title[table], self._brief[table], self._name[referring]
-        same = (name == title) | (name == brief) | (self._brief_name[referring] == brief)
-        return np.where(self._has_meaning[referring], same, 0.0)
-
-    def continues_table(self, referring: Columns, referenced: Columns) -> Clue:
-        table = self._table_of[referenced]
-        same = self._titled[referring] == self._title[table]
-        same |= self._briefly[referring] == self._brief[table]
-        return np.where(self._has_meaning[referring], same, 0.0)
-
-    def same_name(self, referring: Columns, referenced: Columns) -> Clue:
-        same = self._whole[referring] == self._whole[referenced]
-        return np.where(self._has_meaning[referring], same, 0.0)
-
-    def other_word(self, referring: Columns, referenced: Columns) -> Clue:
-        left, right = self._marker[referring], self._marker[referenced]
-        marked = (left != self._no_marker) & (right != self._no_marker)
-        return np.where(marked, left != right, 0.0)
-
-    def unmarked(self, referring: Columns, referenced: Columns) -> Clue:
-        return np.where(
-            self._may_be_marked[referring], 0.0, self._marker[referenced] != self._no_marker
-        )
 
 
 _NAMESAKES = 50
@@ -317,11 +249,10 @@ class LakeNames:
 
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
-        tables = [stems(title) for title in lake.titles]
-        self._prefixes = table_prefixes(tables)
-        self.columns = column_stems(lake)
+        self._prefixes = lake.title_prefixes
+        self.columns = lake.column_words
         self.meanings = [_letters(meaningful_words(words)) for words in self.columns]
-        self.tables = [_letters(words) for words in tables]
+        self.tables = [_letters(words) for words in lake.title_words]
         self.spellings = [set(spellings) for spellings in spell(self.tables, self._prefixes)]
         self._places = lake.places
         self._named: dict[str, list[int]] = defaultdict(list)
@@ -375,10 +306,6 @@ class LakeNames:
             (a == name and b in self._named) or (b == name and a in self._named) for a, b in ends
         )
 
-    def without_prefix(self, words: Words) -> Words:
-        """Drop the first word of a name if many names of tables start with this word."""
-        return words[1:] if words[1:] and words[0] in self._prefixes else words
-
     @cached_property
     def is_marked(self) -> Bool[np.ndarray, " column"]:
         """Columns whose names have a word such as `id`."""
@@ -405,7 +332,7 @@ class LakeNames:
         words, table = self.meanings[column], int(self.lake.table_of[column])
         if not words:
             return bool(self.is_marked[column])
-        return not {"".join(words), "".join(self.without_prefix(words))}.isdisjoint(
+        return not {"".join(words), "".join(without_prefix(self._prefixes, words))}.isdisjoint(
             self.spellings[table]
         )
 
@@ -414,7 +341,7 @@ class LakeNames:
         words, table = self.meanings[column], int(self.lake.table_of[column])
         starts = range(len(words)) if self.is_marked[column] else range(min(len(words), 1))
         spellings = {"".join(words[start:]) for start in starts}
-        spellings |= {"".join(self.without_prefix(words))} - {""}
+        spellings |= {"".join(without_prefix(self._prefixes, words))} - {""}
         others = (other for spelling in spellings for other in self.tables_named(spelling, table))
         return not self.is_own(column) and any(True for _ in others)
 
@@ -496,8 +423,6 @@ def spell_out_markers(lake: Lake) -> Lake:
 
 
 def _find_markers(lake: Lake) -> AbstractSet[str]:
-    tables = [stems(title) for title in lake.titles]
-    spellings = spell(tables, table_prefixes(tables))
     columns = zip(lake.profiles, lake.table_of.tolist(), strict=True)
     names = [(stems(each.id.path), table) for each, table in columns]
     tables_of: dict[Words, set[int]] = defaultdict(set)
@@ -506,7 +431,10 @@ def _find_markers(lake: Lake) -> AbstractSet[str]:
             tables_of[words[start:]].add(table)
     found: Counter[str] = Counter()
     for words, table in names:
-        is_named = bool(meaningful_words(words[-1:])) and "".join(words[:-1]) in spellings[table]
+        is_named = (
+            bool(meaningful_words(words[-1:]))
+            and "".join(words[:-1]) in lake.title_spellings[table]
+        )
         is_property = names_label(words) or names_measure(words)
         if is_named and not is_property and tables_of[words] - {table}:
             found[words[-1]] += 1

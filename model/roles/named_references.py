@@ -304,7 +304,7 @@ def _may_hold(
 ) -> Bool[np.ndarray, " pair"]:
     """For each pair, return whether the right column can contain the left column's values."""
     read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
-    distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
+    distinct = lake.distinct
     kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
     text = kinds == DataType.TEXT.value
     # A column that was not read may contain numbers, although it is declared as text.

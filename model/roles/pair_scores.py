@@ -15,11 +15,9 @@ from datahub_hyperjoin.model.roles.name_clues import (
     Clue,
     NameClues,
     NameComparison,
-    column_stems,
-    spell,
-    table_prefixes,
 )
-from datahub_hyperjoin.model.signals.names import Words, meaningful_words, stems, tokens
+from datahub_hyperjoin.model.roles.words import spell
+from datahub_hyperjoin.model.signals.names import meaningful_words, tokens
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.sketches import row_products
 
@@ -210,18 +208,11 @@ class KeyClues:
     names_other: Bool[np.ndarray, " column"]
 
 
-def _is_own(table: Words, name: Words) -> bool:
-    return bool(name) and {*meaningful_words(name)} <= {*table}
-
-
-def _name_others(
-    lake: Lake, tables: Sequence[Words], columns: Sequence[Words]
-) -> Bool[np.ndarray, " column"]:
+def _name_others(lake: Lake) -> Bool[np.ndarray, " column"]:
     """Mark the columns that have the name of another table."""
-    prefixes = table_prefixes(tables)
-    titles = spell(tables, prefixes)
+    titles = lake.title_spellings
     known = frozenset().union(*titles)
-    names = spell(map(meaningful_words, columns), prefixes)
+    names = spell(map(meaningful_words, lake.column_words), lake.title_prefixes)
     named = (
         not name.isdisjoint(known) and name.isdisjoint(titles[table])
         for name, table in zip(names, lake.table_of.tolist(), strict=True)
@@ -230,10 +221,7 @@ def _name_others(
 
 
 def find_key_clues(
-    lake: Lake,
-    columns: Sequence[Words],
-    uniqueness: Float[np.ndarray, " column"],
-    is_key: Bool[np.ndarray, " column"],
+    lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
     """For each column, collect clues as to whether it is the key of its table."""
     complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
@@ -241,13 +229,15 @@ def find_key_clues(
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
     np.minimum.at(first, lake.table_of[own_key], lake.standing[own_key])
-    tables = [stems(title) for title in lake.titles]
-    names_other = _name_others(lake, tables, columns)
-    names = zip((tables[table] for table in lake.table_of), columns, strict=True)
-    own_name = np.array([_is_own(table, name) for table, name in names], dtype=bool)
+    names_other = _name_others(lake)
+    titles = [{*words} for words in lake.title_words]
+    own_name = [
+        bool(words) and titles[table].issuperset(meaningful_words(words))
+        for table, words in zip(lake.table_of.tolist(), lake.column_words, strict=True)
+    ]
     return KeyClues(
         leads=unique & (lake.standing == 0),
-        own_name=own_name & ~names_other,
+        own_name=np.array(own_name, dtype=bool) & ~names_other,
         has_rival=first[lake.table_of] < lake.standing,
         names_other=names_other,
     )
@@ -261,55 +251,35 @@ _MANY_WORDS = 50
 """Maximum number of shared words that count as evidence."""
 
 
-def find_measures(
-    lake: Lake,
-    candidates: ReferenceCandidates,
-    names: NameClues,
-    distinct: Float[np.ndarray, " column"],
-) -> Float[np.ndarray, " pair"]:
+def find_measures(lake: Lake, candidates: ReferenceCandidates, names: NameClues) -> Clue:
     """For each pair, score from 0 to 1 how much the column looks like a measure, such as an age."""
     # A measure refers to no key. Its numbers are few of the key's, and its name neither marks an
     # identifier, as the key's does, nor is that of the key or its table.
-    column = candidates.referring
     explained = np.maximum(names.column_explained, names.table_explained)
-    return (
-        names.unmarked * lake.is_whole[column] * (1 - _held(candidates, distinct)) * (1 - explained)
-    )
+    is_whole = lake.is_whole[candidates.referring]
+    return names.unmarked * is_whole * (1 - measure_coverage(lake, candidates)) * (1 - explained)
 
 
-def compare_sizes(
-    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
-) -> Float[np.ndarray, " pair"]:
-    """Score each pair by the share of the key's values that the column holds."""
-    # The *coverage* of Rostin et al. (2009), "A Machine Learning Approach to Foreign Key
-    # Discovery", minus ½.
-    return _held(candidates, distinct) - 0.5
-
-
-def _held(
-    candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
-) -> Float[np.ndarray, " pair"]:
+def measure_coverage(lake: Lake, candidates: ReferenceCandidates) -> Clue:
     """Return the share of each key's values that the column holds."""
-    shared = distinct[candidates.referring] * candidates.containment
-    return np.minimum(shared / np.maximum(distinct[candidates.referenced], 1), 1)
+    # Rostin et al. (2009), "A Machine Learning Approach to Foreign Key Discovery".
+    shared = lake.distinct[candidates.referring] * candidates.containment
+    return np.minimum(shared / np.maximum(lake.distinct[candidates.referenced], 1), 1)
 
 
-def find_parts(
-    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
-) -> Bool[np.ndarray, " pair"]:
+def find_parts(lake: Lake, candidates: ReferenceCandidates) -> Bool[np.ndarray, " pair"]:
     """Mark the pairs in which the column's values are a proper subset of the key's values."""
     # Numbers without gaps are no part of another counter, but one of their own.
     column, key = candidates.referring, candidates.referenced
     is_counter = lake.density[column] >= _GAPLESS
-    return (distinct[column] < distinct[key]) & (candidates.containment >= _ALL) & ~is_counter
+    is_smaller = lake.distinct[column] < lake.distinct[key]
+    return is_smaller & (candidates.containment >= _ALL) & ~is_counter
 
 
-def words_in_common(
-    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
-) -> Float[np.ndarray, " pair"]:
+def words_in_common(lake: Lake, candidates: ReferenceCandidates) -> Clue:
     """Score how well each key covers the words of a text column, from -1 to 1."""
     column, key = candidates.referring, candidates.referenced
-    shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
+    shared = np.minimum(lake.distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
     # Words match by meaning: if the key lacks one word in four, the others are no evidence.
     amount *= np.maximum(4 * candidates.containment - 3, -1)
@@ -394,7 +364,6 @@ class _Scorer:
     weights: ReferenceWeights
     names: NameComparison
     keys: KeyClues
-    distinct: Float[np.ndarray, " column"]  # number of distinct values of each column
     # Weight of each column's containments. It is low for a column with few distinct values, because
     # many keys contain these values by chance.
     trust: Float[np.ndarray, " column"]
@@ -407,28 +376,25 @@ class _Scorer:
         is_key: Bool[np.ndarray, " column"],
         weights: ReferenceWeights,
     ) -> "_Scorer":
-        columns = column_stems(lake)
-        names = NameComparison(lake, columns)
-        keys = find_key_clues(lake, columns, priors.uniqueness, is_key)
-        distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
-        trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
-        return cls(lake, priors.uniqueness, weights, names, keys, distinct, trust)
+        keys = find_key_clues(lake, priors.uniqueness, is_key)
+        trust = np.log1p(np.minimum(lake.distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+        return cls(lake, priors.uniqueness, weights, NameComparison(lake), keys, trust)
 
     def score(
         self, candidates: ReferenceCandidates, tables: TableClues
     ) -> tuple[Float[np.ndarray, " pair"], Float[np.ndarray, " pair"]]:
         """Return the score of each pair, and how much it looks like two labels."""
-        lake, weights, keys, distinct = self.lake, self.weights, self.keys, self.distinct
+        lake, weights, keys = self.lake, self.weights, self.keys
         column, key = candidates.referring, candidates.referenced
         names, trust = self.names.of(column, key), self.trust[column]
         within = lake.table_of[column] == lake.table_of[key]
-        extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates, distinct)
+        extends = keys.leads[key] & (names.same_name > 0) & find_parts(lake, candidates)
         lone = keys.has_rival[key] & ~keys.own_name[key]
         scores = (
             weights.prior
             + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
             - weights.rarity * np.log(candidates.chance) * trust * candidates.containment
-            + weights.words * words_in_common(lake, candidates, distinct)
+            + weights.words * words_in_common(lake, candidates)
             + weights.column_in_key * names.column_explained
             + weights.key_in_column * names.key_in_column
             + weights.table_in_column * names.table_explained
@@ -436,13 +402,13 @@ class _Scorer:
             + weights.continues_table * names.continues_table
             + weights.same_name * names.same_name
             + weights.other_word * names.other_word
-            + weights.unmarked * find_measures(lake, candidates, names, distinct)
+            + weights.unmarked * find_measures(lake, candidates, names)
             + weights.measures * lake.is_whole[column] * names.measures
             + weights.leading_column * (keys.leads[column] & ~extends)
             + weights.own_key * (keys.leads & keys.own_name)[column]
             + weights.uniqueness * self.uniqueness[column]
             + weights.density * lake.density[column]
-            + weights.coverage * lake.density[column] * compare_sizes(candidates, distinct)
+            + weights.coverage * lake.density[column] * (measure_coverage(lake, candidates) - 0.5)
             + weights.leading_key * keys.leads[key]
             + weights.other_key * (lone & (names.names_table == 0))
             + weights.other_table * (keys.names_other[column] & ~names.agree)

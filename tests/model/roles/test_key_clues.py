@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import column_stems
 from datahub_hyperjoin.model.roles.pair_scores import KeyClues, find_key_clues
 from handmade import Tables, lake_of
 
@@ -13,7 +12,7 @@ UNIQUE, REPEATED, GAPS = ["1", "2", "3"], ["1", "1", "2"], ["1", "2", ""]
 
 def clues_of(lake: Lake) -> KeyClues:
     uniqueness = np.array([profile.uniqueness for profile in lake.profiles])
-    return find_key_clues(lake, column_stems(lake), uniqueness, uniqueness >= 0.95)
+    return find_key_clues(lake, uniqueness, uniqueness >= 0.95)
 
 
 def find(clue: str, tables: Tables) -> set[str]:
@@ -66,7 +65,7 @@ def test_a_column_that_no_other_may_refer_to_is_no_rival() -> None:
     lake = lake_of({"users": {"price": UNIQUE, "id": UNIQUE}})
     nothing = np.zeros(2, dtype=bool)
     assert clues_of(lake).has_rival.tolist() == [True, False]
-    assert not find_key_clues(lake, column_stems(lake), np.ones(2), nothing).has_rival.any()
+    assert not find_key_clues(lake, np.ones(2), nothing).has_rival.any()
 
 
 def test_a_lake_without_columns_has_no_keys() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison, column_stems
+from datahub_hyperjoin.model.roles.name_clues import NameClues, NameComparison
 from datahub_hyperjoin.model.signals import sketches
 from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, name_words, noun_stem, trigrams
 from handmade import Tables, column, lake_of
@@ -28,7 +28,7 @@ def compare(names: Sequence[Names], pairs: Sequence[tuple[int, int]]) -> NameClu
     lake = lake_of(tables)
     position = [lake.ids.index(column(f"{table}.{name}")) for table, name in names]
     ends = np.array([[position[one], position[other]] for one, other in pairs], dtype=np.int64)
-    return NameComparison(lake, column_stems(lake)).of(*ends.reshape(-1, 2).T)
+    return NameComparison(lake).of(*ends.reshape(-1, 2).T)
 
 
 def clue(what: str, referring: Names, referenced: Names, others: Sequence[Names] = ()) -> float:
@@ -276,7 +276,7 @@ def test_identifier_words_are_split_off_names_of_tables(
     name: str, tables: Sequence[str], expected: Sequence[str]
 ) -> None:
     lake = lake_of({"visits": {name: VALUES}, **{table: {"x": VALUES} for table in tables}})
-    words = dict(zip(map(str, lake.ids), column_stems(lake), strict=True))
+    words = dict(zip(map(str, lake.ids), lake.column_words, strict=True))
     assert words[f"visits.{name}"] == expected
 
 
