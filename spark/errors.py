@@ -35,8 +35,6 @@ from datahub_hyperjoin.wording import name_some
 
 _DRIVERS = {"psycopg2": "'datahub-hyperjoin[postgres]'", "pymysql": "'datahub-hyperjoin[mysql]'"}
 """The package that installs a driver without a compiler, if its name differs from the driver's."""
-_SYSTEMS_WITH_EXTRA = {"bigquery", "clickhouse", "databricks", "redshift", "snowflake", "trino"}
-"""The database systems whose SQLAlchemy dialect an extra of this package installs."""
 _NO_LOGIN = {"1045", "1698", "28000", "28P01"}
 """Codes of MariaDB and PostgreSQL for a user or a password that they refuse."""
 _LONGEST_REASON = 1_000
@@ -196,12 +194,11 @@ class UnreachableDatabaseError(CatalogError, OSError):
         )
 
     @classmethod
-    def without_dialect(cls, connection: str, scheme: str) -> Self:
-        """Report that no SQLAlchemy dialect for a database's URL is installed."""
-        system = scheme.partition("+")[0]
+    def without_dialect(cls, connection: str, scheme: str, extra: str) -> Self:
+        """Report that no SQLAlchemy dialect for a URL is installed, and the extra that has it."""
         fix = (
-            f"Install it with `pip install 'datahub-hyperjoin[{system}]'`"
-            if system in _SYSTEMS_WITH_EXTRA
+            f"Install it with `pip install 'datahub-hyperjoin[{extra}]'`"
+            if extra
             else "Install the package that has it, or correct the `url`"
         )
         return cls(

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import registry
 
 from buffered_cursor import BufferedCursor
 from databricks_engine import KEY
-from datahub_hyperjoin.spark.databases.databricks_dialect import DatabricksReader
+from datahub_hyperjoin.spark.databases.databricks import DatabricksReader
 
 _ServerOperationError: Callable[[str], Exception] = exc.ServerOperationError
 _rows_of: Callable[[Any, pa.Table], Sequence[tuple[object, ...]]] = ResultSet._convert_arrow_table  # noqa: SLF001

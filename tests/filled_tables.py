@@ -5,12 +5,14 @@ from itertools import cycle, islice
 
 from servers import Server
 
-from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.tables import Table
 
 
 def literal(server: Server, text: str) -> str:
-    return COMPUTING_DIALECTS[server.kind].syntax.quote_text(text)
+    syntax = system_named(server.kind).syntax
+    assert syntax
+    return syntax.quote_text(text)
 
 
 def series(server: Server, end: int) -> str:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.files import state_of
-from datahub_hyperjoin.catalog.table_selection import TableSelection, database_name
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
 from datahub_hyperjoin.errors import CatalogError, TableError
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Database, File, ListedFile, Relation
@@ -23,11 +23,8 @@ from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
-    from datahub_hyperjoin.spark.databases.keys import (
-        ForeignKeyConstraint,
-        KeyConstraints,
-        RelationName,
-    )
+    from datahub_hyperjoin.spark.databases.listing import ForeignKeyConstraint, KeyConstraints
+    from datahub_hyperjoin.spark.databases.system import RelationName
 
 
 def scan_database(connection: str, database: Database, selection: TableSelection) -> list[Table]:
@@ -37,6 +34,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
         list_relations,
         without_parts,
     )
+    from datahub_hyperjoin.spark.databases.system import system_of  # noqa: PLC0415
 
     engine = open_engine(connection, database)
     try:
@@ -48,7 +46,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     chosen = (each for each in relations if selection.tables.allowed(each.path))
     tables = [
         selection.table(
-            database=database_name(engine.url),
+            database=system_of(engine.dialect).database_name(engine.url),
             schema=relation.schema,
             table=relation.name,
             title=relation.name,
@@ -207,7 +205,7 @@ def _list(
     names: "Mapping[RelationName, TableId]",
     hidden: list[str],
 ) -> "dict[RelationName, KeyConstraints]":
-    from datahub_hyperjoin.spark.databases.keys import (  # noqa: PLC0415 (lakes of files need none)
+    from datahub_hyperjoin.spark.databases.listing import (  # noqa: PLC0415 (lakes of files need none)
         list_keys,
     )
 

@@ -65,15 +65,6 @@ def _endings(name: str) -> Iterator[str]:
 Source = str | Path | Mapping[str, object]
 """A folder, a database's file or URL, or a dict of data frames."""
 
-_DRIVERS = {
-    "postgres": "postgresql",
-    "mysql": "mysql+pymysql",
-    "mariadb": "mariadb+pymysql",
-}
-"""Replacements for URL schemes, so that SQLAlchemy loads a driver that an extra of this package
-installs."""
-_SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
-
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
@@ -225,33 +216,37 @@ def _open_url(text: str) -> _Listing:
     from sqlalchemy import make_url  # noqa: PLC0415 (as above)
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 
+    from datahub_hyperjoin.spark.databases.system import system_named  # noqa: PLC0415
+
     scheme, _, rest = text.partition("://")
-    system = scheme.partition("+")[0]
+    name, _, driver = scheme.partition("+")
+    system = system_named(name)
     try:
-        url = make_url(f"{_DRIVERS.get(scheme, scheme)}://{rest}")
+        url = make_url(
+            f"{f'{system.name}+{driver}' if driver else system.scheme or system.name}://{rest}"
+        )
     except (ArgumentError, ValueError):
         raise UnusableSourceError.malformed_url(scheme) from None
-    if url.get_backend_name() not in _SYSTEMS:
-        raise UnusableSourceError.other_url(system)
-    if system == "sqlite" and not Path(url.database or "").is_file():
+    if not system.names_without_recipe:
+        raise UnusableSourceError.other_url(name)
+    if system.is_file and not Path(url.database or "").is_file():
         raise UnusableSourceError.missing(url.database or "")
     return _open_database(url, url.render_as_string(hide_password=True))
 
 
 def _open_database(url: "URL", label: str) -> _Listing:
     from datahub_hyperjoin.catalog.databases import scan_database  # noqa: PLC0415 (as above)
+    from datahub_hyperjoin.spark.databases.system import system_named  # noqa: PLC0415
 
     database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
-    is_sqlite = url.get_backend_name() == "sqlite"
-    # The only schema of SQLite, and the one that a MySQL URL names, say nothing.
-    pattern = "{table}" if url.get_backend_name() != "postgresql" else "{schema}.{table}"
+    system = system_named(url.get_backend_name())
 
     def scan(prefix: str) -> list[Table]:
         begin = _selection(prefix, ".").names.removesuffix("{table}")
         selection = TableSelection(
-            platform=platform_of(database), env="PROD", names=begin + pattern
+            platform=platform_of(database), env="PROD", names=begin + system.names_without_recipe
         )
         return scan_database(label, database, selection)
 
-    name = Path(url.database or "").stem if is_sqlite else url.database
+    name = Path(url.database or "").stem if system.is_file else url.database
     return _Listing(name or "database", label, scan, "Name another database")

@@ -3,10 +3,9 @@
 import logging
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.graph.client import DataHubGraph
@@ -23,21 +22,10 @@ from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe.config import obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.spark.databases.system import system_named
 
 _TIMEOUT = 3.0
 """Seconds in which a server has to answer."""
-
-_PORTS: Mapping[str, int] = MappingProxyType(
-    {
-        "clickhouse": 8123,
-        "mariadb": 3306,
-        "mssql": 1433,
-        "mysql": 3306,
-        "oracle": 1521,
-        "postgresql": 5432,
-    }
-)
-"""The default ports of databases, for URLs without a port."""
 
 
 def owner_of_token(config: DatahubClientConfig, key: str) -> str:
@@ -87,7 +75,7 @@ def database_fault(database: Database, key: str) -> str:
         url = make_url(database.url.get_secret_value())
     except ArgumentError:
         return ""
-    port = url.port or _PORTS.get(url.get_backend_name())
+    port = url.port or system_named(url.get_backend_name()).port
     if not url.host or not port or url.query.get("host"):
         return ""
     try:

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlglot import exp
 
 from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.databases.connections import statement_limit, within
 from datahub_hyperjoin.spark.databases.engines import (
     database_error_code,
     is_out_of_time,
@@ -20,7 +21,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     inspect_database,
     reflect_columns,
 )
-from datahub_hyperjoin.spark.databases.transactions import statement_limit, system_of, within
+from datahub_hyperjoin.spark.databases.system import system_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableRelationError
 from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
 from datahub_hyperjoin.sql.engines import OneWayEngine
@@ -33,8 +34,7 @@ from datahub_hyperjoin.sql.errors import (
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
 
-_DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite": SQLITE}
-"""Dialects of the systems in which the time of a statement can be limited."""
+_DIALECTS = {dialect.name: dialect for dialect in (POSTGRES, MYSQL, SQLITE)}
 
 
 class DatabaseEngine(OneWayEngine):
@@ -57,11 +57,11 @@ class DatabaseEngine(OneWayEngine):
             self._engine.connect().close()
         except SQLAlchemyError as error:
             raise StatementRefusedError.by(self._engine.name, database_error_code(error)) from None
-        system = system_of(self._engine)
-        if system not in _DIALECTS:
+        system = system_of(self._engine.dialect)
+        if system.sql_dialect not in _DIALECTS:
             self.close()
-            raise NoStatementError.without_time_limit(system)
-        self.dialect = _DIALECTS[system]
+            raise NoStatementError.without_time_limit(system.name)
+        self.dialect = _DIALECTS[system.sql_dialect]
 
     def close(self) -> None:
         """Close the connection."""

@@ -16,7 +16,7 @@ from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.columns import naming_columns, readable_paths
 from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.key_ranges import (
+from datahub_hyperjoin.spark.databases.reading import (
     WHOLE_KEY,
     KeyRange,
     count_rows,
@@ -31,7 +31,7 @@ from datahub_hyperjoin.spark.databases.relations import (
     read_rows,
     select_values,
 )
-from datahub_hyperjoin.spark.databases.stored_names import stored_name
+from datahub_hyperjoin.spark.databases.system import stored_name
 from datahub_hyperjoin.spark.native.frames import TableFrame
 
 

@@ -5,15 +5,164 @@ neither Unicode's full case folding nor its compatibility forms, so an expressio
 values only. A condition tells for which it is not, and columns with such values are read instead.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from sqlalchemy import Connection
 from sqlalchemy.types import TypeEngine
 
-from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
-from datahub_hyperjoin.spark.databases.sql_syntax import STANDARD_END, SqlSyntax
+from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
+from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES, normal_form
 from datahub_hyperjoin.tables import DataType
+
+STANDARD_END = "trim(TRAILING {1} FROM {0})"
+"""The text `{0}` without the character `{1}` at its end, in standard SQL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlSyntax:
+    """The parts of the SQL that counts values in which database systems differ.
+
+    `{0}`, `{1}` and so on stand for expressions.
+    """
+
+    quote_text: Callable[[str], str]
+    """Function that writes a text as a string literal."""
+
+    exact: str
+    """Template that makes comparisons of a text `{0}` exact: by bytes, and with all spaces."""
+
+    matches: str
+    """Condition that a part of the text `{0}` matches the regular expression `{1}`."""
+
+    replaced: str
+    """The text `{0}`, in which the regular expression `{1}` is replaced with `{2}` everywhere."""
+
+    group_mark: str = "\\"
+    """What precedes the number of a group in a replacement of the pattern's matches."""
+
+    has_silent_groups: bool = True
+    """Whether regular expressions may have groups that are not numbered, as in `(?:a|b)`."""
+
+    contains: str = "position({1} IN {0}) > 0"
+    """Condition that the text `{0}` contains the text `{1}`."""
+
+    hashed: str = "left(md5({0}), 16)"
+    """The first 64 bits of the MD5 of the text `{0}`, as 16 hexadecimal digits of one case."""
+
+    length: str = "char_length({0})"
+    """Length of the text `{0}` in characters."""
+
+    byte_length: str = "octet_length({0})"
+    """Length of the text `{0}` in bytes of UTF-8."""
+
+    start: str = "left({0}, {1})"
+    """The first `{1}` characters of the text `{0}`."""
+
+    rest: str = "substr({0}, {1})"
+    """The text `{0}` from its character `{1}` on."""
+
+    day: str = "{0}"
+    """The day whose text is the literal `{0}`, as it is compared with a point in time."""
+
+    without_end: str = STANDARD_END
+    """The text `{0}` without the character `{1}` at its end, however often it is there."""
+
+    digits: str = "concat({0})"
+    """The whole number `{0}` as a text."""
+
+    character: str = "chr({0})"
+    """The character with the code `{0}`."""
+
+    bits: str = "bit_or({0})"
+    """Aggregate with the bits that any of the whole numbers `{0}` has."""
+
+    joined: str = "string_agg({0}, {1} ORDER BY {2}) FILTER (WHERE {3})"
+    """Aggregate that joins the texts `{0}` with the separator `{1}`, sorted by `{2}`, of the rows
+    for which the condition `{3}` holds. Only these are sorted."""
+
+    joined_bytes: str
+    """Aggregate that joins the bytes with the hexadecimal digits `{0}`, sorted by `{1}`, of the
+    rows for which the condition `{2}` holds. The result is of bytes or their base64."""
+
+    has_one_order: bool = False
+    """Whether all texts that one statement joins must be sorted alike."""
+
+    most_joined: int = 0
+    """Maximum size of a joined text in bytes, beyond which a statement fails; 0 if it is larger
+    than any text that is asked for."""
+
+    materialized: str = "AS"
+    """Keywords that define a common table expression, which is computed once if possible."""
+
+    has_fields: bool = False
+    """Whether a dot in the name of a column leads into a struct. Such columns are read."""
+
+    scanned: str = "{0}"
+    """The table `{0}`, of which the first rows do not depend on the columns that are asked for."""
+
+    most_columns: int = 8
+    """Maximum number of columns in one statement that counts values. The database keeps each
+    column, in memory or on disk, until the statement ends."""
+
+    fence: str = ""
+    """Clause that keeps the planner from computing the expressions of a subquery as often as they
+    are used, where it would."""
+
+    settings: str = ""
+    """What precedes each statement that counts, and sets what holds for this statement only."""
+
+    preparations: tuple[str, ...] = ()
+    """Statements before the first that counts. Afterwards, all statements of the transaction see
+    the same rows, if the database can do this."""
+
+    def matching(self, text: str, pattern: str) -> str:
+        """Write the condition that a part of a text matches a regular expression."""
+        plain = pattern if self.has_silent_groups else _with_plain_groups(pattern, "")[0]
+        return self.matches.format(text, self.quote_text(plain))
+
+    def replacing(self, text: str, pattern: str, replacement: str) -> str:
+        r"""Write the text in which a regular expression is replaced everywhere; `\1` is a group."""
+        if not self.has_silent_groups:
+            pattern, replacement = _with_plain_groups(pattern, replacement)
+        marked = replacement.replace("\\", self.group_mark)
+        return self.replaced.format(text, *map(self.quote_text, (pattern, marked)))
+
+
+_GROUP = re.compile(r"\\.|\[[^]]*\]|\((?:\?:)?")
+"""An escaped character, a set of characters, or the start of a group."""
+
+
+def _with_plain_groups(pattern: str, replacement: str) -> tuple[str, str]:
+    """Number all groups of a regular expression, and correct the numbers in its replacement."""
+    starts = [found for found in _GROUP.findall(pattern) if found.startswith("(")]
+    plain = [at for at, start in enumerate(starts, start=1) if start == "("]
+    return (
+        _GROUP.sub(lambda found: "(" if found[0] == "(?:" else found[0], pattern),
+        re.sub(r"\\([1-9])", lambda found: f"\\{plain[int(found[1]) - 1]}", replacement),
+    )
+
+
+def quote_with_backslashes(text: str) -> str:
+    r"""Write a text as a string literal in which backslashes escape."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quote_in_one_line(text: str) -> str:
+    r"""Write a text as a string literal in which backslashes escape, without control characters."""
+    written = quote_with_backslashes(text)
+    return re.sub("[\x01-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", written)
+
+
+def short_digits(length: str, digits: str) -> str:
+    """Write the hexadecimal digits of the bytes `{0}`; null if these are too long for a key.
+
+    So no image is ever sent.
+    """
+    return f"CASE WHEN {length} <= {MOST_KEY_BYTES} THEN {digits} END"
+
 
 _LONGEST = 1 << 20
 """Maximum length of a text in bytes; readers may cut longer texts."""
@@ -22,16 +171,18 @@ _SOME_SPACES = "[\t-\r\x1c-\x1f]|  "
 _SPACES = "[\t-\r\x1c-\x1f ]+"
 _FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
 """First and last day on which the year is one that Python supports, whatever the time zone."""
-NUMBER_TYPES = ((DataType.INTEGER, "position('.' IN f) = 0"), (DataType.DECIMAL, "true"))
-"""Conditions on the normal form of a number that tell whole numbers from others."""
-MOMENT_TYPES = ((DataType.DATE, "position(' ' IN f) = 0"), (DataType.TIMESTAMP, "true"))
-"""Conditions on the normal form of a point in time that tell days from others."""
 # Some databases write floats with exponents, or not with the fewest digits. If any number of at
 # most 15 digits is read as the same float, it is the only one; of 32 bits, at most 6.
 DIGITS_OF_DOUBLE = {6: (16, 9), 9: (16, 6), 12: (16, 3), 15: (16, 0)}
 """Maps powers of ten to precision and scale of decimals with 15 digits of the floats below."""
 DIGITS_OF_REAL = {0: (7, 6), 2: (7, 4), 4: (7, 2), 6: (7, 0)}
 """Maps powers of ten to precision and scale of decimals with 6 digits of the floats below."""
+EXACT_DIGITS = 15
+"""Two decimals of at most this many digits are never the same double, so that one of them is the
+shortest text. Engines differ in texts with more digits."""
+# From 2^53 on, not every whole number is a double. Readers leave exponents of three digits.
+FAR_NUMBER = f"abs(v) >= {1 << 53} OR v <> 0 AND abs(v) < 1e-15"
+"""Condition that a float `v` has a text that SQL does not write as readers do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +219,16 @@ class SqlForm:
         return not self.types
 
 
+FormsByType = Mapping[type[Any], SqlForm | Callable[[Any], SqlForm | None]]
+"""The normal forms of columns by the class of their type, or functions that write them, given the
+type."""
+
+
 def text_form(syntax: SqlSyntax, value: str, text: str = "v", spelled: str = "v") -> SqlForm:
     """Write the normal forms of a column of texts.
 
     Args:
+        syntax: The SQL of the database.
         value: Expression by which rows are grouped: the text of the column `{}`, in UTF-8.
         text: Expression of the grouped value `v`: the text as readers return it.
         spelled: Expression of the grouped value `v`: the text of the column, if it was changed so
@@ -94,32 +251,60 @@ def text_form(syntax: SqlSyntax, value: str, text: str = "v", spelled: str = "v"
     )
 
 
-def plain_form(
-    type_: TypeEngine[object], types: Mapping[type[TypeEngine[Any]], DataType], text: str
-) -> SqlForm | None:
-    """Write the normal forms of a column whose values have texts that are normal forms.
+def plain_form(syntax: SqlSyntax, type_: DataType, text: str, value: str = "{}") -> SqlForm:
+    """Write the normal forms of values of one type whose texts are normal forms.
 
     Args:
+        syntax: The SQL of the database.
+        type_: The type that readers infer from the texts.
         text: Expression of the grouped value `v`: its text.
-
-    Returns:
-        The expressions; None if the column has none of these types.
+        value: Expression by which rows are grouped: the value of the column `{}`.
     """
-    plain = [each for known, each in types.items() if isinstance(type_, known)]
-    return SqlForm("{}", text, types=tuple((each, "true") for each in plain)) if plain else None
+    return SqlForm(value, syntax.exact.format(text), types=((type_, "true"),))
+
+
+def number_form(
+    syntax: SqlSyntax, text: str, *, value: str = "{}", inexact: str = "false", unique: bool = True
+) -> SqlForm:
+    """Write the normal forms of numbers, some of which have a fraction that ends in zeros.
+
+    Args:
+        syntax: The SQL of the database.
+        text: Expression of the grouped value `v`: its text, without an exponent.
+        value: Expression by which rows are grouped: the value of the column `{}`.
+        inexact: As in `SqlForm`.
+        unique: False if a zero with a sign may be a group of its own.
+    """
+    folded = syntax.exact.format(without_needless_zeros(text, syntax))
+    return SqlForm(value, folded, inexact, types=number_types(syntax), is_unique=unique)
+
+
+def number_types(syntax: SqlSyntax) -> tuple[tuple[DataType, str], ...]:
+    """Write the conditions on the normal form of a number that tell whole numbers from others."""
+    return ((DataType.DECIMAL, syntax.contains.format("f", "'.'")), (DataType.INTEGER, "true"))
+
+
+def moment_types(syntax: SqlSyntax) -> tuple[tuple[DataType, str], ...]:
+    """Write the conditions on the normal form of a point in time that tell days from others."""
+    return ((DataType.TIMESTAMP, syntax.contains.format("f", "' '")), (DataType.DATE, "true"))
 
 
 def decimal_form(
-    digits: Mapping[int, tuple[int, int]], float_: str, text: str, number: str = "v"
+    syntax: SqlSyntax,
+    digits: Mapping[int, tuple[int, int]],
+    float_: str,
+    text: str,
+    number: str = "v",
 ) -> SqlForm:
     """Write the normal forms of a column of floats, for those that have few digits.
 
     Args:
+        syntax: The SQL of the database.
+        digits: `DIGITS_OF_DOUBLE` or `DIGITS_OF_REAL`.
+        float_: Template that turns a decimal `{}` into a float.
+        text: Template of the text of a decimal `{}`.
         number: Template of the number `v` that is cast to a decimal, given a quarter of the unit of
             its last digit.
-
-    Returns:
-        The expressions; a zero with a sign may be a group of its own.
     """
     cases = (
         f"WHEN abs(v) < 1e{power} THEN "
@@ -129,67 +314,61 @@ def decimal_form(
     decimal = f"CASE {' '.join(cases)} END"
     # With a NaN, no comparison is true.
     inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(decimal)} <> v"
-    folded = without_needless_zeros(text.format(decimal))
-    return SqlForm("{}", folded, inexact, types=NUMBER_TYPES, is_unique=False)
+    return number_form(syntax, text.format(decimal), inexact=inexact, unique=False)
 
 
 def day_form(syntax: SqlSyntax, day: str) -> SqlForm:
-    """Write the normal forms of a column of days.
+    """Write the normal forms of days.
 
     Args:
+        syntax: The SQL of the database.
         day: Expression of the grouped value `v`: the day as `2024-01-31`.
     """
     types = ((DataType.DATE, "true"),)
-    inexact = outside_of_years(syntax, "v")
-    return SqlForm("{}", syntax.exact.format(day), inexact, types=types)
+    return SqlForm("{}", syntax.exact.format(day), _outside_of_years(syntax, "v"), types=types)
 
 
 def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
-    """Write the normal forms of a column of points in time.
+    """Write the normal forms of points in time.
 
     Args:
+        syntax: The SQL of the database.
         moment: Expression of the grouped value `v`: the point in time, without a time zone.
         text: Expression of `v`: the point in time as `2024-01-31 09:30:00.000000`.
     """
     day, time = syntax.start.format(text, 10), syntax.rest.format(text, 12)
     shortened = (
         f"CASE WHEN {time} = '00:00:00.000000' THEN {day} "
-        f"ELSE {without_last_zeros(text, syntax.without_end)} END"
+        f"ELSE {_without_last_zeros(text, syntax.without_end)} END"
     )
     return SqlForm(
         value="{}",
         folded=syntax.exact.format(shortened),
-        inexact=outside_of_years(syntax, moment),
+        inexact=_outside_of_years(syntax, moment),
         text=text,
-        types=MOMENT_TYPES,
+        types=moment_types(syntax),
     )
 
 
-def outside_of_years(syntax: SqlSyntax, moment: str) -> str:
+def _outside_of_years(syntax: SqlSyntax, moment: str) -> str:
     """Write the condition that a point in time is outside of the years that Python knows."""
     first, last = (syntax.day.format(f"'{day}'") for day in (_FIRST_DAY, _LAST_DAY))
     return f"({moment} < {first} OR {moment} > {last})"
 
 
-def without_last_zeros(text: str, without_end: str = STANDARD_END) -> str:
-    """Write the SQL expression that removes zeros after a decimal point, and a point at the end.
-
-    Args:
-        without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
-    """
+def _without_last_zeros(text: str, without_end: str) -> str:
     return without_end.format(without_end.format(text, "'0'"), "'.'")
 
 
-def without_needless_zeros(number: str, without_end: str = STANDARD_END) -> str:
-    """Write the SQL expression that removes zeros at the end of a fraction, if there is one.
-
-    Args:
-        without_end: Template that removes a character at the end of a text, as in `SqlSyntax`.
-    """
+def without_needless_zeros(number: str, syntax: SqlSyntax) -> str:
+    """Write the SQL expression that removes zeros at the end of a fraction, if there is one."""
     return (
-        f"CASE WHEN position('.' IN {number}) > 0 THEN {without_last_zeros(number, without_end)} "
-        f"ELSE {number} END"
+        f"CASE WHEN {syntax.contains.format(number, _POINT)} "
+        f"THEN {_without_last_zeros(number, syntax.without_end)} ELSE {number} END"
     )
+
+
+_POINT = "'.'"
 
 
 def _rewrite(folded: str, syntax: SqlSyntax) -> str:
@@ -201,3 +380,55 @@ def _rewrite(folded: str, syntax: SqlSyntax) -> str:
     may_need = f"{folded} >= '-' AND {folded} < ':'"
     needs = f"CASE WHEN {may_need} THEN {syntax.matching(folded, NEEDS_REWRITE)} END"
     return f"CASE WHEN {needs} THEN {rewritten} ELSE {folded} END"
+
+
+_REWRITTEN = ("12.00", "-0", "12.01", "2024-01-31T09:30Z", "2024-01-31 09:30:01.2500+00:00", "1e3")
+_TEXTS = (*_REWRITTEN, " Oslo\t \x1cx ")
+"""Texts whose normal forms need each of the rewrites, or other spaces and letters."""
+
+
+class Probe(NamedTuple):
+    """A known value, whose normal form a database is asked for."""
+
+    type: TypeEngine[Any]
+    """The type of a column with this value, as SQLAlchemy reflects it."""
+
+    value: str
+    """Expression of the value in the SQL of the database."""
+
+    normal: str
+    """The normal form, as this package computes it."""
+
+
+def probes_of_texts(type_: TypeEngine[Any], quote_text: Callable[[str], str]) -> list[Probe]:
+    """List texts whose normal forms are difficult."""
+    return [Probe(type_, quote_text(text), normal_form(text)) for text in _TEXTS]
+
+
+def computes_probes(
+    connection: Connection,
+    form_of: Callable[[TypeEngine[Any]], SqlForm | None],
+    probes: Sequence[Probe],
+    row: str = "",
+) -> bool:
+    """Return whether a database computes the normal forms of known values as this package does.
+
+    Args:
+        connection: A connection to the database.
+        form_of: Writes the normal forms of a column of a type.
+        probes: The known values.
+        row: The clause `FROM` of one row on which the values depend, if they do.
+
+    Returns:
+        True if all normal forms are equal, and the database takes all of them for exact.
+    """
+    forms = [form_of(each.type) for each in probes]
+    queries = [
+        f"SELECT {place} AS place, {form.normal} AS f FROM (SELECT {form.folded} AS f FROM "  # noqa: S608
+        # No row comes of a value whose normal form may be wrong.
+        f"(SELECT {form.value.format(each.value)} AS v{row}) AS d WHERE NOT ({form.inexact})) AS e"
+        for place, (each, form) in enumerate(zip(probes, forms, strict=True))
+        if form
+    ]
+    computed = connection.exec_driver_sql(" UNION ALL ".join(queries)).all()
+    return {*map(tuple, computed)} == {(at, each.normal) for at, each in enumerate(probes)}

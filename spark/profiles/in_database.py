@@ -34,28 +34,28 @@ from datahub_hyperjoin.spark.counting.aggregate import (
 from datahub_hyperjoin.spark.counting.notations import may_have_notation
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    ComputingDialect,
-    computing_dialect,
-)
 from datahub_hyperjoin.spark.databases.engines import Databases, database_error_text
-from datahub_hyperjoin.spark.databases.key_ranges import (
+from datahub_hyperjoin.spark.databases.reading import (
+    SMALLEST_ROW,
     RowSample,
     count_rows,
     find_integer_key,
     sample_rows,
 )
-from datahub_hyperjoin.spark.databases.relation_stream import SMALLEST_ROW
 from datahub_hyperjoin.spark.databases.relations import (
     choose_relation_columns,
     inspect_database,
     reflect_columns,
 )
-from datahub_hyperjoin.spark.databases.sql_counts import SqlCounts
 from datahub_hyperjoin.spark.databases.sql_profiles import (
     CountableColumn,
+    SqlCounts,
     SqlSketch,
     count_values,
+)
+from datahub_hyperjoin.spark.databases.system import (
+    DatabaseSystem,
+    computing_system,
 )
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.visible import logger_of
@@ -126,13 +126,13 @@ def _count(
     types = {each.name: each.type for each in reflect_columns(relation, inspector)}
     counts: Mapping[str, SqlCounts] = {}
     with engine.connect() as connection:
-        dialect = computing_dialect(connection)
+        system = computing_system(connection)
         # The isolation level must be set before the first statement, and there was one already.
         connection.rollback()
-        if dialect:
-            countable = _countable(readable_paths(columns), types, dialect)
+        if system and system.syntax:
+            countable = _countable(readable_paths(columns), types, system)
             # One value more than the sketch keeps tells a full sketch from an overflowing one.
-            sketch = SqlSketch(dialect.syntax, config.sketch_size + 1, config.sample_size)
+            sketch = SqlSketch(system.syntax, config.sketch_size + 1, config.sample_size)
             counts = count_values(connection, relation, countable, sketch, sample, key)
     aggregates = {path: _aggregate(each, config) for path, each in counts.items()}
     return CountedTable(
@@ -165,10 +165,10 @@ def _choose_rows(
 
 
 def _countable(
-    paths: Sequence[str], types: Mapping[str, TypeEngine[object]], dialect: ComputingDialect
+    paths: Sequence[str], types: Mapping[str, TypeEngine[object]], system: DatabaseSystem
 ) -> list[CountableColumn]:
     """List the columns whose normal forms the database can compute."""
-    forms = {path: dialect.form_of_column(path, types[path]) for path in paths if path in types}
+    forms = {path: system.form_of_column(path, types[path]) for path in paths if path in types}
     return [CountableColumn(path, form) for path, form in forms.items() if form]
 
 

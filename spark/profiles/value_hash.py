@@ -74,15 +74,16 @@ def counts_itself(table: Table, config: ProfileConfig) -> bool:
 def _is_computing(database: Database, *, has_size: bool) -> bool:
     """Return whether a database computes by the recipe, for tables with or without a known size."""
     # Lakes of files need no database.
-    from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
+    from datahub_hyperjoin.spark.databases.system import (  # noqa: PLC0415
         is_asked_to_compute,
-        named_dialect,
+        system_of_database,
     )
 
-    dialect = named_dialect(database)
+    system = system_of_database(database)
     return (
-        dialect is not None
-        and (has_size or not dialect.lists_sizes)
+        system is not None
+        and system.syntax is not None
+        and (has_size or not system.lists_sizes)
         and is_asked_to_compute(database)
     )
 
@@ -90,15 +91,15 @@ def _is_computing(database: Database, *, has_size: bool) -> bool:
 def _can_count(relation: Relation) -> bool:
     from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (as above)
 
-    from datahub_hyperjoin.spark.databases.computing_dialects import (  # noqa: PLC0415
-        computing_dialect,
+    from datahub_hyperjoin.spark.databases.system import (  # noqa: PLC0415
+        computing_system,
     )
 
     engine = None
     try:
         engine = open_engine(relation.connection, relation.database)
         with engine.connect() as connection:
-            return computing_dialect(connection) is not None
+            return computing_system(connection) is not None
     except (SQLAlchemyError, UnreachableDatabaseError) as error:
         reason = database_error_text(error) if isinstance(error, SQLAlchemyError) else str(error)
         logger.info("Reading tables of a database that could not count them: %s", reason)

@@ -19,19 +19,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    computing_dialect,
-    is_asked_to_compute,
-)
 from datahub_hyperjoin.spark.databases.engines import (
     database_error_text,
     open_engine,
     without_type_warnings,
 )
 from datahub_hyperjoin.spark.databases.relations import reflect_columns
-from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
-from datahub_hyperjoin.spark.databases.stored_names import name_in_quotes, relation_in_quotes
+from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, SqlSyntax
+from datahub_hyperjoin.spark.databases.system import (
+    computing_system,
+    is_asked_to_compute,
+    name_in_quotes,
+    relation_in_quotes,
+)
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
@@ -131,8 +131,8 @@ def _describe(
     """Describe the columns whose normal forms the database can compute."""
     described = {}
     with engine.connect() as connection, without_type_warnings():
-        dialect = computing_dialect(connection)
-        if dialect is None:
+        system = computing_system(connection)
+        if system is None or system.syntax is None:
             return {}
         inspector = inspect(connection)
         for table in sorted({column.table for column in wanted}):
@@ -140,10 +140,10 @@ def _describe(
             source = relation_in_quotes(relation, engine.dialect)
             for reflected in reflect_columns(relation, inspector):
                 id_ = ColumnId(table, reflected.name)
-                form = dialect.form_of_column(reflected.name, reflected.type)
+                form = system.form_of_column(reflected.name, reflected.type)
                 if form and id_ in wanted:
                     quoted = name_in_quotes(reflected.name, engine.dialect)
-                    described[id_] = _SqlColumn(id_, source, quoted, form, dialect.syntax)
+                    described[id_] = _SqlColumn(id_, source, quoted, form, system.syntax)
     return described
 
 

@@ -17,8 +17,8 @@ from datahub.ingestion.source.sql.sqlalchemy_uri_mapper import get_platform_from
 from sqlalchemy import make_url
 
 from datahub_hyperjoin.catalog.config import ConnectionConfig
-from datahub_hyperjoin.catalog.table_selection import database_name
 from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.databases.system import system_of_url
 from datahub_hyperjoin.tables import TableId
 
 SOURCES = Path(datahub.ingestion.source.__path__[0])
@@ -55,6 +55,12 @@ UNMAPPED = {"cockroachdb", "databricks", "db2", "mariadb", "starrocks", "teradat
 """Platforms that some release of DataHub cannot derive from a database URL."""
 
 
+def database_name(url: str) -> str:
+    """Return the database that a URL names, as the tables' names begin."""
+    made = make_url(url)
+    return system_of_url(made).database_name(made)
+
+
 def naming_function(file: str, name: str) -> Callable[..., str]:
     """Return the connector's function that names a table, without its type annotations."""
     path = SOURCES / file
@@ -77,7 +83,7 @@ def naming_function(file: str, name: str) -> Callable[..., str]:
 
 def named_by_connector(url: str) -> str:
     """Return the table name that DataHub's connector chooses with its default settings."""
-    naming, database = naming_function(*CONNECTORS[url]), database_name(make_url(url))
+    naming, database = naming_function(*CONNECTORS[url]), database_name(url)
     config = SimpleNamespace(database=database, convert_urns_to_lowercase=False)
     connector = SimpleNamespace(
         config=config,
@@ -106,7 +112,7 @@ def table_id(url: str, **keys: object) -> TableId:
     return connection.selection.table(
         title="Orders",
         location=location,
-        database=database_name(make_url(url)),
+        database=database_name(url),
         schema="Sales",
         table="Orders",
     ).id

@@ -1,5 +1,6 @@
 import pytest
 
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError, UnreadableTableError
 
 
@@ -30,5 +31,6 @@ def test_a_missing_driver_is_installed_without_a_compiler(driver: str, package: 
     ],
 )
 def test_a_missing_dialect_names_the_extra_that_has_it(scheme: str, fix: str) -> None:
-    message = str(UnreachableDatabaseError.without_dialect("connections[0]", scheme))
+    extra = system_named(scheme.partition("+")[0]).extra
+    message = str(UnreachableDatabaseError.without_dialect("connections[0]", scheme, extra))
     assert f"no SQLAlchemy dialect for `{scheme}` is installed. {fix}" in message

@@ -22,10 +22,10 @@ from counted_profiles import (
 )
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.keys import list_keys
-from datahub_hyperjoin.spark.databases.sql_syntax import quote_in_one_line
+from datahub_hyperjoin.spark.databases.listing import list_keys
+from datahub_hyperjoin.spark.databases.sql_forms import quote_in_one_line
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -160,10 +160,10 @@ def test_no_keys_are_listed() -> None:
 
 def test_fields_of_structs_are_read() -> None:
     text = cast("TypeEngine[object]", String())
-    dialect = COMPUTING_DIALECTS["bigquery"]
-    assert dialect.form_of_column("address", text)
-    assert dialect.form_of_column("address.city", text) is None
-    assert COMPUTING_DIALECTS["postgresql"].form_of_column("address.city", text)
+    system = system_named("bigquery")
+    assert system.form_of_column("address", text)
+    assert system.form_of_column("address.city", text) is None
+    assert system_named("postgresql").form_of_column("address.city", text)
 
 
 ASCII = st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=12)

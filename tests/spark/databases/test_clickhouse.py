@@ -16,13 +16,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
-from datahub_hyperjoin.spark.databases.key_ranges import find_integer_key, split_key
-from datahub_hyperjoin.spark.databases.keys import list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations
+from datahub_hyperjoin.spark.databases.reading import find_integer_key, split_key
 from datahub_hyperjoin.spark.databases.relations import inspect_database
+from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
@@ -272,7 +271,7 @@ def test_a_user_who_may_change_no_settings_reads_but_does_not_compute(server: Se
     assert profiled(server.table("few", database)).rows == 2
     engine = open_engine("connections[0]", database)
     with engine.connect() as connection:
-        assert computing_dialect(connection) is None
+        assert computing_system(connection) is None
     engine.dispose()
 
 

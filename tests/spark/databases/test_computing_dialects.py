@@ -13,12 +13,13 @@ from sqlalchemy import make_url
 from columns_by_system import COMPUTING, MESSY
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    COMPUTING_DIALECTS,
-    computing_dialect,
-    is_asked_to_compute,
-)
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.system import (
+    computing_system,
+    is_asked_to_compute,
+    system_named,
+    system_names,
+)
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 
@@ -39,7 +40,7 @@ def database_with(server: Server, drivername: str = "", **query: str) -> Databas
 def computes(database: Database) -> bool:
     engine = open_engine("connections[0]", database)
     with engine.connect() as connection:
-        found = computing_dialect(connection)
+        found = computing_system(connection)
     engine.dispose()
     return found is not None
 
@@ -47,7 +48,8 @@ def computes(database: Database) -> bool:
 @pytest.mark.parametrize("kind", COMPUTING)
 def test_servers_of_these_systems_compute(tmp_path: Path, kind: str) -> None:
     # `test_bigquery` tests the only one that no server stands for.
-    assert {*COMPUTING, "bigquery"} == {*COMPUTING_DIALECTS}
+    computing = {each for each in system_names() if system_named(each).syntax}
+    assert {*COMPUTING, "bigquery"} == computing
     with serving(kind, tmp_path) as server:
         assert computes(server.database())
 

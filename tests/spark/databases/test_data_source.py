@@ -15,7 +15,7 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.key_ranges import (
+from datahub_hyperjoin.spark.databases.reading import (
     WHOLE_KEY,
     count_rows,
     find_integer_key,

@@ -12,11 +12,11 @@ from sqlalchemy import inspect, make_url
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
-from datahub_hyperjoin.spark.databases.engines import Databases, complete_databricks, open_engine
-from datahub_hyperjoin.spark.databases.keys import list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.databricks import Databricks as DatabricksSystem
+from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations
 from datahub_hyperjoin.spark.databases.relations import columns_of, inspect_database
+from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
@@ -53,11 +53,12 @@ def described(server: Server, name: str) -> list[tuple[str, DataType | None]]:
 def test_urls_of_the_driver_lead_to_the_dialect_that_describes_tables() -> None:
     pytest.importorskip("databricks.sqlalchemy")
     url = make_url("databricks://token:hush@host:443?http_path=/sql/1&catalog=main&schema=shop")
-    dialect = complete_databricks(url).get_dialect()
+    complete = DatabricksSystem().complete
+    dialect = complete(url).get_dialect()
     assert (dialect.__name__, dialect.name) == ("DatabricksReader", "databricks")
-    assert complete_databricks(url).query == url.query
+    assert complete(url).query == url.query
     other = make_url("sqlite:///shop.db")
-    assert complete_databricks(other) is other
+    assert complete(other) is other
 
 
 def test_nested_columns_are_not_read_as_texts(server: Server) -> None:
@@ -115,7 +116,7 @@ def test_a_server_that_reads_backslashes_as_they_are_computes_nothing(server: Se
     assert isinstance(location, Relation)
     engine = open_engine("connections[0]", location.database)
     with engine.connect() as connection:
-        assert computing_dialect(connection) is None
+        assert computing_system(connection) is None
     engine.dispose()
 
 

@@ -9,7 +9,7 @@ from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.databases.engines import open_engine
-from datahub_hyperjoin.spark.databases.keys import (
+from datahub_hyperjoin.spark.databases.listing import (
     ForeignKeyConstraint,
     KeyConstraints,
     list_keys,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filled_tables import fill, literal, series
@@ -12,25 +13,30 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from redshift_functions import own_schema
 from servers import Server, serving
+from sql_functions import with_other_sql
 from sqlalchemy import inspect, make_url
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.types import VARCHAR, Boolean, Integer, TypeEngine
 
 from columns_by_system import RANGE
 from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
-from datahub_hyperjoin.spark.databases import redshift_forms
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    computing_dialect,
-    is_asked_to_compute,
-    named_dialect,
-)
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
-from datahub_hyperjoin.spark.databases.key_ranges import find_integer_key
-from datahub_hyperjoin.spark.databases.keys import ForeignKeyConstraint, list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
-from datahub_hyperjoin.spark.databases.redshift_connections import MOST_FETCHED, complete_redshift
-from datahub_hyperjoin.spark.databases.redshift_forms import REDSHIFT_SYNTAX
+from datahub_hyperjoin.spark.databases.listing import (
+    ForeignKeyConstraint,
+    list_keys,
+    list_relations,
+    states_of,
+)
+from datahub_hyperjoin.spark.databases.reading import find_integer_key
+from datahub_hyperjoin.spark.databases.redshift import MOST_FETCHED, REDSHIFT_SYNTAX
 from datahub_hyperjoin.spark.databases.relations import read_rows, select_from
+from datahub_hyperjoin.spark.databases.system import (
+    computing_system,
+    is_asked_to_compute,
+    system_named,
+    system_of_database,
+)
 from datahub_hyperjoin.tables import DataType
 
 FEW = settings(
@@ -211,17 +217,25 @@ def test_any_doubles_with_few_digits_are_counted_as_they_are_read(
 
 
 @pytest.mark.parametrize(
-    ("name", "other"),
-    [("_TRUTH", "'t'"), ("_TEXT", "CAST(v AS varchar(1))"), ("_UNMARKED", "v")],
+    ("type_", "written", "other"),
+    [
+        (Boolean, "'true'", "'t'"),
+        (Integer, "varchar(64)", "varchar(1)"),
+        (VARCHAR, "left(v, len(v) - 1)", "v"),
+    ],
 )
 def test_a_cluster_with_other_functions_computes_nothing(
-    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, other: str
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    type_: type[TypeEngine[Any]],
+    written: str,
+    other: str,
 ) -> None:
-    engine = open_engine("connections[0]", server.database())
+    system, engine = system_named("redshift"), open_engine("connections[0]", server.database())
     with engine.connect() as connection:
-        assert computing_dialect(connection) is not None
-        monkeypatch.setattr(redshift_forms, name, other)
-        assert computing_dialect(connection) is None
+        assert computing_system(connection) is not None
+        monkeypatch.setattr(system, "form", with_other_sql(system, type_, written, other))
+        assert computing_system(connection) is None
     engine.dispose()
 
 
@@ -231,7 +245,7 @@ def test_a_cluster_whose_compute_nodes_do_not_answer_computes_nothing(tmp_path: 
         server.run(f"CREATE OR REPLACE VIEW {view} AS SELECT 7 AS query_id WHERE false")
         engine = open_engine("connections[0]", server.database())
         with engine.connect() as connection:
-            assert computing_dialect(connection) is None
+            assert computing_system(connection) is None
         engine.dispose()
 
 
@@ -240,11 +254,11 @@ def test_redshift_computes_only_if_it_is_asked_to(system: str) -> None:
     url = f"{system}://reader@shop.a1.eu-west-1.redshift.amazonaws.com:5439/shop"
     database = Database(url=SecretStr(url))
     assert not is_asked_to_compute(database)
-    dialect = named_dialect(database)
-    assert dialect
-    assert dialect.syntax is REDSHIFT_SYNTAX
+    redshift = system_of_database(database)
+    assert redshift
+    assert redshift.syntax is REDSHIFT_SYNTAX
     assert is_asked_to_compute(replace(database, compute=Compute.DATABASE))
-    assert complete_redshift(make_url(url)).drivername == "redshift+psycopg2"
+    assert redshift.complete(make_url(url)).drivername == "redshift+psycopg2"
 
 
 def test_a_url_of_redshift_is_opened_with_its_own_dialect() -> None:

@@ -29,7 +29,7 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from datahub_hyperjoin.spark.databases.redshift_forms import REDSHIFT_SYNTAX, redshift_form
+from datahub_hyperjoin.spark.databases.redshift import REDSHIFT_SYNTAX, Redshift
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
     DIGITS_OF_REAL,
@@ -48,7 +48,7 @@ https://docs.aws.amazon.com/redshift/latest/dg/c_SQL_functions.html."""
 
 @pytest.mark.parametrize("type_", [Time(), NullType(), TEXT()], ids=repr)
 def test_other_types_have_no_normal_form(type_: TypeEngine[Any]) -> None:
-    assert redshift_form(type_) is None
+    assert Redshift().form(type_) is None
 
 
 TYPES: tuple[TypeEngine[Any], ...] = (
@@ -80,7 +80,7 @@ def test_a_float_is_the_same_decimal_whether_casts_round_or_cut(
 def test_the_sql_does_not_change_unnoticed() -> None:
     written = ""
     for type_ in TYPES:
-        form = redshift_form(type_)
+        form = Redshift().form(type_)
         assert form
         written += f"-- {type_!r}\n{form.value}\n{form.folded}\n{form.inexact}\n{form.text}\n"
     normal = text_form(REDSHIFT_SYNTAX, "{}").normal
@@ -88,21 +88,21 @@ def test_the_sql_does_not_change_unnoticed() -> None:
 
 
 def test_all_functions_are_those_of_compute_nodes() -> None:
-    forms = [redshift_form(type_) for type_ in TYPES]
+    forms = [Redshift().form(type_) for type_ in TYPES]
     written = [
         text
         for form in forms
         if form
         for text in (form.value, form.folded, form.inexact, form.normal, form.text)
     ]
-    called = called_functions(REDSHIFT_SYNTAX, written)
+    called = called_functions(REDSHIFT_SYNTAX, [*written, Redshift.hex_digits])
     others = {"and", "decimal", "group", "not", "or", "then", "varchar", "when"}
     assert called - others == FUNCTIONS
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=repr)
 def test_the_sql_is_read_by_another_parser_of_its_dialect(type_: TypeEngine[Any]) -> None:
-    form = redshift_form(type_)
+    form = Redshift().form(type_)
     assert form
     inner = f"SELECT {form.folded} AS f, {form.inexact} AS x FROM (SELECT {form.value.format('p')} "
     query = f"SELECT {form.normal} FROM ({inner} AS v FROM t) AS d) AS e"

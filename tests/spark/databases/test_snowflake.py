@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from servers import Server, serving
-from sql_functions import called_functions
-from sqlalchemy import create_engine, inspect
+from sql_functions import called_functions, with_other_sql
+from sqlalchemy import inspect
 from sqlalchemy.types import (
     Boolean,
     Date,
@@ -32,18 +32,17 @@ from sqlglot import exp, parse_one
 
 from counted_profiles import MD5, by_reading, profiled, relation_of
 from datahub_hyperjoin.locations import Compute, Database
-from datahub_hyperjoin.spark.databases import computing_dialects as snowflake_forms
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    SNOWFLAKE_SYNTAX,
-    computing_dialect,
-    is_asked_to_compute,
-    snowflake_form,
-)
 from datahub_hyperjoin.spark.databases.data_source import load_relation
-from datahub_hyperjoin.spark.databases.engines import Databases, open_engine, snowflake_arguments
-from datahub_hyperjoin.spark.databases.key_ranges import find_integer_key, split_key
+from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
+from datahub_hyperjoin.spark.databases.reading import find_integer_key, split_key
+from datahub_hyperjoin.spark.databases.snowflake import SNOWFLAKE_SYNTAX, Snowflake
 from datahub_hyperjoin.spark.databases.sql_forms import text_form
+from datahub_hyperjoin.spark.databases.system import (
+    computing_system,
+    is_asked_to_compute,
+    system_named,
+)
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import DataType, Table
@@ -190,11 +189,12 @@ def test_any_floats_with_few_digits_are_counted_as_they_are_read(
 def test_an_account_with_other_functions_computes_nothing(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = open_engine("connections[0]", server.database())
+    system, engine = system_named("snowflake"), open_engine("connections[0]", server.database())
     with engine.connect() as connection:
-        assert computing_dialect(connection) is not None
-        monkeypatch.setattr(snowflake_forms, "_MOMENT_TEXT", "to_char({0}, 'DD.MM.YYYY')")
-        assert computing_dialect(connection) is None
+        assert computing_system(connection) is not None
+        other = with_other_sql(system, DateTime, "YYYY-MM-DD HH24:MI:SS.FF6", "DD.MM.YYYY")
+        monkeypatch.setattr(system, "form", other)
+        assert computing_system(connection) is None
     engine.dispose()
 
 
@@ -206,7 +206,7 @@ def test_it_computes_only_if_it_is_asked_to() -> None:
 
 @pytest.mark.parametrize("type_", [Time(), String()], ids=["time of day", "collation"])
 def test_other_types_have_no_normal_form(type_: TypeEngine[Any]) -> None:
-    assert snowflake_form(type_) is None
+    assert Snowflake().form(type_) is None
 
 
 def test_a_session_has_a_tag_and_a_time_limit() -> None:
@@ -244,11 +244,6 @@ def test_a_session_has_a_tag_and_a_time_limit() -> None:
     assert logins[0]["QUERY_TAG"] == "datahub-hyperjoin"
 
 
-def test_other_systems_get_no_session_parameters() -> None:
-    engine = create_engine("sqlite://")
-    assert snowflake_arguments(engine.url) == {}
-
-
 class TIMESTAMP_TZ(TypeEngine[Any]):  # noqa: N801 (the name of the library's class)
     """A type of the library, which need not be installed."""
 
@@ -261,7 +256,7 @@ TYPES: tuple[TypeEngine[Any], ...] = (
 def test_the_sql_does_not_change_unnoticed() -> None:
     written = ""
     for type_ in TYPES:
-        form = snowflake_form(type_)
+        form = Snowflake().form(type_)
         assert form
         written += f"-- {type(type_).__name__}\n{form.value}\n{form.folded}\n{form.inexact}\n"
     normal = text_form(SNOWFLAKE_SYNTAX, "{}").normal
@@ -269,9 +264,9 @@ def test_the_sql_does_not_change_unnoticed() -> None:
 
 
 def test_all_functions_are_those_of_snowflake() -> None:
-    forms = [snowflake_form(type_) for type_ in TYPES]
+    forms = [Snowflake().form(type_) for type_ in TYPES]
     written = [text for form in forms if form for text in (form.folded, form.inexact, form.normal)]
-    called = called_functions(SNOWFLAKE_SYNTAX, written)
+    called = called_functions(SNOWFLAKE_SYNTAX, [*written, Snowflake.hex_digits])
     unknown = called - FUNCTIONS - {"in", "group", "number", "when", "and", "or", "then"}
     assert unknown == set()
 

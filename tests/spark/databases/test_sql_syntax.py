@@ -7,7 +7,7 @@ import pytest
 
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
 from datahub_hyperjoin.spark.counting.value_types import TYPE_PATTERNS
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_forms import SqlSyntax
 
 PLAIN = SqlSyntax(
     quote_text=str,

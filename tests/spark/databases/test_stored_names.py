@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.sql.elements import quoted_name
 
-from datahub_hyperjoin.spark.databases.stored_names import (
+from datahub_hyperjoin.spark.databases.system import (
     name_in_quotes,
     reported_name,
     stored_name,

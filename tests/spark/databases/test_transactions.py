@@ -11,9 +11,9 @@ from sqlalchemy import Connection, make_url
 
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import computing_dialect
+from datahub_hyperjoin.spark.databases.connections import statement_limit
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
-from datahub_hyperjoin.spark.databases.transactions import statement_limit
+from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 
 SLOW = {
@@ -88,7 +88,7 @@ def test_the_smaller_of_the_limits_holds(server: Server, ours: float, expected: 
 def test_a_session_is_as_before_after_each_transaction(server: Server) -> None:
     engine = open_engine("connections[0]", server.database())
     with engine.connect() as connection:
-        dialect = computing_dialect(connection)
+        dialect = computing_system(connection)
         assert dialect
         connection.rollback()
         for preparation in dialect.syntax.preparations:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from servers import Server, serving
-from sql_functions import called_functions
+from sql_functions import called_functions, with_other_sql
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import (
@@ -33,16 +33,15 @@ from sqlglot import exp, parse_one
 from columns_by_system import RANGE
 from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation_of, unread
 from datahub_hyperjoin.locations import Compute, Database
-from datahub_hyperjoin.spark.databases import trino_forms
-from datahub_hyperjoin.spark.databases.computing_dialects import (
-    computing_dialect,
-    is_asked_to_compute,
-)
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
-from datahub_hyperjoin.spark.databases.keys import list_keys
-from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
+from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations, states_of
 from datahub_hyperjoin.spark.databases.sql_forms import text_form
-from datahub_hyperjoin.spark.databases.trino_forms import TRINO_SYNTAX, trino_form
+from datahub_hyperjoin.spark.databases.system import (
+    computing_system,
+    is_asked_to_compute,
+    system_named,
+)
+from datahub_hyperjoin.spark.databases.trino import TRINO_SYNTAX, Trino
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import DataType
 
@@ -196,21 +195,25 @@ def test_any_doubles_with_few_digits_are_counted_as_they_are_read(
 
 
 @pytest.mark.parametrize(
-    ("name", "other"),
+    ("type_", "written", "other"),
     [
-        ("_TEXT", "concat(CAST(v AS varchar), '.0')"),
-        ("_TIME", "CAST(v AS varchar)"),
-        ("_MOMENT", "CAST(date_trunc('day', v) AS timestamp(6))"),
+        (Integer, "CAST(v AS varchar)", "concat(CAST(v AS varchar), '.0')"),
+        (Time, "CAST(CAST(v AS time(6)) AS varchar)", "CAST(v AS varchar)"),
+        (DateTime, "CAST(v AS timestamp(6))", "CAST(date_trunc('day', v) AS timestamp(6))"),
     ],
 )
 def test_a_server_with_other_functions_computes_nothing(
-    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, other: str
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    type_: type[TypeEngine[Any]],
+    written: str,
+    other: str,
 ) -> None:
-    engine = open_engine("connections[0]", server.database())
+    system, engine = system_named("trino"), open_engine("connections[0]", server.database())
     with engine.connect() as connection:
-        assert computing_dialect(connection) is not None
-        monkeypatch.setattr(trino_forms, name, other)
-        assert computing_dialect(connection) is None
+        assert computing_system(connection) is not None
+        monkeypatch.setattr(system, "form", with_other_sql(system, type_, written, other))
+        assert computing_system(connection) is None
     engine.dispose()
 
 
@@ -222,7 +225,7 @@ def test_it_computes_only_if_it_is_asked_to() -> None:
 
 @pytest.mark.parametrize("type_", [Time(timezone=True), NullType()], ids=["zoned time", "unknown"])
 def test_other_types_have_no_normal_form(type_: TypeEngine[Any]) -> None:
-    assert trino_form(type_) is None
+    assert Trino().form(type_) is None
 
 
 TYPES: tuple[TypeEngine[Any], ...] = (
@@ -234,7 +237,7 @@ TYPES: tuple[TypeEngine[Any], ...] = (
 def test_the_sql_does_not_change_unnoticed() -> None:
     written = ""
     for type_ in TYPES:
-        form = trino_form(type_)
+        form = Trino().form(type_)
         assert form
         written += f"-- {type_!r}\n{form.value}\n{form.folded}\n{form.inexact}\n"
     normal = text_form(TRINO_SYNTAX, "{}").normal
@@ -242,21 +245,21 @@ def test_the_sql_does_not_change_unnoticed() -> None:
 
 
 def test_all_functions_are_those_of_trino() -> None:
-    forms = [trino_form(type_) for type_ in TYPES]
+    forms = [Trino().form(type_) for type_ in TYPES]
     written = [
         text
         for form in forms
         if form
         for text in (form.value, form.folded, form.inexact, form.normal)
     ]
-    called = called_functions(TRINO_SYNTAX, written)
+    called = called_functions(TRINO_SYNTAX, [*written, Trino.hex_digits])
     types = {"decimal", "time", "timestamp"}
     assert called - types - {"and", "filter", "not", "or", "then", "when"} == FUNCTIONS
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=repr)
 def test_the_sql_is_read_by_another_parser_of_its_dialect(type_: TypeEngine[Any]) -> None:
-    form = trino_form(type_)
+    form = Trino().form(type_)
     assert form
     inner = f"SELECT {form.folded} AS f, {form.inexact} AS x FROM (SELECT {form.value.format('p')} "
     parsed = parse_one(f"SELECT {form.normal} FROM ({inner} AS v FROM t) AS d) AS e", read="trino")

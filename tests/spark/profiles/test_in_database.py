@@ -25,10 +25,10 @@ from counted_profiles import (
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases import sql_profiles
-from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.sql_counts import SqlCounts, read_counts
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm
+from datahub_hyperjoin.spark.databases.sql_profiles import SqlCounts, read_counts
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database
 from datahub_hyperjoin.tables import ColumnProfile, TableProfile
 
@@ -283,14 +283,15 @@ def test_other_normal_forms_than_our_own_are_not_trusted(
     table = fill(server, "words", "text", [literal(server, word) for word in WORDS])
     expected = by_reading(table, SMALL)
 
-    dialect = COMPUTING_DIALECTS[server.kind]
+    system = system_named(server.kind)
+    write = system.form
 
     def wrong_form(type_: TypeEngine[object]) -> SqlForm:
-        form = dialect.form_of(type_)
+        form = write(type_)
         assert form
         return replace(form, normal="reverse(f)")
 
-    monkeypatch.setitem(COMPUTING_DIALECTS, server.kind, replace(dialect, form_of=wrong_form))
+    monkeypatch.setattr(system, "form", wrong_form)
     assert profiled(table, SMALL) == expected
     assert "Reading a column for which the database computed other normal forms" in caplog.text
 

@@ -18,9 +18,9 @@ from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
-from datahub_hyperjoin.spark.databases.computing_dialects import COMPUTING_DIALECTS
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles import value_hash
 from datahub_hyperjoin.spark.profiles.routes import Route, need_spark, route_of
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
@@ -65,7 +65,7 @@ def test_many_bytes_that_databases_can_count_decide(server: Server) -> None:
 
 def test_tables_of_unknown_size_decide_if_no_size_is_listed(server: Server) -> None:
     unknown = replace(server.table("cities"), size=0)
-    lists_sizes = COMPUTING_DIALECTS[server.kind].lists_sizes
+    lists_sizes = system_named(server.kind).lists_sizes
     assert chosen(unknown) is (ValueHash.SIPHASH if lists_sizes else ValueHash.MD5)
     assert counts_itself(unknown, Md5ProfileConfig.of(CONFIG)) is not lists_sizes
     assert lists_sizes is bool(sizes(server)["cities"])

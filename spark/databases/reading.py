@@ -1,25 +1,34 @@
-"""Split database tables into ranges of the primary key."""
+"""Read a database table or view over one connection: its rows, or a sample of ranges of its key."""
 
 import math
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
-from sqlalchemy.types import Integer, Numeric, TypeEngine
+from sqlalchemy.types import Integer
 
 from datahub_hyperjoin.locations import Relation
-from datahub_hyperjoin.spark.databases.clickhouse_types import ClickHouseType
+from datahub_hyperjoin.spark.columns import Column, TableStream, naming_columns, readable_paths
+from datahub_hyperjoin.spark.counting.text_counts import texts_of
+from datahub_hyperjoin.spark.databases.connections import statement_limit
 from datahub_hyperjoin.spark.databases.engines import unreadable
-from datahub_hyperjoin.spark.databases.granted_columns import lacks_privilege
 from datahub_hyperjoin.spark.databases.relations import (
-    name_of,
+    choose_relation_columns,
+    inspect_database,
+    lacks_privilege,
+    read_rows,
     reflect_columns,
     select_from,
+    select_values,
 )
-from datahub_hyperjoin.spark.databases.stored_names import stored_name
-from datahub_hyperjoin.spark.databases.transactions import statement_limit
+from datahub_hyperjoin.spark.databases.system import stored_name, system_of
+from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
 
 KeyRange = tuple[int | None, int | None]
 """A range of a key: the first number, and the number after the last one; None for an open end."""
@@ -86,17 +95,11 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
         if lacks_privilege(error):
             return ""
         raise unreadable(error) from None
-    key = [name_of(column_, inspector) for column_ in constraint["constrained_columns"]]
+    system = system_of(inspector.dialect)
+    key = [*map(system.column_name, constraint["constrained_columns"])]
     # A key column that the user may not select splits no rows.
-    is_integer = len(key) == 1 and key[0] in types and _is_integer(types[key[0]])
+    is_integer = len(key) == 1 and key[0] in types and system.is_integer(types[key[0]])
     return key[0] if is_integer else ""
-
-
-def _is_integer(type_: TypeEngine[object]) -> bool:
-    if isinstance(type_, ClickHouseType):
-        return type_.is_integer
-    # The integers of Snowflake and Oracle are decimal numbers without a fraction.
-    return isinstance(type_, Integer) or (isinstance(type_, Numeric) and type_.scale == 0)
 
 
 def split_key(
@@ -173,3 +176,109 @@ def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
     except SQLAlchemyError as error:
         raise unreadable(error, limit) from None
     return None if number is None else int(number)
+
+
+_MOST_ROWS = 1 << 31
+"""The largest limit that every database accepts; above it, no limit is set."""
+SMALLEST_ROW = 8
+"""Minimum number of bytes that a row takes on disk."""
+
+
+def read_relation(
+    relation: Relation,
+    engine: Engine,
+    paths: Collection[str] | None,
+    *,
+    max_rows: int,
+    size: int = 0,
+) -> TableStream:
+    """Open a table or view for reading, and sample its rows if there are more than `max_rows`.
+
+    If the table has more than `max_rows` rows, an equal number of rows is read from each of some
+    ranges of its key. Without a key the first rows are read, and one row more than allowed, which
+    shows that there are more. The rows are counted only if there is a key and the size on disk
+    leaves open whether there are too many.
+
+    Args:
+        paths: Paths of the columns to read; all if None.
+
+    Returns:
+        The table being read; its rows stream from the database.
+    """
+    copy = relation.copy
+    if copy and copy.fault:
+        raise UnreadableRelationError(copy.fault)
+    inspector = inspect_database(engine)
+    columns, notes = choose_relation_columns(relation, inspector, paths)
+    names = readable_paths(columns)
+    if copy:
+        return TableStream(columns, _unless_empty([read_copy(copy.file, names)], columns), notes)
+    rows = select_values(relation, names, inspector)
+    if max_rows >= _MOST_ROWS:
+        return TableStream(columns, _read(engine, [rows], columns), notes)
+    may_exceed = not size or size > max_rows * SMALLEST_ROW
+    key = find_integer_key(relation, inspector) if may_exceed else ""
+    with naming_columns(columns):
+        row_count = count_rows(relation, engine) if key else 0
+    if row_count <= max_rows:
+        return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], columns), notes)
+    ranges, limit, note = sample_rows(relation, engine, key, rows=row_count, most=max_rows)
+    number = stored_name(key, engine.dialect)
+    statements = [within_key_range(rows, number, range_).limit(limit) for range_ in ranges]
+    return TableStream(columns, _read(engine, statements, columns), [*notes, note])
+
+
+def _read(
+    engine: Engine, statements: Sequence[Select[tuple[object, ...]]], columns: Sequence[Column]
+) -> Generator[pa.RecordBatch, None, None]:
+    names = readable_paths(columns)
+    return _unless_empty((read_rows(engine, each, names) for each in statements), columns)
+
+
+def _unless_empty(
+    parts: Iterable[Generator[pa.RecordBatch, None, None]], columns: Sequence[Column]
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the rows of all parts; raise an error if there are none."""
+    empty = True
+    with naming_columns(columns):
+        for part in parts:
+            with closing(part) as batches:
+                for batch in batches:
+                    empty = False
+                    yield batch
+        if empty:
+            raise EmptyRelationError.without_rows()
+
+
+# A run executes the query of each view once: all stages then see the same rows, even of a view that
+# returns others each time.
+
+
+def write_copy(view: Relation, engine: Engine, file: Path) -> None:
+    """Write all rows of a view to a file in Arrow's format, as text."""
+    inspector = inspect_database(engine)
+    columns, _ = choose_relation_columns(view, inspector)
+    names = readable_paths(columns)
+    schema = pa.schema([(name, pa.string()) for name in names])
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    rows = read_rows(engine, select_values(view, names, inspector), names)
+    with (
+        closing(rows),
+        pa.OSFile(str(file), "wb") as sink,
+        pa.ipc.new_file(sink, schema, options=options) as writer,
+    ):
+        for batch in rows:
+            texts = [texts_of(column) for column in batch.columns]
+            # Without columns, the batch keeps its number of rows.
+            writer.write_batch(pa.record_batch(texts, schema=schema) if texts else batch)
+
+
+def read_copy(file: str, names: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
+    """Read some columns of a copied view."""
+    with pa.OSFile(file, "rb") as source:
+        schema = pa.ipc.open_file(source).schema
+        places = [schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+        reader = pa.ipc.open_file(source, options=options)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number).select(list(names))

@@ -1,11 +1,11 @@
-"""Write the normal forms of values in Amazon Redshift's SQL.
+"""Read Amazon Redshift, and compute normal forms in its SQL.
 
 The leader node and the compute nodes of a cluster have different functions. Only the compute nodes
 read tables, so that the self-check takes its values from one. It has much to find out: no
 documentation says how a replacement names a group, or that system views are read as tables are.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 from sqlalchemy.types import (
@@ -17,28 +17,39 @@ from sqlalchemy.types import (
     DateTime,
     Float,
     Integer,
+    LargeBinary,
     Numeric,
     TypeEngine,
 )
 
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
-from datahub_hyperjoin.spark.databases.binary_values import HEX_DIGITS
-from datahub_hyperjoin.spark.databases.probes import Probe, computes_probes, probes_of_texts
-from datahub_hyperjoin.spark.databases.sql_counts import FIRST_CHARACTER
+from datahub_hyperjoin.spark.databases.postgresql import PostgresProtocol
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
     DIGITS_OF_REAL,
-    NUMBER_TYPES,
+    FormsByType,
+    Probe,
     SqlForm,
+    SqlSyntax,
+    computes_probes,
     day_form,
     decimal_form,
     moment_form,
+    number_form,
+    plain_form,
+    probes_of_texts,
+    short_digits,
     text_form,
-    without_needless_zeros,
 )
-from datahub_hyperjoin.spark.databases.sql_syntax import SqlSyntax
+from datahub_hyperjoin.spark.databases.sql_profiles import FIRST_CHARACTER
+from datahub_hyperjoin.spark.databases.system import THREE_PARTS
 from datahub_hyperjoin.tables import DataType
 
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+MOST_FETCHED = 1000
+"""The most rows that a cluster of one node returns at once from a cursor."""
 _EXACT = "collate({0}, 'case_sensitive')"
 # Comparisons and groups disregard spaces at the end of a text, so no text may end with one.
 _MARKED = "{} || '.'"
@@ -49,7 +60,6 @@ _TEXT = _TEXT_OF.format("v")
 _TRUTH = "CASE WHEN v THEN 'true' WHEN NOT v THEN 'false' END"
 # Casts of floats cut digits off, as of 0.29, which is 0.289999999999999980.
 _NUDGED = "CAST(v AS float8) + sign(v) * {}"
-_WITHOUT_END = "rtrim({0}, {1})"
 _LONGEST_CHAR = 4096
 """Maximum length of a CHAR; as a VARCHAR, it loses the spaces at its end."""
 
@@ -69,7 +79,6 @@ def _character() -> str:
 
 
 REDSHIFT_SYNTAX = SqlSyntax(
-    digits_of_bytes=HEX_DIGITS["redshift"],
     quote_text=quote_for_redshift,
     exact="{0}",
     # With 'p', patterns are those of PCRE.
@@ -79,7 +88,7 @@ REDSHIFT_SYNTAX = SqlSyntax(
     # The compute nodes have no SUBSTR.
     rest="substring({0}, {1}, 65535)",
     day="CAST({0} AS date)",
-    without_end=_WITHOUT_END,
+    without_end="rtrim({0}, {1})",
     digits="CAST({0} AS varchar(20))",
     character=_character(),
     joined="listagg(CASE WHEN {3} THEN {0} END, {1}) WITHIN GROUP (ORDER BY {2})",
@@ -90,60 +99,80 @@ REDSHIFT_SYNTAX = SqlSyntax(
     has_one_order=True,
     # Beyond this size, LISTAGG fails.
     most_joined=65_535,
-    materialized="AS",
     # Plans of several columns are large, and each column needs several steps.
     most_columns=1,
 )
 """The SQL of Redshift. All statements of a transaction see the same rows."""
 
 
-def redshift_form(type_: TypeEngine[object]) -> SqlForm | None:
-    """Write the normal forms of a column of Redshift.
-
-    Returns:
-        The expressions; None if SQL cannot compute the normal form.
-    """
-    match type_:
-        case CHAR() | VARCHAR():
-            return _text_form(type_)
-        case Date() | DateTime():
-            return _moment_form(type_)
-        case Numeric():
-            return _number_form(type_)
-        case Boolean():
-            return SqlForm("{}", _TRUTH, types=((DataType.BOOLEAN, "true"),))
-        case Integer():
-            return SqlForm("{}", _TEXT, types=((DataType.INTEGER, "true"),))
-        case _:
-            return None
+def _char_form(type_: CHAR) -> SqlForm:
+    value = _EXACT.format(f"CAST({{}} AS varchar({_LONGEST_CHAR}))")
+    padded = f"rpad(v, {type_.length})" if type_.length else "v"
+    return text_form(REDSHIFT_SYNTAX, value, text=padded)
 
 
-def _text_form(type_: CHAR | VARCHAR) -> SqlForm:
-    if isinstance(type_, CHAR):
-        value = _EXACT.format(f"CAST({{}} AS varchar({_LONGEST_CHAR}))")
-        padded = f"rpad(v, {type_.length})" if type_.length else "v"
-        return text_form(REDSHIFT_SYNTAX, value, text=padded)
-    return text_form(REDSHIFT_SYNTAX, _EXACT.format(_MARKED), text=_UNMARKED, spelled=_UNMARKED)
-
-
-def _number_form(type_: Numeric[Any]) -> SqlForm:
-    match type_:
-        case REAL():
-            real = "CAST(CAST({} AS float8) AS real)"
-            return decimal_form(DIGITS_OF_REAL, real, _TEXT_OF, _NUDGED)
-        case Float():
-            return decimal_form(DIGITS_OF_DOUBLE, "CAST({} AS float8)", _TEXT_OF, _NUDGED)
-        case _:
-            folded = without_needless_zeros(_TEXT, _WITHOUT_END)
-            return SqlForm("{}", folded, types=NUMBER_TYPES)
-
-
-def _moment_form(type_: Date | DateTime) -> SqlForm:
-    if isinstance(type_, Date):
-        return day_form(REDSHIFT_SYNTAX, "to_char(v, 'YYYY-MM-DD')")
+def _moment_form(type_: DateTime) -> SqlForm:
     moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
-    text = f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')"
-    return moment_form(REDSHIFT_SYNTAX, moment, text)
+    return moment_form(REDSHIFT_SYNTAX, moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
+
+
+def _float_form(type_: Float[Any]) -> SqlForm:
+    if isinstance(type_, REAL):
+        real = "CAST(CAST({} AS float8) AS real)"
+        return decimal_form(REDSHIFT_SYNTAX, DIGITS_OF_REAL, real, _TEXT_OF, _NUDGED)
+    double = "CAST({} AS float8)"
+    return decimal_form(REDSHIFT_SYNTAX, DIGITS_OF_DOUBLE, double, _TEXT_OF, _NUDGED)
+
+
+_FORMS: FormsByType = {
+    CHAR: _char_form,
+    VARCHAR: text_form(REDSHIFT_SYNTAX, _EXACT.format(_MARKED), text=_UNMARKED, spelled=_UNMARKED),
+    Date: day_form(REDSHIFT_SYNTAX, "to_char(v, 'YYYY-MM-DD')"),
+    DateTime: _moment_form,
+    Float: _float_form,
+    Numeric: number_form(REDSHIFT_SYNTAX, _TEXT),
+    Boolean: plain_form(REDSHIFT_SYNTAX, DataType.BOOLEAN, _TRUTH),
+    Integer: plain_form(REDSHIFT_SYNTAX, DataType.INTEGER, _TEXT),
+}
+
+
+class Redshift(PostgresProtocol):
+    """Amazon Redshift."""
+
+    name = "redshift"
+    table_names = THREE_PARTS
+    extra = "redshift"
+    hex_digits = short_digits("octet_length({0})", "lower(from_varbyte({0}, 'hex'))")
+    most_fetched = MOST_FETCHED
+    syntax = REDSHIFT_SYNTAX
+    forms = _FORMS
+    lists_sizes = False
+
+    def complete(self, url: "URL") -> "URL":
+        """Lead a URL with the name of PostgreSQL to the dialect of Redshift."""
+        is_disguised = url.get_backend_name() == "postgresql"
+        return url.set(drivername="redshift+psycopg2") if is_disguised else url
+
+    def engine_created(self) -> None:
+        """Let the dialect know types whose values have no plain text, which it does not know.
+
+        Otherwise, bytes would be read as the texts of their hexadecimal digits.
+        """
+        # Installed with the extra `redshift` only.
+        from sqlalchemy_redshift.dialect import (  # noqa: PLC0415
+            GEOMETRY,
+            REDSHIFT_ISCHEMA_NAMES,
+        )
+
+        REDSHIFT_ISCHEMA_NAMES.update({"binary varying": LargeBinary, "geography": GEOMETRY})
+
+    def name_in_key(self, reported: str) -> str:
+        """Remove the quotes that SQLAlchemy leaves around a name."""
+        return reported[1:-1].replace('""', '"') if reported.startswith('"') else reported
+
+    def can_compute(self, connection: Connection) -> bool:
+        """Return whether the compute nodes compute some normal forms as this package does."""
+        return computes_probes(connection, self.form, _PROBES, _ROW)
 
 
 # A value that depends on a row of a table is computed where tables are read.
@@ -177,8 +206,3 @@ _PROBES = (
     *(Probe(type_, _of_row(value), normal) for type_, value, normal in _VALUES),
     *probes_of_texts(VARCHAR(9), lambda text: _of_row(quote_for_redshift(text))),
 )
-
-
-def redshift_can_compute(connection: Connection) -> bool:
-    """Return whether Redshift's compute nodes compute some normal forms as this package does."""
-    return computes_probes(connection, redshift_form, _PROBES, _ROW)

@@ -1,0 +1,221 @@
+"""Read PostgreSQL, and compute normal forms in its SQL."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Inspector
+from sqlalchemy.dialects.postgresql.base import PGInspector
+from sqlalchemy.types import (
+    CHAR,
+    Boolean,
+    Date,
+    DateTime,
+    Float,
+    Integer,
+    Numeric,
+    String,
+    Uuid,
+)
+
+from datahub_hyperjoin.spark.databases.sql_forms import (
+    FAR_NUMBER,
+    FormsByType,
+    SqlForm,
+    SqlSyntax,
+    day_form,
+    moment_form,
+    number_types,
+    plain_form,
+    short_digits,
+    text_form,
+)
+from datahub_hyperjoin.spark.databases.system import (
+    THREE_PARTS,
+    DatabaseSystem,
+    StateRows,
+    milliseconds,
+    query,
+)
+from datahub_hyperjoin.tables import DataType
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+_FIRST_VERSION = 13
+"""The first version with `trim_scale`."""
+_IS_ODD = "v::text IN ('NaN', 'Infinity', '-Infinity')"
+# Both PostgreSQL and Arrow write the shortest number that is read as the same float.
+_FLOAT = f"CASE WHEN {_IS_ODD} THEN v::text ELSE trim_scale(v::text::numeric)::text END"
+
+# PostgreSQL counts the rows written to each table, but a session publishes its counts only when it
+# becomes idle: a procedure that commits and continues may hold them back for hours. The snapshot is
+# reliable: every transaction that changes data, in any database of the server, has a number, and
+# when it ends, the snapshot changes. The state of all tables is therefore that of the server, and
+# any write changes it. After a crash that loses the last commits, numbers are used again; the start
+# times of the server and of its statistics, which are lost with them, reveal that. These have no
+# state:
+#
+# * standby servers, since one address may lead to several, each with a different delay;
+# * tables that are not logged, or whose rows belong to other tables as well (partitions,
+#   inheritance), are filtered by policies or kept by another storage;
+# * by the last three lines, tables of systems that only speak PostgreSQL's protocol.
+_STATES = """
+    SELECT n.nspname, c.relname, server.state
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_am a ON a.oid = c.relam
+    CROSS JOIN (
+        SELECT pg_postmaster_start_time() || ' ' || stats_reset || ' ' || pg_current_snapshot()
+            || ' ' || (
+                SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
+                WHERE category LIKE 'Client Connection Defaults%'
+            ) AS state
+        FROM pg_stat_bgwriter
+    ) server
+    WHERE server.state IS NOT NULL
+        AND c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND a.amname = 'heap'
+        AND NOT c.relhassubclass AND NOT c.relrowsecurity
+        AND NOT pg_is_in_recovery()
+        AND version() ~ '^PostgreSQL [0-9]+[.][0-9]+ '
+        AND to_regclass('pg_catalog.gp_segment_configuration') IS NULL
+        AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+"""
+# The size of an empty table is known, unlike that of a partitioned one, which has no bytes.
+_SIZES = """
+    SELECT n.nspname, c.relname,
+        greatest(pg_relation_size(c.oid), CAST(c.relkind <> 'p' AS int))
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'm')
+"""
+# A table that inherits from another and adds no column is a partition in the older way.
+_PARTS = """
+    SELECT n.nspname, c.relname, pn.nspname || '.' || p.relname
+    FROM pg_inherits i
+    JOIN pg_class c ON c.oid = i.inhrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class p ON p.oid = i.inhparent
+    JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    WHERE has_any_column_privilege(p.oid, 'SELECT') AND (
+        c.relispartition OR NOT EXISTS (
+            SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attislocal
+        )
+    )
+"""
+_WITHHELD = """
+    SELECT a.attname FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE n.nspname = :schema AND c.relname = :name
+        AND NOT has_column_privilege(c.oid, a.attnum, 'SELECT')
+"""
+
+
+def quote_for_postgresql(text: str) -> str:
+    r"""Write a text as a string literal that does not depend on the server's settings.
+
+    >>> print(quote_for_postgresql(r"d'\w"))
+    E'd\'\\w'
+    """
+    return "E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_SYNTAX = SqlSyntax(
+    quote_text=quote_for_postgresql,
+    # Under this collation, only ASCII letters have upper and lower case.
+    exact='({0}) COLLATE "C"',
+    matches="{0} ~ {1}",
+    replaced="regexp_replace({0}, {1}, {2}, 'g')",
+    joined_bytes=(
+        "encode(string_agg(decode({0}, 'hex'), ''::bytea ORDER BY {1}) FILTER (WHERE {2}), "
+        "'base64')"
+    ),
+    materialized="AS MATERIALIZED",
+    fence=" OFFSET 0",
+    preparations=("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",),
+)
+
+
+def _text_form(type_: String) -> SqlForm:
+    # As text, the value has no spaces at its end.
+    is_padded = isinstance(type_, CHAR) and type_.length
+    padded = f"rpad(v, {type_.length})" if is_padded else "v"
+    return text_form(_SYNTAX, "{}::text", text=padded)
+
+
+def _moment_form(type_: DateTime) -> SqlForm:
+    moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
+    return moment_form(_SYNTAX, moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
+
+
+_exact = _SYNTAX.exact.format
+_FORMS: FormsByType = {
+    Date: day_form(_SYNTAX, "to_char(v, 'YYYY-MM-DD')"),
+    DateTime: _moment_form,
+    String: _text_form,
+    Float: SqlForm("{}", _exact(_FLOAT), f"{_IS_ODD} OR {FAR_NUMBER}", types=number_types(_SYNTAX)),
+    Numeric: SqlForm("{}", _exact("trim_scale(v)::text"), _IS_ODD, types=number_types(_SYNTAX)),
+    Integer: plain_form(_SYNTAX, DataType.INTEGER, "v::text"),
+    Boolean: plain_form(_SYNTAX, DataType.BOOLEAN, "v::text"),
+    Uuid: plain_form(_SYNTAX, DataType.TEXT, "v::text"),
+}
+
+
+class PostgresProtocol(DatabaseSystem):
+    """A system that speaks PostgreSQL's protocol, and has its settings."""
+
+    # It is no query, before which alone a transaction may choose its isolation level.
+    asks_limit = "SHOW statement_timeout"
+    limit_unit = "ms"
+    has_search_path = True
+
+    def limit_statement(self, seconds: float) -> str:
+        """Limit the time of the transaction's statements."""
+        return f"SET LOCAL statement_timeout = {milliseconds(seconds)}"
+
+
+class PostgreSql(PostgresProtocol):
+    """PostgreSQL."""
+
+    name = "postgresql"
+    platform = "postgres"
+    table_names = THREE_PARTS
+    port = 5432
+    names_without_recipe = "{schema}.{table}"
+    sql_dialect = "postgres"
+    begin = "SET TRANSACTION READ ONLY"
+    time_limit_codes = frozenset({"57014"})
+    sizes = _SIZES
+    parts = _PARTS
+    withheld_columns = _WITHHELD
+    hex_digits = short_digits("octet_length({0})", "encode({0}, 'hex')")
+    syntax = _SYNTAX
+    forms = _FORMS
+    by_default = True
+    has_states = True
+
+    def behind(self, url: "URL") -> str:
+        """Recognise Redshift by its host.
+
+        It speaks this protocol, but this dialect asks for columns in SQL that it does not know.
+        """
+        host = url.host or ""
+        is_at_amazon = ".redshift" in host and host.endswith(".amazonaws.com")
+        return "redshift" if is_at_amazon else self.name
+
+    def names(self, inspector: Inspector, schema: str, *, views: bool) -> dict[str, bool]:
+        """Add foreign tables and materialized views, which SQLAlchemy lists apart from others."""
+        names = super().names(inspector, schema, views=views)
+        if isinstance(inspector, PGInspector):
+            names = dict.fromkeys(inspector.get_foreign_table_names(schema), False) | names
+        if views:
+            names |= dict.fromkeys(inspector.get_materialized_view_names(schema), False)
+        return names
+
+    def states(self, connection: Connection) -> StateRows:
+        """Return the state of the server for each table."""
+        return [(schema, name, state) for schema, name, state in query(connection, _STATES)]
+
+    def can_compute(self, connection: Connection) -> bool:
+        """Return whether the server is of version 13 or later, and its texts are UTF-8."""
+        [major, *_] = connection.dialect.server_version_info or (0,)
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        return int(major) >= _FIRST_VERSION and encoding == "UTF8"
