@@ -50,7 +50,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.joins import RunSql
-from datahub_hyperjoin.model.config.network_keys import find_unused_keys
+from datahub_hyperjoin.model.config.sections import find_unused_keys
 from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
 from datahub_hyperjoin.publishing.pipelines import (
     OtherPipeline,

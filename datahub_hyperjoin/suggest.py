@@ -17,17 +17,16 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
 from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains
-from datahub_hyperjoin.model.encode import Encoding, encode
+from datahub_hyperjoin.model.encode import Elsewhere, Encoding, Epoch, encode
 from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
-from datahub_hyperjoin.model.extras import require_extras
+from datahub_hyperjoin.model.hypergraph.join_graph import find_hyperedges
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
-from datahub_hyperjoin.model.network_task import Elsewhere
 from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
@@ -97,12 +96,14 @@ def index_lake(
     index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:
         _report_names(index.naming, progress)
-    groups, components = index.groups, index.joins.components
+    within, across = find_hyperedges(lake, index.joins, config.setting)
     progress.count("key_columns", len(index.keys))
     progress.count("columns_with_partners_left_out", index.overlap.cut)
-    progress.count("hyperedges_within_tables", len(groups.within))
-    progress.count("hyperedges_across_tables", len(groups.across))
-    progress.count("largest_hyperedge_across_tables", max(map(len, components), default=0))
+    progress.count("hyperedges_within_tables", len(within))
+    progress.count("hyperedges_across_tables", len(across))
+    progress.count(
+        "largest_hyperedge_across_tables", max(map(len, index.joins.components), default=0)
+    )
     return index
 
 

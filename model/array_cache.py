@@ -22,16 +22,7 @@ _FOLDER = "datahub-hyperjoin"
 def cached_arrays(
     name: str, build: Callable[[], Mapping[str, np.ndarray]], *, packages: tuple[str, ...]
 ) -> Mapping[str, np.ndarray]:
-    """Load arrays from the user's cache folder, or compute them and store them there.
-
-    The folder is below `XDG_CACHE_HOME`, by default `~/.cache`. If it cannot be written, the arrays
-    are computed in every run.
-
-    Args:
-        name: Name of the arrays, with a number that changes whenever `build` does.
-        packages: The packages from which they follow; with another version of one, the arrays are
-            computed again.
-    """
+    """Load arrays from the user's cache folder, or compute them and store them there."""
     versions = [f"{package} {version(package)}" for package in packages]
     key = sha256(repr([sys.version_info[:2], *versions]).encode()).hexdigest()[:16]
     file = _cache_folder() / f"{name}-{key}.safetensors"

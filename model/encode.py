@@ -1,6 +1,6 @@
 """Compute an embedding for every column, with a saved or a new model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,49 @@ from jaxtyping import Float32
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.network_task import Elsewhere
-from datahub_hyperjoin.model.saved.epoch import Epoch
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The result of one epoch of training."""
+
+    number: int
+    loss: float
+    recall: float
+    """Share of held-out keys whose positive is nearest among all candidates, in [0, 1]."""
+
+    seconds: float
+    resumed: bool = False
+
+
+@dataclass(frozen=True)
+class NetworkTask:
+    """An untrained model, and what training it and encoding columns read of the lake."""
+
+    index: LakeIndex
+    config: ModelConfig
+
+    model: Mapping[str, bytes]
+    random: bytes
+    encodes: bool
+    """Whether the embeddings are wanted; otherwise, only the weights are."""
+
+
+@dataclass(frozen=True)
+class NetworkResult:
+    """A trained network, and the embeddings of the lake's columns."""
+
+    weights: bytes
+    epochs: tuple[Epoch, ...]
+    embeddings: Float32[np.ndarray, "column width"] | None
+    """Unit vectors, one per column; None if the task did not ask for them."""
+
+
+Elsewhere = Callable[[NetworkTask], NetworkResult | None]
+"""Performs a task in another process; returns None if that was not possible.
+
+It raises the errors of training.
+"""
 
 
 @dataclass(frozen=True)
@@ -17,18 +58,9 @@ class Encoding:
     """The embeddings of a lake's columns."""
 
     embeddings: Float32[np.ndarray, "column width"]
-    """Unit vectors, one per column."""
-
     fingerprint: str
-    """The fingerprint of the model."""
-
     trained: bool
     """Whether the model was trained in this run; otherwise it was read from its folder."""
-
-
-def _encode_names(index: LakeIndex) -> Encoding:
-    """Encode columns by their names, without a network."""
-    return Encoding(embeddings=index.names.vectors(), fingerprint="untrained", trained=False)
 
 
 def encode(
@@ -37,21 +69,12 @@ def encode(
     watch: Callable[[Epoch], None],
     elsewhere: Elsewhere | None = None,
 ) -> Encoding:
-    """Compute an embedding for every column.
-
-    If no saved model can be used, a new one is trained.
-
-    If the ranking does not use the network, nothing is trained, and names alone are encoded.
-
-    Args:
-        config: How to train, where models are saved, and when a saved model is used.
-        elsewhere: Trains in another process, if one may be used; there, no journal is kept, and
-            `watch` receives the epochs at the end.
-    """
+    """Compute an embedding for every column."""
+    # Elsewhere, no journal is kept, and `watch` receives the epochs at the end. If the ranking does
+    # not use the network, nothing is trained, and names alone are encoded.
     if config.ranking.scoring is Scoring.SIGNALS:
-        return _encode_names(index)
+        return Encoding(index.names.vectors(), fingerprint="untrained", trained=False)
     # torch takes seconds to import, and most runs train no network.
-    from datahub_hyperjoin.model.network_encoding import encode_by_network  # noqa: PLC0415
+    from datahub_hyperjoin.model.network.encoding import encode_by_network  # noqa: PLC0415
 
-    embeddings, fingerprint, trained = encode_by_network(index, config, watch, elsewhere)
-    return Encoding(embeddings=embeddings, fingerprint=fingerprint, trained=trained)
+    return encode_by_network(index, config, watch, elsewhere)

@@ -113,12 +113,12 @@ def _no_upgrade_check() -> Iterator[None]:
 def _train_word_vectors_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Train fastText once for each training text, and give later tests a copy of the vectors.
 
-    Each training takes a process, and half a second. `test_word_vectors` tests that two are equal.
+    Each training takes a process, and half a second. `test_features` tests that two are equal.
     """
     # The run-time check of shapes has to be in place before a part of the model is imported.
-    from datahub_hyperjoin.model.network import word_vectors  # noqa: PLC0415
+    from datahub_hyperjoin.model.network import features  # noqa: PLC0415
 
-    train = word_vectors._skipgram  # noqa: SLF001
+    train = features._skipgram  # noqa: SLF001
     kept = tmp_path_factory.mktemp("word-vectors")
 
     @wraps(train)
@@ -131,6 +131,6 @@ def _train_word_vectors_once(tmp_path_factory: pytest.TempPathFactory) -> Iterat
             shutil.copyfile(path, same)
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(word_vectors, "_skipgram", train_or_copy)
+        monkeypatch.setattr(features, "_skipgram", train_or_copy)
         yield
     shutil.rmtree(kept)

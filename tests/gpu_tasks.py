@@ -28,7 +28,7 @@ from datahub_hyperjoin.model.config import (
 )
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
-from datahub_hyperjoin.model.remote_training import perform_task
+from datahub_hyperjoin.model.network.encoding import perform_task
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.gpu_executors import has_gpu_executors, run_on_executor

@@ -17,13 +17,11 @@ from datahub_hyperjoin.model.config import (
     Scoring,
     TrainingConfig,
 )
-from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.encode import Epoch, encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
-from datahub_hyperjoin.model.network.word_vectors import train_vectors
-from datahub_hyperjoin.model.saved.epoch import Epoch
+from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary, train_vectors
 from datahub_hyperjoin.model.training import train
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 

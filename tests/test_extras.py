@@ -9,8 +9,7 @@ import pytest
 
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.errors import MissingExtraError
-from datahub_hyperjoin.model import extras
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, sections
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.requirements import unmet_requirements
 
@@ -48,7 +47,7 @@ def test_a_recipe_without_its_extra_is_refused_with_the_command(
     extra: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(sections, "find_spec", lambda _: None)
     config = HyperJoinConfig.model_validate({"catalog": {"folder": "."}, "model": model})
     [error] = unmet_requirements(config, None, has_server=False)
     assert isinstance(error, MissingExtraError)
@@ -61,7 +60,7 @@ def test_a_recipe_without_its_extra_is_refused_with_the_command(
 def test_find_joins_reads_no_table_for_a_network_that_it_cannot_train(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(sections, "find_spec", lambda _: None)
     model = ModelConfig(ranking=RankingConfig(scoring=Scoring.HIN))
     with pytest.raises(MissingExtraError, match=r"`model\.ranking\.scoring: hin` needs .* torch"):
         find_joins(tmp_path / "missing", model=model)

@@ -13,7 +13,7 @@ from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, VariantConfig
-from datahub_hyperjoin.model.config.language_model import LanguageModelConfig
+from datahub_hyperjoin.model.config.sections import LanguageModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import store
 from datahub_hyperjoin.spark.profiles.store import Store

@@ -10,7 +10,6 @@ import pytest
 from datahub.ingestion.run.pipeline import Pipeline
 
 from datahub_hyperjoin.model.llm import naming as names
-from datahub_hyperjoin.model.llm import requester
 from datahub_hyperjoin.report import HyperJoinReport
 from endpoint import Behaviour, Endpoint, hanging_up, naming, refusing, saying
 from lake import write_flights
@@ -24,7 +23,7 @@ KEY = "sk-topsecret-0123456789"
 
 @pytest.fixture(autouse=True)
 def _no_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requester, "_RETRIES", 0)
+    monkeypatch.setattr(names, "_RETRIES", 0)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Role, Verdict
-from datahub_hyperjoin.model.config.paper import paper
+from datahub_hyperjoin.model.config.sections import paper
 from datahub_hyperjoin.stages.role_decisions import decide_relations, propose_references
 from deciding import (
     CUSTOMER,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.expected_pairs import ExpectedPairs, expect_pairs
+from datahub_hyperjoin.model.signals.partners import ExpectedPairs, expect_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.tables import TableProfile
 

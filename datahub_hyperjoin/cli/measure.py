@@ -70,7 +70,7 @@ def evaluate_rankings(
     """
     # torch and Spark take seconds to import, which the other commands should not wait for.
     from datahub_hyperjoin import evaluate as evaluation  # noqa: PLC0415
-    from datahub_hyperjoin.model.config.network_keys import find_unused_keys  # noqa: PLC0415
+    from datahub_hyperjoin.model.config.sections import find_unused_keys  # noqa: PLC0415
 
     short = {"model.setting": setting, "model.training.epochs": epochs}
     try:

@@ -22,7 +22,7 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.extras import require_extras
+from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session

@@ -38,7 +38,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.model.saved.checkpoint import fingerprint
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.scan import scan

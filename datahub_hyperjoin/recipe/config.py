@@ -26,9 +26,8 @@ from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.emit.config import EmitConfig, fill_for_agents
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.config.paper import fill
-from datahub_hyperjoin.model.saved.description import obstacle_to_saving
-from datahub_hyperjoin.model.saved.files import FILES, holds_model
+from datahub_hyperjoin.model.config.sections import fill
+from datahub_hyperjoin.model.saved.files import FILES, holds_model, obstacle_to_saving
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.storage import is_leftover, obstacle_to_page
 

@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.catalog.folders import check_folder
 from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.model.extras import require_extras
+from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.progress import Warn, warn_nobody
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError

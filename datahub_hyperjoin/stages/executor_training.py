@@ -4,8 +4,8 @@ from functools import partial
 
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
+from datahub_hyperjoin.model.encode import Elsewhere, NetworkResult, NetworkTask
 from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError
-from datahub_hyperjoin.model.network_task import Elsewhere, NetworkResult, NetworkTask
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.session import LazySession, OptionalSession
 
@@ -17,7 +17,7 @@ def find_executor(
     if config.ranking.scoring is Scoring.SIGNALS:
         return None
     # torch takes seconds to import and Spark a tenth of one, and most runs train no network.
-    from datahub_hyperjoin.model.network_steps import sees_gpu  # noqa: PLC0415
+    from datahub_hyperjoin.model.network.encoding import sees_gpu  # noqa: PLC0415
     from datahub_hyperjoin.spark.gpu_executors import has_gpu_executors  # noqa: PLC0415
 
     if not has_gpu_executors(session) or sees_gpu():
@@ -26,7 +26,7 @@ def find_executor(
 
 
 def _train(session: LazySession, progress: Progress, task: NetworkTask) -> NetworkResult | None:
-    from datahub_hyperjoin.model.remote_training import perform_task  # noqa: PLC0415 (as above)
+    from datahub_hyperjoin.model.network.encoding import perform_task  # noqa: PLC0415 (as above)
     from datahub_hyperjoin.spark.gpu_executors import run_on_executor  # noqa: PLC0415
 
     progress.say("Training the network on a GPU of the Spark cluster")

@@ -1,6 +1,5 @@
 """The configuration of the model."""
 
-from datahub_hyperjoin.model.config.language_model import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.config.method import (
     OURS,
     PAPER,
@@ -14,6 +13,7 @@ from datahub_hyperjoin.model.config.sections import (
     FeatureConfig,
     HypergraphConfig,
     KeyConfig,
+    LanguageModelConfig,
     ModelConfig,
     NetworkConfig,
     Precision,
@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.config.sections import (
     Reuse,
     Scoring,
     TrainingConfig,
+    VariantConfig,
 )
 
 __all__ = [

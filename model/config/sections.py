@@ -1,22 +1,106 @@
 """The section `model` of a recipe, with a class for each subsection."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from datahub_hyperjoin.bounds import (
     Amount,
     FewAtOnce,
+    Large,
+    MaxCost,
     Mebibytes,
     PerColumn,
+    Price,
     Rate,
+    Seconds,
     Seed,
     Share,
     Weight,
     Width,
 )
-from datahub_hyperjoin.model.config.language_model import VariantConfig
-from datahub_hyperjoin.model.config.method import OURS, Setting
+from datahub_hyperjoin.errors import MissingExtraError
+from datahub_hyperjoin.model.config.method import OURS, PAPER, Setting
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LanguageModelConfig:
+    """Access to a language model through an OpenAI-compatible API."""
+
+    model: str
+    """The model's name, as the endpoint knows it."""
+
+    base_url: str = "https://api.openai.com/v1"
+    """URL of the endpoint, without `/chat/completions`."""
+
+    api_key: SecretStr | None = None
+    """Key for the endpoint. Write `${OPENAI_API_KEY}` and keep the key in the environment. Servers
+    of your own may need none."""
+
+    send_values: bool = False
+    """Whether requests contain up to five values of each key column, except personal columns. By
+    default, they contain names only."""
+
+    concurrency: FewAtOnce = 4
+    """Number of requests at the same time."""
+
+    timeout: Seconds = 60.0
+    """Time limit of a request, in seconds."""
+
+    answer_tokens: PerColumn = 100
+    """Maximum number of answer tokens for each column in a request. Reasoning models need more
+    tokens."""
+
+    max_tokens: Large = 2_000_000
+    """Maximum number of tokens in all requests and answers of a run. Once it is reached, built-in
+    rules provide the remaining name variants."""
+
+    max_cost: MaxCost | None = None
+    """Maximum cost of a run, in the currency of the prices. Needs both prices."""
+
+    input_price: Price | None = None
+    """Price of a million tokens of requests."""
+
+    output_price: Price | None = None
+    """Price of a million tokens of answers."""
+
+    cache: Path | None = None
+    """Folder that keeps answers, so that no run repeats a request. It contains names and no
+    values."""
+
+    def __post_init__(self) -> None:
+        """Reject invalid values.
+
+        Error messages do not repeat them, because they may be secret.
+        """
+        address = urlsplit(self.base_url)
+        if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
+            message = "`base_url` must begin with http:// or https:// and name a host"
+            raise ValueError(message)
+        if address.username or address.password:
+            message = "`base_url` must not contain a user or password. Set `api_key` instead"
+            raise ValueError(message)
+        key = self.api_key.get_secret_value() if self.api_key else "none"
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            message = "`api_key` contains spaces or other characters that no key has. Correct it"
+            raise ValueError(message)
+        if self.max_cost is not None and None in {self.input_price, self.output_price}:
+            message = "`max_cost` needs `input_price` and `output_price`. Set both"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantConfig:
+    """Settings for name variants from a language model."""
+
+    llm: LanguageModelConfig | None = None
+    """A language model that suggests one name variant of each key column. By default, nothing is
+    sent, and rules alone provide variants."""
 
 
 class Reuse(str, Enum):
@@ -220,3 +304,90 @@ class ModelConfig:
     def uses_variants(self) -> bool:
         """Whether the method uses name variants and the model reads names."""
         return self.setting.name_variants and self.features.names
+
+
+def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
+    """Return the keys in the recipe that the run ignores because it trains no network.
+
+    Returns:
+        Keys such as `model.path`, in the order of the section; empty if a network is trained.
+    """
+    if config.ranking.scoring is not Scoring.SIGNALS:
+        return ()
+    is_set = {
+        "model.path": config.path is not None,
+        "model.start": config.start is not None,
+        "model.features.vectors": config.features.vectors is not None,
+        "model.network": config.network != NetworkConfig(),
+        "model.training": config.training != TrainingConfig(),
+    }
+    return tuple(key for key, given in is_set.items() if given)
+
+
+_UNBOUNDED = 10**9
+"""A hyperedge size that no lake reaches."""
+
+
+def paper() -> ModelConfig:
+    """Return the configuration of the HyperJoin paper (sections 4 to 6)."""
+    return ModelConfig(
+        setting=PAPER,
+        hypergraph=HypergraphConfig(max_size=_UNBOUNDED),
+        ranking=RankingConfig(
+            top_k=25,
+            coherence=1.0,
+            scoring=Scoring.HIN,
+            min_joinability=0.0,
+            min_containment=0.0,
+            max_key_columns=1,
+        ),
+    )
+
+
+def _lay_beneath(
+    defaults: Mapping[str, object], written: Mapping[str, object]
+) -> dict[str, object]:
+    filled = {**defaults, **written}
+    for key, default in defaults.items():
+        value = filled[key]
+        if isinstance(default, Mapping) and isinstance(value, Mapping):
+            filled[key] = _lay_beneath(default, value)
+    return filled
+
+
+def fill(written: Mapping[str, object]) -> dict[str, object]:
+    """Add the paper's defaults to the section `model` if the section contains `setting: paper`.
+
+    Returns:
+        The same keys, which override the defaults.
+
+    >>> filled = fill({"setting": "paper", "ranking": {"top_k": 5}})
+    >>> filled["ranking"]["top_k"], filled["ranking"]["scoring"].value
+    (5, 'hin')
+    """
+    if written.get("setting") not in ("paper", PAPER):
+        return dict(written)
+    return _lay_beneath(asdict(paper()), written)
+
+
+_PACKAGES = {"hin": ("torch", "fasttext"), "llm": ("openai", "httpx2")}
+
+
+def require_extras(config: ModelConfig) -> None:
+    """Refuse a configuration whose packages are missing.
+
+    Raises:
+        MissingExtraError: A package of an extra is not installed.
+    """
+    for extra, option in _needed(config):
+        for package in _PACKAGES[extra]:
+            if find_spec(package) is None:
+                raise MissingExtraError.named(extra=extra, option=option, package=package)
+
+
+def _needed(config: ModelConfig) -> Iterator[tuple[str, str]]:
+    scoring = config.ranking.scoring
+    if scoring is not Scoring.SIGNALS:
+        yield "hin", f"model.ranking.scoring: {scoring.value}"
+    if config.variants.llm:
+        yield "llm", "model.variants.llm"

@@ -5,36 +5,33 @@ variants and whose values overlap (paper, section 4.1, step 3). Pairs that the c
 connect are edges whatever their values; rejected pairs are never edges.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from datahub_hyperjoin.model.config import Edges, ModelConfig
+from datahub_hyperjoin.model.config import Edges, Method, ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import are_variants
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import ColumnInts, PairInts, PairMask, group_equal
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 
 class DisjointSets:
     """Disjoint sets that hold the connected components of a growing graph (Tarjan, 1975).
 
-    SciPy's `DisjointSet` gives the same roots. It is several times as slow, and its import takes
-    longer than the join graph of a small lake.
-
-    Args:
-        count: Number of columns; each starts as a component of its own.
-
-    Examples:
-        >>> sets = DisjointSets(4)
-        >>> sets.connect(0, 1, max_size=2), sets.connect(1, 2, max_size=2)
-        (True, False)
-        >>> sets.root(0) == sets.root(1), sets.root(0) == sets.root(2)
-        (True, False)
+    >>> sets = DisjointSets(4)
+    >>> sets.connect(0, 1, max_size=2), sets.connect(1, 2, max_size=2)
+    (True, False)
+    >>> sets.root(0) == sets.root(1), sets.root(0) == sets.root(2)
+    (True, False)
     """
+
+    # SciPy's `DisjointSet` gives the same roots. It is several times as slow, and its import takes
+    # longer than the join graph of a small lake.
 
     def __init__(self, count: int) -> None:
         self._parents = list(range(count))
@@ -47,18 +44,11 @@ class DisjointSets:
             parents[column] = column = parents[parents[column]]
         return column
 
-    def foresee(
-        self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"], max_size: int
-    ) -> tuple[Bool[np.ndarray, " pair"], Bool[np.ndarray, " pair"]]:
-        """Tell for many pairs at once what `connect` will return, whatever is connected before.
-
-        Components only grow: those that are one stay one, and those that are too large to be merged
-        stay so.
-
-        Returns:
-            Whether `connect` will return True for each pair, and whether it will return False. If
-            both are False, it depends on the pairs that are connected before.
-        """
+    def foresee(self, left: PairInts, right: PairInts, max_size: int) -> tuple[PairMask, PairMask]:
+        """Tell for many pairs at once what `connect` will return, whatever is connected before."""
+        # Components only grow: those that are one stay one, and those that are too large to be
+        # merged stay so. If both results are False, it depends on the pairs that are connected
+        # before.
         roots, sizes = np.array(self._parents, dtype=np.int64), np.array(self._sizes)
         while not np.array_equal(above := roots[roots], roots):
             roots = above
@@ -67,11 +57,7 @@ class DisjointSets:
         return is_one, ~is_one & (sizes[first] + sizes[second] > max_size)
 
     def connect(self, left: int, right: int, max_size: int) -> bool:
-        """Merge the components of two columns; return False if the result would be too large.
-
-        Args:
-            max_size: Components that together have more columns are not merged.
-        """
+        """Merge the components of two columns; return False if the result would be too large."""
         first, second = self.root(left), self.root(right)
         if first == second:
             return True
@@ -98,6 +84,10 @@ _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The left and the right columns of some pairs."""
 
 
+Groups = Sequence[Int[np.ndarray, " _"]]
+"""The columns of some hyperedges."""
+
+
 @dataclass(frozen=True)
 class JoinGraph:
     """The edges of the join graph, and its connected components."""
@@ -105,19 +95,13 @@ class JoinGraph:
     left: Int[np.ndarray, " edge"]
     right: Int[np.ndarray, " edge"]
 
-    component: Int[np.ndarray, " column"]
+    component: ColumnInts
     """The connected component of each column; -1 for a column without an edge."""
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """The columns of each connected component.
-
-        Each component is a value domain.
-        """
-        order = np.argsort(self.component, kind="stable")
-        count = int(self.component.max(initial=-1)) + 1
-        bounds = np.searchsorted(self.component[order], np.arange(count + 1))
-        return tuple(np.split(order, bounds)[1:-1])
+        """The columns of each connected component."""
+        return tuple(group_equal(self.component))
 
 
 def _find_similar(
@@ -127,14 +111,9 @@ def _find_similar(
     variants: Mapping[int, str],
     config: ModelConfig,
 ) -> _Pairs:
-    """Find pairs of key columns that are similar enough for an edge of the join graph.
-
-    The most similar pairs come first.
-
-    Two names that are variants are evidence of their own, so such a pair needs only half of the
-    containment. Ties are broken by the columns, which makes the order, and with it the components,
-    the same in every run.
-    """
+    """Find pairs of key columns that are similar enough for an edge of the join graph."""
+    # Two names that are variants are evidence of their own, so such a pair needs only half of the
+    # containment. Ties are broken by the columns, which makes the components the same in every run.
     by_values = config.setting.edges is Edges.CONTAINMENT
     least = config.hypergraph.min_containment
     # Names of the same meaning make up for half of the overlap.
@@ -153,10 +132,7 @@ def _find_similar(
 def _pairs_of_keys(
     lake: Lake, keys: Int[np.ndarray, " key"], overlap: ValueOverlap, least: float | None
 ) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"], Float[np.ndarray, " _"]]:
-    """Find the pairs of key columns, each in one order, with the greater of their containments.
-
-    With `least`, only pairs with at least this containment and enough shared values are found.
-    """
+    """Find the pairs of key columns, each in one order, with the greater of their containments."""
     is_key = np.isin(np.arange(len(lake)), keys)
     none = np.zeros(0, dtype=np.int32)
     parts = [(none, none, np.zeros(0, dtype=np.float32))]
@@ -172,10 +148,7 @@ def _pairs_of_keys(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Add the pairs that the catalog or a person connects, and drop rejected pairs.
-
-    The added pairs come before the similar ones.
-    """
+    """Add the pairs that the catalog or a person connects, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
@@ -185,15 +158,11 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
     )
 
 
-def _keep_within_size(
-    sets: DisjointSets, pairs: _Pairs, max_size: int
-) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs that become edges, so that no connected component exceeds `max_size`.
-
-    A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
-    algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
-    adds an edge and no column, so it always stays. Cost is nearly linear in the pairs.
-    """
+def _keep_within_size(sets: DisjointSets, pairs: _Pairs, max_size: int) -> PairMask:
+    """Mark the pairs that become edges, so that no connected component exceeds `max_size`."""
+    # A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
+    # algorithm, so the maximum removes the weakest links of such a chain. A pair within one
+    # component adds an edge and no column, so it always stays. Cost is nearly linear in the pairs.
     left, right = pairs
     kept = np.empty(len(left), dtype=bool)
     # The first pairs connect most columns, so that most of the others are foreseen, in arrays.
@@ -217,16 +186,7 @@ def build_join_graph(
     config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
-    """Build the graph of probable joins between the key columns of a lake.
-
-    The edges are pairs of similar key columns, and pairs that the catalog or its users connect.
-
-    The catalog's pairs come first, then similar pairs, most similar first. A pair is skipped
-    if its two components together would exceed `hypergraph.max_size`.
-
-    Args:
-        priors: Which pairs are connected, and which are rejected.
-    """
+    """Build the graph of probable joins between the key columns of a lake."""
     similar = _find_similar(lake, keys, overlap, variants or {}, config)
     left, right = _add_priors(lake, similar, priors)
     sets = DisjointSets(len(lake))
@@ -236,3 +196,11 @@ def build_join_graph(
     roots = np.array([sets.root(column) for column in linked.tolist()], dtype=np.int64)
     component[linked] = np.unique(roots, return_inverse=True)[1]
     return JoinGraph(left=left[kept], right=right[kept], component=component)
+
+
+def find_hyperedges(lake: Lake, joins: JoinGraph, method: Method) -> tuple[Groups, Groups]:
+    """Group the columns of a lake by table, and by value domain, as the network reads them."""
+    at_inference = method.hyperedges_at_inference
+    tables = [columns for columns in lake.columns_of if len(columns)]
+    within = tables if at_inference and method.within_tables else []
+    return within, joins.components if at_inference and method.across_tables else []

@@ -9,10 +9,6 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
-from datahub_hyperjoin.model.hypergraph.hyperedge_groups import (
-    HyperedgeGroups,
-    build_hyperedge_groups,
-)
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
@@ -37,35 +33,21 @@ class LakeIndex:
 
     lake: Lake
     priors: CatalogPriors
-    """The catalog facts about columns and pairs, as arrays."""
-
     keys: Int[np.ndarray, " key"]
-    """Indices of the key columns, ascending."""
-
     overlap: ValueOverlap
     """The overlap of each pair of columns that share values, as written or in another form."""
 
     joins: JoinGraph
-    groups: HyperedgeGroups
-    """The columns of each hyperedge that the network reads at inference."""
-
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """Which inputs the model reads: word vectors, names and values."""
-
     entity_kinds: bool = True
     """Whether standard codes and names in values are recognised."""
 
     roles: bool = True
-    """Whether the method decides which columns refer to which keys."""
-
     naming: Naming = field(default_factory=Naming)
-    """Name variants of key columns from a language model, if the recipe configures one."""
 
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
-        """Return a copy of the index that uses the decisions in the given catalog priors.
-
-        The key columns and the hypergraph stay as they are.
-        """
+        """Return a copy of the index that uses the decisions in the given catalog priors."""
+        # The key columns and the join graph stay as they are.
         other = replace(self, priors=priors)
         # What does not depend on decisions is not computed again.
         for name in ("names", "entities", "crosswalks", "cells", "within_tables"):
@@ -74,13 +56,8 @@ class LakeIndex:
 
     @cached_property
     def names(self) -> NameSimilarity:
-        """The similarity of column names.
-
-        It is zero if names are not read.
-
-        The name of an identifier includes its table's name: `id` of one table is not `id` of
-        another.
-        """
+        """The similarity of column names."""
+        # The name of an identifier includes its table's: `id` of one table is not `id` of another.
         lake, count = self.lake, len(self.lake)
         if not self.features.names:
             return NameSimilarity([""] * count)
@@ -90,10 +67,7 @@ class LakeIndex:
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """The entities that columns share, such as countries.
-
-        It is empty if entities are not used.
-        """
+        """The entities that columns share, such as countries."""
         lake = self.lake
         if not (self.features.values and self.entity_kinds):
             return EntityOverlap.empty(len(lake))
@@ -103,20 +77,14 @@ class LakeIndex:
 
     @cached_property
     def crosswalks(self) -> CrosswalkOverlap:
-        """The pairs of columns that join through a crosswalk.
-
-        It is empty if values are not read.
-        """
+        """The pairs of columns that join through a crosswalk."""
         return find_crosswalks(
             self.lake, self.overlap, names=self.names, uniqueness=self.priors.uniqueness
         )
 
     @cached_property
     def cells(self) -> CellSimilarity:
-        """The similarity of columns, measured by the trigrams in their values.
-
-        It is zero if values are not read.
-        """
+        """The similarity of columns, measured by the trigrams in their values."""
         read = self.features.values
         return CellSimilarity([profile.sample if read else () for profile in self.lake.profiles])
 
@@ -132,21 +100,12 @@ class LakeIndex:
 
     @cached_property
     def within_tables(self) -> Containments:
-        """The containment of each column in the key of its own table.
-
-        It is empty if values are not read.
-        """
+        """The containment of each column in the key of its own table."""
         return compare_with_own_keys(self.lake, self.priors) if self.features.values else {}
 
     def find_references(self, measured: Containments) -> References:
-        """Find the probable references from columns to keys.
-
-        None is found if the method does not decide which columns refer to which keys.
-
-        Args:
-            measured: Containment of directed pairs on all rows, where it is known; ignored if the
-                model reads no values.
-        """
+        """Find the probable references from columns to keys."""
+        # `measured` is the containment of directed pairs on all rows, where it is known.
         if not self.roles:
             return References.empty()
         if not self.features.values:
@@ -157,16 +116,9 @@ class LakeIndex:
 
 
 def build_lake_index(
-    lake: Lake,
-    config: ModelConfig,
-    facts: CatalogFacts,
-    say: Callable[[str], None] = logger.info,
+    lake: Lake, config: ModelConfig, facts: CatalogFacts, say: Callable[[str], None] = logger.info
 ) -> LakeIndex:
-    """Build the index of a lake from its columns and the catalog facts.
-
-    Args:
-        say: Receives the progress of a language model, if one is asked for names.
-    """
+    """Build the index of a lake from its columns and the catalog facts."""
     priors = CatalogPriors.from_facts(lake, facts)
     keys = find_keys(lake, config.keys, priors)
     overlap = measure_overlap(lake) if config.features.values else ValueOverlap.empty(len(lake))
@@ -176,12 +128,7 @@ def build_lake_index(
     if config.uses_variants:
         naming = name_columns(lake, keys, config.variants, say)
     joins = build_join_graph(
-        lake,
-        keys,
-        overlap=overlap,
-        priors=priors,
-        config=config,
-        variants=naming.variants,
+        lake, keys, overlap=overlap, priors=priors, config=config, variants=naming.variants
     )
     return LakeIndex(
         lake=lake,
@@ -189,7 +136,6 @@ def build_lake_index(
         keys=keys,
         overlap=overlap,
         joins=joins,
-        groups=build_hyperedge_groups(lake, joins, config.setting),
         features=config.features,
         entity_kinds=config.setting.entity_kinds,
         roles=config.setting.roles,

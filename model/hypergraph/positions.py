@@ -28,12 +28,9 @@ _DENSE = 512
 def _split_components(
     joins: JoinGraph,
 ) -> Iterator[tuple[Int[np.ndarray, " member"], sparse.csr_array]]:
-    """Yield the columns and the adjacency matrix of each connected component.
-
-    Edges are sorted by component once, so each component is a slice of them: the cost of all
-    components together is that of one sort. Columns are renumbered by their rank among the
-    component's members, which are ascending.
-    """
+    """Yield the columns and the adjacency matrix of each connected component."""
+    # Edges are sorted by component once, so each component is a slice of them: the cost of all
+    # components together is that of one sort.
     edges_of = np.argsort(joins.component[joins.left], kind="stable")
     owner = joins.component[joins.left][edges_of]
     for number, members in enumerate(joins.components):
@@ -47,13 +44,8 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """For each walk length, compute the probability that a random walk returns to its start column.
-
-    The cost is cubic in the size of a component, which the join graph bounds.
-
-    Returns:
-        One row per column; zeros for a column without an edge.
-    """
+    """For each walk length, compute the probability that a walk returns to its start column."""
+    # The cost is cubic in the size of a component, which the join graph bounds.
     positions = np.zeros((len(joins.component), steps), dtype=np.float32)
     for members, linked in _split_components(joins):
         dense = linked.toarray()
@@ -68,13 +60,9 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """Compute the smallest eigenvalues of a component's Laplacian, with their eigenvectors.
-
-    The Laplacian L is normalised. Small components are solved densely, which also gives all equal
-    eigenvalues. For large components, the iteration looks for the greatest eigenvalues of I - L
-    instead, where it converges faster. It begins at a fixed start, so that every run returns the
-    same vectors.
-    """
+    """Compute the smallest eigenvalues of a component's Laplacian, with their eigenvectors."""
+    # Small components are solved densely, which also gives all equal eigenvalues. For large ones,
+    # the iteration looks for the greatest eigenvalues of I - L instead, where it converges faster.
     scale = sparse.diags_array(1 / np.sqrt(linked.sum(axis=1)))
     similar = scale @ linked @ scale
     if linked.shape[0] <= max(_DENSE, count):
@@ -90,13 +78,11 @@ def _smallest(
 def canonical_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """From any basis of an eigenspace, compute a basis that is the same in every run.
-
-    Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
-    member that is closest to the space (of several, the first); the next vector comes from the rest
-    of the space. The greatest entry of a vector, that of its member, is therefore positive, which
-    also settles the sign.
-    """
+    """From any basis of an eigenspace, compute a basis that is the same in every run."""
+    # Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
+    # member that is closest to the space (of several, the first); the next vector comes from the
+    # rest of the space. The greatest entry of a vector is therefore positive, which also settles
+    # the sign.
     for _ in range(vectors.shape[1]):
         near = (vectors * vectors).sum(axis=1)
         pivot = int(np.argmax(near >= near.max() - _EQUAL))
@@ -108,22 +94,10 @@ def canonical_basis(
 def laplacian_eigenvectors(
     joins: JoinGraph, order: Int[np.ndarray, " column"], count: int
 ) -> Float32[np.ndarray, "column eigenvector"]:
-    r"""Compute the first Laplacian eigenvectors of each component (paper, section 4.2).
-
-    The Laplacian is $I - D^{-1/2} A D^{-1/2}$, and its eigenvectors are ordered by eigenvalue, the
-    smallest first. The eigenvector of eigenvalue 0 only counts neighbours and is skipped. Signs are
-    arbitrary, and so is the basis for equal eigenvalues, which every symmetric component has;
-    `order` settles both. The cost is cubic in the size of a component up to 512 columns, and about
-    proportional to its edges beyond. There, a fixed start of the iteration settles which of several
-    equal eigenvalues `count` cuts off.
-
-    Args:
-        order: A rank for each column that does not depend on its index in the lake.
-
-    Returns:
-        One row per column; zeros for a column without an edge, and where its component has fewer
-        eigenvectors.
-    """
+    """Compute the first Laplacian eigenvectors of each component (paper, section 4.2)."""
+    # The eigenvector of eigenvalue 0 only counts neighbours and is skipped. Signs and the basis for
+    # equal eigenvalues are arbitrary; `order` settles both. The cost is cubic in the size of a
+    # component up to 512 columns, and about proportional to its edges beyond.
     positions = np.zeros((len(joins.component), count), dtype=np.float32)
     for members, linked in _split_components(joins):
         # In the order of names, so that the result does not depend on that of the tables.

@@ -8,32 +8,24 @@ import math
 import time
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from typing import Any
 
 import httpx2
 import openai
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
-from datahub_hyperjoin.model.llm.errors import NoReplyError
-from datahub_hyperjoin.model.llm.prompt import Form, Prompt
-from datahub_hyperjoin.model.llm.reply import FailureKind, Reply
+from datahub_hyperjoin.model.llm.errors import FailureKind, NoReplyError, Reply
+from datahub_hyperjoin.model.llm.question import Form, Prompt
 from datahub_hyperjoin.redact import redact
 
 _MAX_BYTES = 1 << 20
 """Maximum size of an answer."""
 _FAILURE_KINDS: dict[int, FailureKind] = {
-    HTTPStatus.BAD_REQUEST: FailureKind.UNSUPPORTED,
-    HTTPStatus.UNPROCESSABLE_ENTITY: FailureKind.UNSUPPORTED,
-    HTTPStatus.UNAUTHORIZED: FailureKind.REFUSED,
-    HTTPStatus.PAYMENT_REQUIRED: FailureKind.REFUSED,
-    HTTPStatus.FORBIDDEN: FailureKind.REFUSED,
-    HTTPStatus.NOT_FOUND: FailureKind.REFUSED,
-    HTTPStatus.REQUEST_TIMEOUT: FailureKind.BUSY,
-    HTTPStatus.CONFLICT: FailureKind.BUSY,
-    HTTPStatus.TOO_EARLY: FailureKind.BUSY,
-    HTTPStatus.TOO_MANY_REQUESTS: FailureKind.BUSY,
+    **dict.fromkeys((400, 422), FailureKind.UNSUPPORTED),
+    **dict.fromkeys((401, 402, 403, 404), FailureKind.REFUSED),
+    **dict.fromkeys((408, 409, 425, 429), FailureKind.BUSY),
 }
+"""Why each HTTP status ends a request; any other below 500 is `INVALID`."""
 
 
 class Client:
@@ -51,7 +43,7 @@ class Client:
                 max_retries=0,
             )
         except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-            raise NoReplyError.misconfigured(redact(str(error))) from error
+            raise NoReplyError.of_kind(FailureKind.REFUSED, redact(str(error))) from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -67,22 +59,21 @@ class Client:
             raise self._classify(error) from error
 
     def _classify(self, error: Exception) -> NoReplyError:
-        """Convert a connection error to the matching `NoReplyError`.
-
-        `openai` wraps only errors that occur before the answer's first byte.
-        """
+        """Convert a connection error to the matching `NoReplyError`."""
+        # `openai` wraps only errors that occur before the answer's first byte.
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return NoReplyError.unreachable()
+            return NoReplyError.of_kind(FailureKind.BUSY, "no connection")
         if isinstance(cause, httpx2.TimeoutException):
-            return NoReplyError.timed_out(self._config.timeout)
-        return NoReplyError.connection_lost()
+            return self._timed_out()
+        return NoReplyError.of_kind(FailureKind.LOST, "connection lost")
+
+    def _timed_out(self) -> NoReplyError:
+        message = f"no complete answer within {self._config.timeout:g} s"
+        return NoReplyError.of_kind(FailureKind.LOST, message)
 
     def _post(self, prompt: Prompt, form: Form) -> bytes:
-        """Send a request, and return the bytes of the response.
-
-        The client's time limit applies to each packet, so a deadline limits the whole answer.
-        """
+        """Send a request, and return the bytes of the response."""
         options: dict[str, Any] = {
             "model": self._config.model,
             "messages": prompt.messages,
@@ -90,40 +81,28 @@ class Client:
         }
         if form.response_format:
             options["response_format"] = form.response_format
-        # The timeout of the client is that of a single read; an answer in drops could last for
-        # hours.
+        # The client's timeout is that of a single read; an answer in drops could last for hours.
         deadline = time.monotonic() + self._config.timeout
         body = bytearray()
         with self._api.chat.completions.with_streaming_response.create(**options) as response:
             for part in response.iter_bytes():
                 body += part
                 if len(body) > _MAX_BYTES:
-                    raise NoReplyError.too_large(_MAX_BYTES)
+                    message = f"answer larger than {_MAX_BYTES} bytes"
+                    raise NoReplyError.of_kind(FailureKind.INVALID, message)
                 if time.monotonic() > deadline:
-                    raise NoReplyError.timed_out(self._config.timeout)
+                    raise self._timed_out()
         return bytes(body)
 
 
 def _refused(response: httpx2.Response) -> NoReplyError:
-    status = response.status_code
-    default = (
-        FailureKind.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else FailureKind.INVALID
-    )
-    return NoReplyError.from_status(
-        status,
-        kind=_FAILURE_KINDS.get(status, default),
-        wait=read_wait(response.headers.get("retry-after", "")),
-    )
+    status, wait = response.status_code, read_wait(response.headers.get("retry-after", ""))
+    default = FailureKind.BUSY if response.is_server_error else FailureKind.INVALID
+    return NoReplyError.from_status(status, kind=_FAILURE_KINDS.get(status, default), wait=wait)
 
 
 def read_wait(header: str) -> float | None:
     """Return the waiting time that a `Retry-After` header asks for.
-
-    Args:
-        header: The value of `Retry-After`: seconds or a date.
-
-    Returns:
-        Seconds from now, never negative; None if the header cannot be read.
 
     >>> read_wait("2.5"), read_wait("-1"), read_wait("soon"), read_wait("nan")
     (2.5, 0.0, None, None)
@@ -149,7 +128,8 @@ def _read(body: bytes) -> Reply:
         text = choice["message"].get("content")
         usage = answer.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise NoReplyError.not_a_completion() from error
+        message = "answer is not a chat completion"
+        raise NoReplyError.of_kind(FailureKind.INVALID, message) from error
     counts = usage if isinstance(usage, dict) else {}
     return Reply(
         text=text if isinstance(text, str) else "",

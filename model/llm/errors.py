@@ -1,66 +1,148 @@
-"""Errors of requests to a language model."""
+"""Replies of a language model, why requests fail, and what users are told about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from http import HTTPStatus
+
+from typing_extensions import LiteralString
 
 from datahub_hyperjoin.errors import ModelError
-from datahub_hyperjoin.model.llm.reply import FailureKind
+
+
+class FailureKind(Enum):
+    """The reason why a request to a language model failed."""
+
+    BUSY = "busy"
+    """The endpoint is overloaded or fails; the same request may succeed later."""
+
+    LOST = "lost"
+    """No reply arrived in time; the request may have been processed and billed."""
+
+    UNSUPPORTED = "unsupported"
+    """The endpoint does not support this form of request."""
+
+    REFUSED = "refused"
+    """The endpoint refuses every request."""
+
+    INVALID = "invalid"
+    """The reply does not follow the protocol."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply of a language model."""
+
+    text: str
+    cut_off: bool
+    request_tokens: int | None
+    """Tokens of the request as counted by the endpoint; None if it does not report them."""
+
+    answer_tokens: int | None
+
+
+_FIXES = {
+    HTTPStatus.PAYMENT_REQUIRED: "Check the credit of the account of `model.variants.llm.api_key`",
+    HTTPStatus.NOT_FOUND: "Check `model.variants.llm.model` and `model.variants.llm.base_url`",
+}
+_NO_MORE_REQUESTS: LiteralString = (
+    "No more requests are sent. Rules provide the remaining name variants"
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A warning for users about failures of the language model."""
+
+    # None repeats the endpoint's text, which could hold values or the key.
+
+    title: LiteralString
+    message: LiteralString
+    context: str
+
+    @classmethod
+    def refused(cls, status: int) -> "Failure":
+        """Report that the endpoint refuses every request."""
+        fix = _FIXES.get(HTTPStatus(status), "Check `model.variants.llm.api_key`")
+        return cls("Language model refused the request", _NO_MORE_REQUESTS, f"HTTP {status}. {fix}")
+
+    @classmethod
+    def misconfigured(cls, reason: str) -> "Failure":
+        """Report an unusable proxy or certificate in the environment."""
+        return cls(
+            "Language model cannot be reached",
+            "Rules provide all name variants",
+            f"{reason.rstrip('.')}. Check the environment's proxy and certificates",
+        )
+
+    @classmethod
+    def no_answers(cls, reason: str, *, requests: int) -> "Failure":
+        """Report that several requests in a row had no usable answer."""
+        return cls(
+            "Language model does not answer",
+            _NO_MORE_REQUESTS,
+            f"{requests} requests in a row had no usable answer, the last one: {reason}. Check "
+            "`model.variants.llm.base_url` and `model.variants.llm.model`",
+        )
+
+    @classmethod
+    def over_budget(cls) -> "Failure":
+        """Report that the next request could exceed the budget."""
+        return cls(
+            "Language model's budget is spent",
+            _NO_MORE_REQUESTS,
+            "Raise `model.variants.llm.max_tokens` or `model.variants.llm.max_cost` to ask about "
+            "all key columns. Answers stored in `model.variants.llm.cache` cost nothing",
+        )
+
+    @classmethod
+    def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
+        """Report how many requests had no usable answer, by reason."""
+        counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
+        return cls(
+            "Language model's answers are missing",
+            "Rules provide the name variants of the columns in these requests",
+            f"Requests without a usable answer: {counts}",
+        )
+
+    @classmethod
+    def cut_off(cls, answers: int) -> "Failure":
+        """Report how many of the language model's answers were cut off at the token limit."""
+        return cls(
+            "Language model's answers are cut off",
+            "Rules provide the missing name variants",
+            f"{answers} answers reached their limit of tokens. Raise "
+            "`model.variants.llm.answer_tokens`",
+        )
+
+    @classmethod
+    def not_cached(cls, reason: str) -> "Failure":
+        """Report that the language model's answers could not be written to the cache."""
+        return cls(
+            "Language model's answers are not cached",
+            "The next run pays for them again",
+            f"`model.variants.llm.cache`: cannot write to {reason}. Choose a writable folder",
+        )
 
 
 class NoReplyError(ModelError, ConnectionError):
-    """The language model gave no usable reply.
+    """The language model gave no usable reply."""
 
-    The message never repeats the endpoint's text, which may hold values or the key.
-    """
+    # The message never repeats the endpoint's text, which may hold values or the key.
 
     def __init__(
-        self,
-        message: str,
-        *,
-        kind: FailureKind = FailureKind.INVALID,
-        status: int = 0,
-        wait: float | None = None,
+        self, message: str, *, kind: FailureKind, status: int = 0, wait: float | None = None
     ) -> None:
-        """Store the details of a failure: message, kind, HTTP status and waiting time."""
+        """Store the reason, the HTTP status and the seconds to wait that the endpoint asks for."""
         super().__init__(message)
-        self.kind = kind
-        self.status = status
-        self.wait = wait
-        """Seconds to wait before the next try, if the endpoint asks for it."""
+        self.kind, self.status, self.wait = kind, status, wait
+
+    @classmethod
+    def of_kind(cls, kind: FailureKind, message: str) -> "NoReplyError":
+        """Report a request without a usable reply."""
+        return cls(message, kind=kind)
 
     @classmethod
     def from_status(cls, status: int, *, kind: FailureKind, wait: float | None) -> "NoReplyError":
         """Report that the endpoint replied with an HTTP error status."""
         return cls(f"HTTP {status}", kind=kind, status=status, wait=wait)
-
-    @classmethod
-    def timed_out(cls, seconds: float) -> "NoReplyError":
-        """Report that the language model's reply was not complete within the time limit."""
-        return cls(f"no complete answer within {seconds:g} s", kind=FailureKind.LOST)
-
-    @classmethod
-    def misconfigured(cls, reason: str) -> "NoReplyError":
-        """Report that environment variables name an unusable proxy or certificate."""
-        return cls(reason, kind=FailureKind.REFUSED)
-
-    @classmethod
-    def unreachable(cls) -> "NoReplyError":
-        """Report that no connection to the endpoint could be opened."""
-        return cls("no connection", kind=FailureKind.BUSY)
-
-    @classmethod
-    def connection_lost(cls) -> "NoReplyError":
-        """Report that the connection ended before the language model's reply was complete."""
-        return cls("connection lost", kind=FailureKind.LOST)
-
-    @classmethod
-    def too_large(cls, size: int) -> "NoReplyError":
-        """Report that the language model's reply exceeds the maximum size."""
-        return cls(f"answer larger than {size} bytes", kind=FailureKind.INVALID)
-
-    @classmethod
-    def not_a_completion(cls) -> "NoReplyError":
-        """Report that the language model's reply is not a chat completion."""
-        return cls("answer is not a chat completion", kind=FailureKind.INVALID)
-
-    @classmethod
-    def without_names(cls) -> "NoReplyError":
-        """Report that the language model's reply contains none of the requested names."""
-        return cls("answer without names", kind=FailureKind.INVALID)

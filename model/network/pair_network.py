@@ -41,23 +41,15 @@ class CandidatePairs:
     """The input of the pair network: all or some of the candidate pairs of a lake."""
 
     rows: Float32[np.ndarray, "pair feature"]
-    """The features of each pair."""
-
     log_odds: Float32[np.ndarray, " pair"]
     """Log-odds of a join by the noisy-or, from which the weights of messages are computed."""
 
     left: Int[np.ndarray, " pair"]
-    """The key column of each pair."""
-
     right: Int[np.ndarray, " pair"]
-    """The candidate of each pair."""
-
     reverse: Int[np.ndarray, " pair"]
     """Position of the pair with its columns swapped; -1 if the swapped pair is not a candidate."""
 
     table_of: Int[np.ndarray, " column"]
-    """The table of each column."""
-
     tables: Int[np.ndarray, " pair"]
     """For each pair, the index of its group. The pairs between the same two tables form a group."""
 
@@ -97,10 +89,8 @@ def _sort_groups(
 def _reduce(
     function: np.ufunc, items: _Items, starts: Int[np.ndarray, " group"]
 ) -> Float32[np.ndarray, "group width"]:
-    """Return what `function.reduceat` returns, in less time if most groups have one or two items.
-
-    NumPy reduces each number of each group by a call of its own.
-    """
+    """Return what `reduceat` returns, in less time if most groups have one or two items."""
+    # NumPy reduces each number of each group by a call of its own.
     further = np.diff(starts, append=len(items)) - 1
     reduced = items[starts]
     two, more = np.flatnonzero(further == 1), further > 1
@@ -116,16 +106,9 @@ class _Groups:
     """The vectors of items, aggregated by group."""
 
     groups: Int[np.ndarray, " group"]
-    """The indices of the groups, in ascending order."""
-
     maximum: Float32[np.ndarray, "group width"]
-    """The maximum of each group's items."""
-
     total: Float32[np.ndarray, "group width"]
-    """The weighted sum of each group's items."""
-
     weight: Float32[np.ndarray, "group 1"]
-    """The sum of the weights of each group's items."""
 
     @classmethod
     def empty(cls, count: int, width: int) -> "_Groups":
@@ -145,10 +128,7 @@ class _Groups:
         return cls(group[order[starts]], maximum, total, _reduce(np.add, weight, starts))
 
     def add(self, part: "_Groups") -> None:
-        """Merge the groups of `part` into these groups.
-
-        The numbers of these groups must be 0, 1, 2 and so on.
-        """
+        """Merge the groups of `part` into these groups."""
         at = part.groups
         self.maximum[at] = np.maximum(self.maximum[at], part.maximum)
         self.total[at] += part.total
@@ -160,11 +140,7 @@ class _Groups:
 
 
 class _Round:
-    """One round of messages between candidate pairs, columns and tables.
-
-    Args:
-        states: The states of each part's pairs before the round.
-    """
+    """One round of messages between candidate pairs, columns and tables."""
 
     def __init__(
         self,
@@ -232,14 +208,9 @@ class PairNetwork:
         self._rounds = sorted({f"rounds.{number}" for _, number, *_ in rounds})
 
     def correct_parts(self, parts: Iterable[CandidatePairs]) -> list[Float[np.ndarray, " _"]]:
-        """For each part, return the corrections to add to the log-odds of its pairs.
-
-        Of each part, the features are read once and then forgotten.
-
-        Args:
-            parts: The candidate pairs of a lake. No two parts have pairs between the same two
-                tables, and none is empty.
-        """
+        """For each part, return the corrections to add to the log-odds of its pairs."""
+        # No two parts have pairs between the same two tables, and none is empty. The features of
+        # each part are read once and then forgotten.
         weights = self._weights
         states = list[_States]()
         pairs, count = list[CandidatePairs](), 0

@@ -6,10 +6,8 @@ import fasttext
 
 
 def train_skipgram(corpus: str, path: str, dimension: int) -> None:
-    """Train a skip-gram model on a text file and save the model.
-
-    Training uses one thread, because fastText's threads race and a run must be repeatable.
-    """
+    """Train a skip-gram model on a text file and save the model."""
+    # One thread, because fastText's threads race and a run must be repeatable.
     fasttext.train_unsupervised(
         corpus,
         model="skipgram",

@@ -1,40 +1,138 @@
-"""Save a trained network in a folder, and load it again.
+"""Save a trained network, and decide whether to use, to train or to ignore a saved one.
 
-The folder holds the weights, the fingerprints, and any word vectors trained on the lake.
+The *architecture* is everything that must be equal for weights to keep their meaning. The *data*
+fingerprint covers what they were learned from: the lake, the catalog's facts and the settings.
 """
 
 import dataclasses
+import hashlib
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from typing_extensions import assert_never
 
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.errors import CheckpointMismatchError, DamagedModelError
-from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config import ModelConfig, Reuse
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.features import Featurizer
+from datahub_hyperjoin.model.network.features import (
+    Featurizer,
+    WordVectors,
+    build_vocabulary,
+    train_vectors,
+)
 from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, NetworkSizes
-from datahub_hyperjoin.model.network.word_vectors import WordVectors
-from datahub_hyperjoin.model.saved.description import (
+from datahub_hyperjoin.model.saved.files import (
+    DESCRIPTION,
+    FORMAT,
+    VECTORS,
+    WEIGHTS,
     Description,
     describe_model,
+    digest,
     find_damage,
+    holds_model,
     write_description,
 )
-from datahub_hyperjoin.model.saved.files import DESCRIPTION, VECTORS, WEIGHTS
-from datahub_hyperjoin.model.saved.fingerprints import (
-    Architecture,
-    describe_architecture,
-    fingerprint_architecture,
-)
+from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.priors import CatalogPriors, find_keys
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.visible import logger_of
+
+Architecture = Mapping[str, object]
+"""The properties on which the weights of a network depend, by name."""
+
+_SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
+"""Choices of the method that determine the weights and their meaning."""
+_AFTER_TRAINING = (
+    "hyperedges_at_inference",
+    "candidates",
+    "defer_duplicates",
+    "entity_kinds",
+    "tree_correction",
+    "network_correction",
+    "decision_effects",
+)
+"""Choices of the method that do not change the weights."""
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def describe_architecture(
+    config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
+) -> Architecture:
+    """Describe the architecture on which the saved weights of a network depend."""
+    shape = {f"network.{choice}": getattr(config.setting, choice) for choice in _SHAPE}
+    architecture: dict[str, object] = shape | {
+        "format": FORMAT,
+        "features.names": config.features.names,
+        "features.values": config.features.values,
+        "network.width": config.network.width,
+        "hypergraph.walk_length": sizes.steps,
+        "dimension of word vectors": sizes.dimension,
+        "content": sizes.content,
+        "vocabulary": _short("\0".join(vocabulary)),
+        "word vectors": digest(vectors),
+    }
+    # As JSON, so that it equals an architecture that was read from a file.
+    return dict(json.loads(json.dumps(architecture, sort_keys=True, default=str)))
+
+
+def fingerprint_architecture(architecture: Architecture) -> str:
+    """Return the fingerprint of an architecture."""
+    return _short(json.dumps(architecture, sort_keys=True))
+
+
+def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
+    """Yield, as texts, the catalog facts, decisions and name variants that training uses."""
+    # A fact appears only if it changes training. A catalog without such facts therefore leaves the
+    # fingerprint as it is, and a saved model stays usable.
+    lake, priors = index.lake, index.priors
+    without_facts = find_keys(lake, config.keys, CatalogPriors.from_facts(lake, CatalogFacts()))
+    if not np.array_equal(index.keys, without_facts):
+        yield f"keys {index.keys.tolist()}"
+    for name in ("connected", "accepted", "rejected"):
+        pairs: PairValues = getattr(priors, name)
+        if len(pairs):
+            yield f"{name} {pairs.left.tolist()} {pairs.right.tolist()}"
+    if index.naming.variants:
+        yield f"variants {sorted(index.naming.variants.items())}"
+
+
+def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
+    """Compute a model's fingerprint from the lake, the catalog facts, settings and start model."""
+    # It leaves out everything that does not change the weights: ranking, hyperedges at inference,
+    # the folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a
+    # language model, it contains the name variants, but neither the model's name nor its key.
+    settings = dataclasses.asdict(config)
+    # These do not change training by themselves; the start and the variants are hashed below.
+    for key in ("ranking", "path", "reuse", "start", "variants", "max_memory"):
+        settings.pop(key)
+    for choice in _AFTER_TRAINING:
+        settings["setting"].pop(choice)
+    hashed = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
+    lake = index.lake
+    for table, profile in zip(lake.table_of, lake.profiles, strict=True):
+        content = (profile.counts, profile.sample, profile.type, profile.distinct)
+        hashed.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
+        hashed.update(profile.sketch)
+    for fact in _list_facts(index, config):
+        hashed.update(fact.encode())
+    return hashed.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -50,8 +148,6 @@ class Model:
     """The table of each row of `network.table_position`, from row 1."""
 
     fingerprint: str
-    """The fingerprint of the data and settings with which the model was trained."""
-
     start: str = ""
     """The fingerprint of the saved model from which training started; empty if there was none."""
 
@@ -60,15 +156,15 @@ class Model:
         """The object that converts names and cells to the network's inputs."""
         return Featurizer(self.vectors, self.vocabulary)
 
-    def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """For each column, return the position of its table's vector in the network.
+    @cached_property
+    def rows(self) -> Mapping[TableId, int]:
+        """The row of each table's vector in the network."""
+        return {table: row for row, table in enumerate(self.tables, start=1) if table}
 
-        Returns:
-            Row numbers; `UNSEEN` for a table that training has not seen.
-        """
-        rows = {table: row for row, table in enumerate(self.tables, start=1) if table}
+    def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
+        """For each column, return the row of its table's vector in the network."""
         tables = (profile.id.table for profile in lake.profiles)
-        return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
+        return np.array([self.rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
         """Describe the architecture on which the saved weights of the network depend."""
@@ -76,10 +172,8 @@ class Model:
 
 
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
-    """Save a model in a folder.
-
-    If saving is interrupted, the folder holds the previous model or none.
-    """
+    """Save a model in a folder."""
+    # If saving is interrupted, the folder holds the previous model or none.
     described = folder / DESCRIPTION
     # All files are complete before any is replaced, so a full disk costs no model.
     with ExitStack() as stack:
@@ -89,30 +183,23 @@ def save(model: Model, folder: Path, config: ModelConfig) -> None:
         if not config.features.vectors:
             files[VECTORS] = stack.enter_context(replacing(folder / VECTORS))
             shutil.copyfile(model.vectors.path, files[VECTORS])
-        write_description(description, _describe(model, config), files)
+        described_as = {
+            "fingerprint": model.fingerprint,
+            "start": model.start,
+            "architecture": model.describe_architecture(config),
+            "sizes": dataclasses.asdict(model.sizes),
+            "vocabulary": model.vocabulary,
+            "tables": [table and dataclasses.astuple(table) for table in model.tables],
+        }
+        write_description(description, described_as, files)
         # Until the new description comes, as the last file, the folder counts as one without model.
         described.unlink(missing_ok=True)
     if config.features.vectors:
         folder.joinpath(VECTORS).unlink(missing_ok=True)
 
 
-def _describe(model: Model, config: ModelConfig) -> Description:
-    return {
-        "fingerprint": model.fingerprint,
-        "start": model.start,
-        "architecture": model.describe_architecture(config),
-        "sizes": dataclasses.asdict(model.sizes),
-        "vocabulary": model.vocabulary,
-        "tables": [table and dataclasses.astuple(table) for table in model.tables],
-    }
-
-
 def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
-    """Load a saved model from a folder.
-
-    Returns:
-        The model, ready to encode, whatever data it was trained on.
-    """
+    """Load a saved model from a folder."""
     if damaged := find_damage(folder):
         raise DamagedModelError.in_file(key, str(folder), damaged)
     description = describe_model(folder)
@@ -145,15 +232,11 @@ def _check_architecture(
             str(folder),
             saved=fingerprint_architecture(saved),
             expected=fingerprint_architecture(expected),
-            differs=_list(differs, saved, expected),
+            differs=", ".join(
+                f"{name} ({saved.get(name, 'absent')}, here {expected.get(name, 'absent')})"
+                for name in differs
+            ),
         )
-
-
-def _list(names: Sequence[str], saved: Architecture, expected: Architecture) -> str:
-    return ", ".join(
-        f"{name} ({saved.get(name, 'absent')}, here {expected.get(name, 'absent')})"
-        for name in names
-    )
 
 
 def _read(folder: Path, config: ModelConfig, description: Description) -> Model:
@@ -168,4 +251,106 @@ def _read(folder: Path, config: ModelConfig, description: Description) -> Model:
         tables=tuple(table and TableId(*table) for table in description["tables"]),
         fingerprint=str(description["fingerprint"]),
         start=str(description["start"]),
+    )
+
+
+logger = logger_of(__name__)
+
+
+def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
+    """Load a saved model if it needs no further training."""
+    match config.reuse:
+        case Reuse.NEVER:
+            return None
+        case Reuse.EXACT:
+            return _find_exact(index, config)
+        case Reuse.ALWAYS:
+            return _find_any(config)
+    assert_never(config.reuse)
+
+
+def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
+    if config.path is None or not config.path.exists():
+        return None
+    saved = str(describe_model(config.path).get("fingerprint", "none"))
+    expected = fingerprint(index, config, _start_of(config))
+    try:
+        if saved != expected:
+            raise CheckpointMismatchError.from_fingerprints(saved=saved, expected=expected)
+        model = load_model(config.path, config)
+    except CheckpointMismatchError as error:
+        logger.info("Training again: %s", error)
+        return None
+    except DamagedModelError as error:
+        logger.warning("Training again, because %s", error)
+        return None
+    # Left by a run that was killed between saving the model and deleting the journal.
+    Journal(config.path).discard()
+    return model
+
+
+def _find_any(config: ModelConfig) -> Model | None:
+    if config.path and holds_model(config.path):
+        return load_model(config.path, config)
+    return load_model(config.start, config, key="model.start") if config.start else None
+
+
+def _start_of(config: ModelConfig) -> str:
+    """Return the fingerprint of the saved model that training starts from, or an empty string."""
+    # If `path` and `start` are one folder, the model in it may be the result of an earlier run on
+    # the same lake. Its fingerprint then contains that of its own predecessor, which is returned
+    # instead.
+    if config.start is None:
+        return ""
+    same = config.path is not None and config.path.resolve() == config.start.resolve()
+    return str(describe_model(config.start).get("start" if same else "fingerprint", ""))
+
+
+def build_initial_model(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
+    """Create a new model for training, or adapt a saved model to the lake."""
+    if config.start:
+        return _continue(load_model(config.start, config, key="model.start"), index, config)
+    lake = index.lake
+    given = config.features.vectors
+    vectors = WordVectors(given) if given else train_vectors(lake, config, path=folder / VECTORS)
+    vocabulary = build_vocabulary(lake, config.setting.vocabulary)
+    sizes = NetworkSizes(
+        vocabulary=len(vocabulary),
+        dimension=vectors.dimension,
+        content=4 * Featurizer(vectors, vocabulary).cell_width,
+        tables=len(lake.titles),
+        steps=config.setting.walk_length,
+    )
+    return Model(
+        network=HIN(config, sizes),
+        sizes=sizes,
+        vocabulary=vocabulary,
+        vectors=vectors,
+        tables=lake.tables,
+        fingerprint=fingerprint(index, config),
+    )
+
+
+def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
+    """Copy a saved model, and give the copy one table vector for each table of this lake."""
+    # A known table keeps its table vector, which is found by the table's name, because the row of
+    # the table changes with the lake. A new table's vector starts at zero, which is also what an
+    # unseen table has.
+    lake = index.lake
+    sizes = replace(model.sizes, tables=len(lake.titles))
+    weights = model.network.state_dict()
+    old = weights["table_position.weight"]
+    fresh = old.new_zeros(len(lake.titles) + 1, old.shape[1])
+    for row, table in enumerate(lake.tables, start=1):
+        if table and table in model.rows:
+            fresh[row] = old[model.rows[table]]
+    network = HIN(config, sizes)
+    network.load_state_dict({**weights, "table_position.weight": fresh})
+    return replace(
+        model,
+        network=network,
+        sizes=sizes,
+        tables=lake.tables,
+        fingerprint=fingerprint(index, config, model.fingerprint),
+        start=model.fingerprint,
     )

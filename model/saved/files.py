@@ -1,4 +1,4 @@
-"""Names, format and digests of a saved model's files.
+"""The files of a saved model.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -7,9 +7,12 @@ folder as you protect the lake. A pretrained fastText model stays in its place.
 """
 
 import hashlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from datahub_hyperjoin.storage import LOCK
+from datahub_hyperjoin.storage import LOCK, checksum
 
 WEIGHTS, DESCRIPTION, VECTORS = "weights.safetensors", "model.json", "vectors.bin"
 JOURNAL = "training.safetensors"
@@ -29,13 +32,8 @@ def holds_model(folder: Path) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Compute a digest of a file from its size and some of its blocks.
-
-    It reads the size and 64 blocks of 64 KiB.
-
-    Args:
-        path: The file. One of up to 4 MiB is read completely.
-    """
+    """Compute a digest of a file from its size and some of its blocks."""
+    # A file of up to 4 MiB is read completely.
     size = path.stat().st_size
     hashed = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
@@ -43,3 +41,63 @@ def digest(path: Path) -> str:
             file.seek(max(block * _BLOCK, block * (size - _BLOCK) // (_BLOCKS - 1)))
             hashed.update(file.read(_BLOCK))
     return hashed.hexdigest()[:16]
+
+
+Description = Mapping[str, Any]
+"""The content of `model.json`; empty if there is none or it cannot be used."""
+
+_OWN = "checksum"
+_FILES = "files"
+
+
+def write_description(path: Path, description: Description, files: Mapping[str, Path]) -> None:
+    """Write the description of a model, with a checksum of each of the model's other files."""
+    checksums = {name: checksum(file) for name, file in files.items()}
+    content = {**description, _FILES: checksums}
+    path.write_text(json.dumps({**content, _OWN: _checksum_of(content)}, indent=1), "utf-8")
+
+
+def describe_model(folder: Path) -> Description:
+    """Read the description of a saved model."""
+    try:
+        content = json.loads(folder.joinpath(DESCRIPTION).read_bytes())
+        return content if content.pop(_OWN) == _checksum_of(content) else {}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def find_damage(folder: Path) -> str:
+    """Return the name of the first damaged file of a saved model, if any."""
+    if not folder.joinpath(DESCRIPTION).is_file():
+        return ""
+    description = describe_model(folder)
+    if not description:
+        return DESCRIPTION
+    checksums: Mapping[str, str] = description[_FILES]
+    files = {name: folder / name for name in checksums}
+    damaged = (
+        name
+        for name, file in files.items()
+        if not file.is_file() or checksum(file) != checksums[name]
+    )
+    return next(damaged, "")
+
+
+def obstacle_to_saving(folder: Path) -> str:
+    """Return why a model must not be saved in a folder; empty if it may be saved there."""
+    if not folder.joinpath(DESCRIPTION).is_file():
+        return ""
+    description = describe_model(folder)
+    if not description:
+        return (
+            f"its file {DESCRIPTION} is damaged or was not written by this version of the package "
+            "(move or delete it to use the folder)"
+        )
+    saved = description["architecture"].get("format", 0)
+    if saved > FORMAT:
+        return f"it holds a model of a newer version of the package (format {saved}, here {FORMAT})"
+    return ""
+
+
+def _checksum_of(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

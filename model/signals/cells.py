@@ -7,9 +7,10 @@ and projected at random to a dense vector, which preserves cosines (Li, Hastie a
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,6 @@ class StoredVectors:
     """What each vector of integers is multiplied with; None for vectors of single precision."""
 
     stored: Int[np.ndarray, " item"]
-    """The stored vector of each item."""
 
     @classmethod
     def of(cls, vectors: Float32[np.ndarray, "item width"]) -> "StoredVectors":
@@ -90,15 +90,18 @@ _BITS = 21
 """Number of bits per character, so that three characters fit into one integer."""
 
 
-def count_trigrams(texts: Sequence[str], buckets: int) -> Iterator[sparse.csr_array]:
+def count_trigrams(texts: Iterable[str], buckets: int) -> Iterator[sparse.csr_array]:
     """Count the trigrams in the words of each text, with a space before and after each word.
 
     >>> [counts] = count_trigrams(["Zürich", "zurich ZURICH"], 2**16)
     >>> counts.sum(axis=1).tolist()
     [6.0, 12.0]
     """
-    for start in range(0, max(len(texts), 1), _TEXTS):
-        yield _count_block(texts[start : start + _TEXTS], buckets)
+    waiting, size = iter(texts), _TEXTS
+    while size == _TEXTS:
+        block = [*islice(waiting, _TEXTS)]
+        size = len(block)
+        yield _count_block(block, buckets)
 
 
 def _count_block(texts: Sequence[str], buckets: int) -> sparse.csr_array:
@@ -154,9 +157,6 @@ def _murmur_hash(
 
 _TRIGRAMS = 2**16
 """Number of buckets for hashed trigrams; a lake in one script has about ten thousand trigrams."""
-
-_SAMPLES = 1024
-"""Number of samples that are joined to texts at once, which bounds memory."""
 
 _AT_ONCE = 192
 """Number of vectors that are compared at once; more would not fit into the processor's cache."""
@@ -268,12 +268,6 @@ def _inverse_lengths(codes: Int16[np.ndarray, "column width"]) -> Float32[np.nda
     return (1 / np.where(lengths > 0, lengths, np.inf)).astype(np.float32)
 
 
-def _count(samples: Sequence[Sequence[str]]) -> Iterator[_Counts]:
-    for start in range(0, max(len(samples), 1), _SAMPLES):
-        texts = [*map(" ".join, samples[start : start + _SAMPLES])]
-        yield from map(_Counts.of, count_trigrams(texts, _TRIGRAMS))
-
-
 class CellSimilarity:
     """The similarity of columns, measured by the trigrams of their cells.
 
@@ -286,7 +280,7 @@ class CellSimilarity:
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         distinct, number = number_distinct(map(PackedTexts.of, samples))
         stored = number.astype(np.int32)
-        blocks = [*_count(distinct)]
+        blocks = [*map(_Counts.of, count_trigrams(map(" ".join, distinct), _TRIGRAMS))]
         rarity = _rarity(blocks, np.bincount(stored, minlength=len(distinct)))
         width = _PROJECTION["n_components"] // (2 if len(samples) > _MANY else 1)
         codes = np.empty((len(distinct), width), dtype=np.int16)

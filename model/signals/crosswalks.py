@@ -18,11 +18,12 @@ from datahub_hyperjoin.model.signals.pairs import (
     ColumnMask,
     PairInts,
     PairValues,
+    group_equal,
     number_pairs,
 )
 from datahub_hyperjoin.model.signals.partners import most_partners
 from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared
-from datahub_hyperjoin.tables import ColumnProfile, DataType
+from datahub_hyperjoin.tables import DataType
 
 _MIN_UNIQUENESS = 0.9
 """Minimum uniqueness of both columns of a crosswalk: two unique columns determine each other."""
@@ -48,8 +49,6 @@ class CrosswalkOverlap:
     """Pairs of columns that join through a crosswalk, each with its best crosswalk."""
 
     pairs: PairValues
-    """The strength of each pair: the product of the strengths of its two steps, in [0, 1]."""
-
     via: PairInts
     """For each pair, the column of the crosswalk that the left column matches."""
 
@@ -59,7 +58,7 @@ class CrosswalkOverlap:
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
     def steps(self, left: PairInts, right: PairInts) -> Int[np.ndarray, "pair 2"]:
-        """Return the two crosswalk columns that connect each pair of columns."""
+        """Return the two crosswalk columns that connect each pair of columns; -1 if none do."""
         ends = np.column_stack([left, right])
         return np.append(self.via, -1)[self.pairs.locate(ends, ends[:, ::-1])]
 
@@ -101,7 +100,7 @@ def find_crosswalks(
     most = most_partners(len(lake))
     best = _BestChains.none(len(lake))
     waiting, count = list[_Chains](), 0
-    for group in _by_number(lake.table_of[steps.via]):
+    for group in group_equal(lake.table_of[steps.via]):
         waiting.append(best.without_weaker(_chain(lake, steps.at(group))))
         count += len(waiting[-1].left)
         if count > max(_AT_ONCE, len(best.chains.left)):
@@ -134,7 +133,8 @@ class _BestChains:
         columns = len(self.least)
         if not chains:
             return self
-        further = _without_direct(overlap, _best_of(_concatenate(chains), columns))
+        further = _best_of(_concatenate(chains), columns)
+        further = further.at(overlap.either_containment(further.left, further.right) < _MAX_DIRECT)
         every = _best_of(_concatenate([self.chains, further]), columns)
         column = np.concatenate([every.left, every.right])
         if np.bincount(column, minlength=1).max() <= most:
@@ -150,16 +150,13 @@ class _BestChains:
 
 
 def _crosswalk_columns(lake: Lake, uniqueness: ColumnFloats) -> ColumnMask:
-    suitable = np.array([_names_things(profile) for profile in lake.profiles], dtype=bool)
-    return suitable & (uniqueness >= _MIN_UNIQUENESS)
-
-
-def _names_things(profile: ColumnProfile) -> bool:
-    return (
+    suitable = [
         profile.type in {DataType.TEXT, DataType.INTEGER}
         and profile.distinct >= _MIN_DISTINCT
         and profile.lengths.mean <= _MAX_LENGTH
-    )
+        for profile in lake.profiles
+    ]
+    return np.array(suitable, dtype=bool) & (uniqueness >= _MIN_UNIQUENESS)
 
 
 def _find_steps(
@@ -175,13 +172,6 @@ def _find_steps(
     strength = overlap.beyond_chance[chosen] * weigh_shared(overlap.shared[chosen]) * trust
     order = np.lexsort((via, end, -strength))
     return _Steps(end, via, strength).at(order[strength[order] >= _MIN_STEP])
-
-
-def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """For each distinct number in an array, return its positions."""
-    order = np.argsort(numbers, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
-    return [group for group in groups if len(group)]
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
@@ -202,12 +192,6 @@ def _concatenate(chains: Sequence[_Chains]) -> _Chains:
     return _Chains(*map(np.concatenate, zip(*fields, strict=True)))
 
 
-def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
-    forth = overlap.look_up(overlap.containment, chains.left, chains.right)
-    back = overlap.look_up(overlap.containment, chains.right, chains.left)
-    return chains.at(np.maximum(forth, back) < _MAX_DIRECT)
-
-
 def _best_of(chains: _Chains, columns: int) -> _Chains:
     """For each pair, keep the strongest crosswalk, and sort the pairs."""
     # Ties go to the crosswalk columns that come first in the lake.
@@ -219,15 +203,9 @@ def _best_of(chains: _Chains, columns: int) -> _Chains:
     via = number_pairs(chains.left_via, chains.right_via, columns)[order]
     via[strength < np.repeat(strongest, np.diff(starts, append=len(pairs)))] = columns**2
     first = np.minimum.reduceat(via, starts) if len(starts) else via
-    left, right = np.divmod(pairs[starts], columns)
-    left_via, right_via = np.divmod(first, columns)
-    return _Chains(
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
-        left_via=left_via.astype(np.int32),
-        right_via=right_via.astype(np.int32),
-        strength=strongest,
-    )
+    ends = (*np.divmod(pairs[starts], columns), *np.divmod(first, columns))
+    left, right, left_via, right_via = (each.astype(np.int32) for each in ends)
+    return _Chains(left, right, left_via, right_via, strongest)
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
@@ -235,8 +213,7 @@ def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
     left = np.concatenate([chains.left, chains.right])
     right = np.concatenate([chains.right, chains.left])
     order = np.lexsort((right, left))
-    strength = np.concatenate([chains.strength, chains.strength])
     via = np.concatenate([chains.left_via, chains.right_via])
-    return CrosswalkOverlap(
-        PairValues(columns, left[order], right[order], strength[order]), via[order]
-    )
+    strength = np.tile(chains.strength, 2)
+    pairs = PairValues(columns, left[order], right[order], strength[order])
+    return CrosswalkOverlap(pairs, via[order])

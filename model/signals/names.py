@@ -226,8 +226,6 @@ _ENDINGS = (
 in `-uses` may come from a noun in `-us`, such as `status`, or in `-use`, such as `warehouse`."""
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 """Nouns with irregular plurals."""
-_MIN_PLURAL_STEM = 4
-"""Minimum number of letters of a word in the plural."""
 _KEY_WORDS = IDENTIFIER_WORDS | {"fk", "pk", "ptr", "rowid"}
 """Words, such as `id` or `fk`, that mark keys and references but do not name what they identify."""
 
@@ -244,11 +242,11 @@ def noun_stem(word: str) -> str:
     """
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if len(word) > _MIN_PLURAL_STEM:
+    if len(word) > _MIN_PLURAL:
         for ending, rest in _ENDINGS:
             if word.endswith(ending):
                 return word.removesuffix(ending) + rest
-    is_plural = len(word) >= _MIN_PLURAL_STEM and word.endswith("s") and not word.endswith("ss")
+    is_plural = len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
     return word[:-1] if is_plural else word
 
 
@@ -320,6 +318,7 @@ def _abbreviate(token: str, random: np.random.Generator) -> str:
 
 def vary_name(name: str, random: np.random.Generator) -> str:
     """Change a column's name at random, but keep its meaning."""
+    # A name without letters and digits stays as it is.
     parts = list(tokens(name))
     if not parts:
         return name

@@ -1,16 +1,18 @@
 """Estimate how many values columns share, from their sketches, beyond what chance explains."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Real, UInt64
+from jaxtyping import Bool, Float, Int, Real, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
+    ColumnInts,
     ColumnMask,
     Floats,
     Ints,
@@ -38,7 +40,6 @@ from datahub_hyperjoin.model.signals.sketches import (
     concatenate_sketches,
     count_common_hashes,
 )
-from datahub_hyperjoin.tables import ColumnProfile
 from datahub_hyperjoin.value_forms import ValueForm
 
 _PSEUDO_COLUMNS = 10
@@ -61,8 +62,12 @@ def expected_containment(
 
 def mean_containment(is_text: ColumnMask, total: Real[np.ndarray, " column"]) -> ColumnFloats:
     """Divide each column's sum of containments by the number of columns of its kind."""
-    kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
-    return total / (kind_size + _PSEUDO_COLUMNS)
+    return total / (_kind_sizes(is_text, is_text) + _PSEUDO_COLUMNS)
+
+
+def _kind_sizes(is_text: ColumnMask, among: Bool[np.ndarray, " _"]) -> ColumnInts:
+    """For each column, count those of its kind: text, or not text."""
+    return np.where(is_text, among.sum(), (~among).sum())
 
 
 def sample_expected_containment(
@@ -81,10 +86,8 @@ def sample_expected_containment(
         compared = is_text[left] == is_text[right]
         compared &= lake.table_of[left] != lake.table_of[right]
         total += np.bincount(left, np.where(compared, containment, 0.0), minlength=len(lake))
-    of_kind, drawn_of_kind = (
-        np.where(is_text, among.sum(), (~among).sum()) for among in (is_text, is_text[drawn])
-    )
-    mean = total / np.maximum(drawn_of_kind, 1)
+    of_kind = _kind_sizes(is_text, is_text)
+    mean = total / np.maximum(_kind_sizes(is_text, is_text[drawn]), 1)
     return (mean * of_kind / (of_kind + _PSEUDO_COLUMNS))[columns]
 
 
@@ -93,8 +96,6 @@ class SharedCounts:
     """The counts of a lake's pairs that are known already, and the hashes that remain to count."""
 
     pairs: SparsePairs
-    """The pairs that share a hash."""
-
     shared: PairInts
     """For each of these pairs, the number of hashes that both columns hold."""
 
@@ -110,6 +111,7 @@ class SharedCounts:
         is_cut: ColumnMask,
     ) -> "SharedCounts":
         """Collect what is known from measured pairs."""
+        # `parts` has the measured pairs in both orders, each once.
         # If some pairs were left out, a missing pair may share hashes nevertheless, so nothing is
         # known. Otherwise, only the frequent hashes remain to count.
         columns = len(sketches)
@@ -143,25 +145,18 @@ class ValueOverlap(SparsePairs):
     """The estimated value overlap of pairs of columns from different tables."""
 
     shared: PairInts
-    """Number of hashes that both sketches of a pair hold. The integers have 32 bits, because there
-    are many pairs."""
+    """Number of hashes that both sketches of a pair hold, in 32 bits, for there are many pairs."""
 
     containment: PairFloats
-    """Estimated share of the left column's values that the right one holds, in [0, 1]; of single
-    precision, which is more than an estimate needs."""
+    """Estimated share of the left column's values that the right one holds, in [0, 1]."""
 
     beyond_chance: PairFloats
-    """The part of the containment that exceeds chance, in [0, 1].
-
-    Chance explains the left column's mean containment in all columns of its kind: every counter
-    contains 1 to 10, so such overlap is no evidence of a join.
-    """
+    """The part of the containment, in [0, 1], that exceeds chance: the left column's mean
+    containment in all columns of its kind. Every counter contains 1 to 10."""
 
     least_chance: ColumnFloats
-    """For a column with omitted pairs, its mean containment in all columns of its kind; else 0.
-
-    The remaining pairs alone do not show how likely matches by chance are.
-    """
+    """For a column with omitted pairs, its mean containment in all columns of its kind, which the
+    remaining pairs do not show; else 0."""
 
     cut: int = 0
     """Number of columns with so many partners that some were left out."""
@@ -170,15 +165,12 @@ class ValueOverlap(SparsePairs):
     def empty(cls, columns: int) -> "ValueOverlap":
         """Return an instance without pairs."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return cls(
-            columns=columns,
-            left=none,
-            right=none,
-            shared=none,
-            containment=zero,
-            beyond_chance=zero,
-            least_chance=np.zeros(columns),
-        )
+        return cls(columns, none, none, none, zero, zero, least_chance=np.zeros(columns))
+
+    def either_containment(self, left: PairInts, right: PairInts) -> PairFloats:
+        """For each requested pair, return the greater of its two containments."""
+        forth = self.look_up(self.containment, left, right)
+        return np.maximum(forth, self.look_up(self.containment, right, left))
 
     def either_way(self, some: slice) -> PairFloats:
         """Return the greater of the two containments, corrected for chance, of some pairs."""
@@ -186,6 +178,7 @@ class ValueOverlap(SparsePairs):
 
     def either_way_at(self, there: Ints, back: Ints) -> Floats:
         """Return `either_way` for some pairs, without computing it for all pairs of the lake."""
+        # `there` and `back` come from `locate` and `reverse_at`.
         return np.maximum(values_at(self.beyond_chance, there), values_at(self.beyond_chance, back))
 
     def ochiai_at(self, there: Ints, back: Ints) -> Floats:
@@ -237,13 +230,6 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     )
 
 
-def _between_tables(
-    lake: Lake, left: PairInts, right: PairInts, shared: PairInts
-) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
-    apart = lake.table_of[left] != lake.table_of[right]
-    return left[apart], right[apart], shared[apart]
-
-
 def _measure_near(
     arrays: SketchArrays,
     lake: Lake,
@@ -260,8 +246,7 @@ def _measure_near(
         some = common > 0
         shared, ends = common[some], (first[some], second[some])
         parts += [
-            MeasuredPairs(left, right, shared, arrays.containment(left, right, shared)).narrow()
-            for left, right in (ends, ends[::-1])
+            arrays.measure(left, right, shared).narrow() for left, right in (ends, ends[::-1])
         ]
     return concatenate_pairs(parts)
 
@@ -283,27 +268,13 @@ def _in_both_orders(
         alone, reverse = alone[order], reverse[order]
         at = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
         alone = alone[stored[at] != reverse]
-        added = right[alone], left[alone], shared[alone]
-        reverses.append(MeasuredPairs(*added, arrays.containment(*added)).narrow())
+        reverses.append(arrays.measure(right[alone], left[alone], shared[alone]).narrow())
     further = concatenate_pairs(reverses).without_repeats(columns)
     at = np.searchsorted(stored, number_pairs(further.left, further.right, columns))
     waiting = [*pairs]
     del stored, pairs
     # Only one of the four arrays is in memory twice at a time.
     return MeasuredPairs(*(np.insert(waiting.pop(0), at, more) for more in further))
-
-
-def estimate_pairs(
-    lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array
-) -> MeasuredPairs:
-    """Estimate the containment of each pair of columns that share a hash."""
-    # Two indices combined into one exceed 32 bits in large lakes.
-    row, column = counts.row.astype(np.int64), counts.col.astype(np.int64)
-    left, right, shared = _between_tables(lake, row, column, counts.data.astype(np.int64))
-    order = np.lexsort((right, left))
-    left, right, shared = left[order], right[order], shared[order]
-    arrays = SketchArrays.of(lake, sketches)
-    return MeasuredPairs(left, right, shared, arrays.containment(left, right, shared))
 
 
 _MIN_GAIN = 2.0
@@ -313,31 +284,33 @@ The verification on all rows uses the same ratio."""
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
     """Add the pairs that overlap much more in a common value form than as written."""
-    forms = [_form_of(profile) for profile in lake.profiles]
+    forms = [
+        profile.notation.form if profile.notation and profile.form_sketch else None
+        for profile in lake.profiles
+    ]
     for form in ValueForm:
-        members = np.array([own is form for own in forms], dtype=bool)
-        if members.any():
-            overlap = _add_gains(overlap, _measure_in_form(lake, overlap, members))
+        if form in forms:
+            # The sketches of columns without a notation serve for every form.
+            sketches = [
+                profile.form_sketch if own is form else b"" if own else profile.sketch
+                for profile, own in zip(lake.profiles, forms, strict=True)
+            ]
+            members = np.array([own is form for own in forms], dtype=bool)
+            overlap = _add_gains(overlap, _measure_in_form(lake, sketches, overlap, members))
     return overlap
 
 
-def _form_of(profile: ColumnProfile) -> ValueForm | None:
-    return profile.notation.form if profile.notation and profile.form_sketch else None
-
-
-def _sketch_in_form(profile: ColumnProfile, *, is_member: bool) -> bytes:
-    """Choose the sketch of a column for comparisons in one value form."""
-    if is_member:
-        return profile.form_sketch
-    return b"" if _form_of(profile) else profile.sketch
-
-
-def _measure_in_form(lake: Lake, overlap: ValueOverlap, members: ColumnMask) -> ValueOverlap:
+def _measure_in_form(
+    lake: Lake, sketches: Sequence[bytes], overlap: ValueOverlap, members: ColumnMask
+) -> ValueOverlap:
     """Estimate how columns overlap if the values of `members` are converted to one value form."""
-    columns = zip(lake.profiles, members, strict=True)
-    sketches = [_sketch_in_form(profile, is_member=bool(member)) for profile, member in columns]
-    pairs = estimate_pairs(lake, sketches, _count_with_members(sketches, members))
-    left, right, _, containment = pairs
+    counts = _count_with_members(sketches, members)
+    # Two indices combined into one exceed 32 bits in large lakes.
+    left, right, shared = (each.astype(np.int64) for each in (counts.row, counts.col, counts.data))
+    order = np.lexsort((right, left))
+    order = order[lake.table_of[left[order]] != lake.table_of[right[order]]]
+    arrays = SketchArrays.of(lake, sketches)
+    left, right, _, containment = pairs = arrays.measure(left[order], right[order], shared[order])
     # In a form, the values are numbers, dates or times, whatever they are as written.
     by_form = expected_containment(lake.is_text & ~members, left, right, containment)
     # Other columns are paired with members only, so their pairs as written complete the mean.
@@ -372,35 +345,21 @@ def _count_with_members(sketches: Sequence[bytes], members: ColumnMask) -> spars
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
     """Add to `overlap` the pairs that overlap much more in `in_form` than in `overlap`."""
-    written = _either_containment(overlap, in_form)
-    gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
+    ends = in_form.left, in_form.right
+    gains = in_form.either_containment(*ends) > _MIN_GAIN * overlap.either_containment(*ends)
     if not gains.any():
         return overlap
     replaced = overlap.locate(in_form.left[gains], in_form.right[gains])
     kept = np.ones(len(overlap.left), dtype=bool)
     kept[replaced[replaced >= 0]] = False
-    left = np.concatenate([overlap.left[kept], in_form.left[gains]])
-    right = np.concatenate([overlap.right[kept], in_form.right[gains]])
+    merged: dict[str, Any] = {
+        name: np.concatenate([getattr(overlap, name)[kept], getattr(in_form, name)[gains]])
+        for name in ("left", "right", "shared", "containment", "beyond_chance")
+    }
     # Pairs are looked up by binary search.
-    order = np.lexsort((right, left))
-
-    def merge(name: str) -> np.ndarray:
-        parts = (getattr(overlap, name)[kept], getattr(in_form, name)[gains])
-        return np.concatenate(parts)[order]
-
-    return ValueOverlap(
-        overlap.columns,
-        left[order].astype(np.int32),
-        right[order].astype(np.int32),
-        shared=merge("shared").astype(np.int32),
-        containment=merge("containment").astype(np.float32),
-        beyond_chance=merge("beyond_chance").astype(np.float32),
-        least_chance=overlap.least_chance,
-        cut=overlap.cut,
+    order = np.lexsort((merged["right"], merged["left"]))
+    narrow = {"i": np.int32, "f": np.float32}
+    return replace(
+        overlap,
+        **{name: each[order].astype(narrow[each.dtype.kind]) for name, each in merged.items()},
     )
-
-
-def _either_containment(overlap: ValueOverlap, pairs: SparsePairs) -> PairFloats:
-    """For each pair, return the greater of its two containments."""
-    forth = overlap.look_up(overlap.containment, pairs.left, pairs.right)
-    return np.maximum(forth, overlap.look_up(overlap.containment, pairs.right, pairs.left))

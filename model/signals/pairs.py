@@ -27,8 +27,6 @@ class Partition:
 
     group_of: ColumnInts
     members: ColumnInts
-    """Columns, sorted by their group, then by their index."""
-
     starts: Int[np.ndarray, " bound"]
     """Start of each group in `members`, then the length of `members`."""
 
@@ -78,6 +76,37 @@ def concatenate_ranges(
     return np.arange(count) + np.repeat(starts - (ends - sizes), sizes)
 
 
+def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Int[np.ndarray, " _"]]:
+    """Return the positions of each distinct number that is not negative, in ascending order.
+
+    >>> [group.tolist() for group in group_equal(np.array([4, -1, 0, 4]))]
+    [[2], [0, 3]]
+    """
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
+    return [group for group in np.split(order, cuts) if len(group)]
+
+
+def search_slices(
+    values: Shaped[np.ndarray, " _"],
+    start: Ints,
+    stop: Ints,
+    wanted: Shaped[np.ndarray, "*shape"],
+    before: np.ufunc = np.less,
+) -> Ints:
+    """In each ascending slice of `values`, find the first that does not come before `wanted`."""
+    # All binary searches advance in step. Their number of steps is that of the longest of these
+    # slices, not of all: that would take time in proportion to the lake for every few pairs.
+    position, last = start, len(values) - 1
+    step = 1 << int((stop - start).max(initial=0)).bit_length()
+    while step := step >> 1:
+        ahead = position + (step - 1)
+        passes = (ahead < stop) & before(values[np.minimum(ahead, last)], wanted)
+        position = position + step * passes
+    return position
+
+
 _AT_ONCE = 1 << 20
 """Number of pairs whose reverses are found at once, which bounds memory."""
 
@@ -104,9 +133,9 @@ def number_pairs(left: Ints, right: Ints, count: int) -> Ints:
 class SparsePairs:
     """Pairs of columns for which something was measured, sorted for fast look-up."""
 
-    columns: int
-    """Number of columns in the lake."""
+    # Every pair is listed in both orders, sorted by `left`, then `right`, as indices in the lake.
 
+    columns: int
     left: PairInts
     right: PairInts
 
@@ -120,23 +149,16 @@ class SparsePairs:
         return values_at(values, self.locate(left, right))
 
     def locate(self, left: Ints, right: Ints) -> Ints:
-        """Return the positions of the requested pairs among the stored ones."""
+        """Return the position of each requested pair among the stored ones; -1 if it is none."""
         # The search takes much longer than reading a value, so several values of the same pairs are
         # best read by `values_at`.
         if not len(self.right):
             return np.full(left.shape, -1)
-        # All binary searches advance in step. Each is among the partners of one column, which fit
-        # into the processor's cache, where a search among all pairs takes several times as long.
-        position, stop = self.starts[left], self.starts[left + 1]
-        last = len(self.right) - 1
-        # The greatest number of partners of these columns, not of all: that would take time in
-        # proportion to the lake for every few pairs.
-        step = 1 << int((stop - position).max(initial=0)).bit_length()
-        while step := step >> 1:
-            ahead = position + (step - 1)
-            below = (ahead < stop) & (self.right[np.minimum(ahead, last)] < right)
-            position = position + step * below
-        found = np.minimum(position, last)
+        # Each search is among the partners of one column, which fit into the processor's cache; a
+        # search among all pairs takes several times as long.
+        stop = self.starts[left + 1]
+        position = search_slices(self.right, self.starts[left], stop, right)
+        found = np.minimum(position, len(self.right) - 1)
         return np.where((position < stop) & (self.right[found] == right), found, -1)
 
     def reverse_at(self, positions: Ints) -> Ints:
@@ -146,6 +168,7 @@ class SparsePairs:
         >>> pairs.reverse_at(np.array([0, 1, -1])).tolist()
         [2, 3, -1]
         """
+        # A pair that is not stored has the position -1.
         # Once for all, this takes 4 bytes a pair, and much less time than a search.
         if not len(self.left):
             return positions
@@ -181,7 +204,6 @@ class PairValues(SparsePairs):
     """A sparse symmetric matrix with a positive value for each stored pair of columns."""
 
     values: PairFloats
-    """The value of each stored pair, equal in both orders of the pair."""
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
@@ -227,8 +249,6 @@ class MeasuredPairs(NamedTuple):
     left: PairInts
     right: PairInts
     shared: PairInts
-    """Number of hashes that both columns hold."""
-
     containment: PairFloats
     """Share of the left column's values that the right one holds, in [0, 1]."""
 

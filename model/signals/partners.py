@@ -1,20 +1,19 @@
-"""Choose the pairs of columns of a large lake that are measured and kept."""
+"""Choose the pairs of columns that a large lake measures and keeps, and estimate their number."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 import faiss
 import numpy as np
-from jaxtyping import Float, Int
+import pandas as pd
+from jaxtyping import Bool, Float, Int, Int32, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals import sketches
-from datahub_hyperjoin.model.signals.names import NameSimilarity, meaningful_words, stems
+from datahub_hyperjoin.model.signals.names import NameSimilarity, Words, meaningful_words, stems
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnFloats,
     ColumnInts,
@@ -25,58 +24,18 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairMask,
     Partition,
     concatenate_ranges,
+    group_equal,
+    number_distinct,
     number_pairs,
 )
 from datahub_hyperjoin.model.signals.sketches import (
+    MAX_POSTINGS,
     Postings,
     SketchArrays,
+    concatenate_sketches,
     split_by_size,
     weigh_shared,
 )
-from datahub_hyperjoin.tables import ColumnProfile
-
-_BLOCK = 4096
-"""Number of columns whose keys are searched at once, which bounds memory."""
-
-
-def _large_folders(lake: Lake, above: int) -> Iterator[ColumnInts]:
-    """Yield the columns of each folder or schema that has more columns than `above`."""
-    folders: dict[str, list[int]] = defaultdict(list)
-    for column, profile in enumerate(lake.profiles):
-        folders[profile.id.table.place].append(column)
-    yield from (np.array(columns) for columns in folders.values() if len(columns) > above)
-
-
-def find_named_keys(
-    lake: Lake, seeking: Int[np.ndarray, " seeking"], keys: Int[np.ndarray, " key"], *, count: int
-) -> Iterator[tuple[PairInts, PairInts]]:
-    """For each seeking column, find the keys with the most similar names."""
-    # A key goes by the names of its table and column. A seeking column is compared with both by its
-    # own name, and by that of its table and its own.
-    most = min(count, len(keys))
-    if not most or not len(seeking):
-        return
-    of_seeking, of_keys = _names(lake, seeking), _names(lake, keys)
-    whole_names = (*_whole(lake, seeking, of_seeking), *_whole(lake, keys, of_keys))
-    vectors = NameSimilarity([*of_seeking, *whole_names]).vectors()
-    own, whole, borne = np.split(vectors, [len(seeking), 2 * len(seeking)])
-    for start in range(0, len(seeking), _BLOCK):
-        some = slice(start, start + _BLOCK)
-        sought = own[some] + whole[some]
-        _, near = faiss.knn(sought, borne, most, metric=faiss.METRIC_INNER_PRODUCT)
-        yield np.repeat(seeking[some], most), keys[near.ravel()]
-
-
-def _names(lake: Lake, columns: ColumnInts) -> list[str]:
-    words = (meaningful_words(stems(lake.profiles[column].id.path)) for column in columns.tolist())
-    return [" ".join(each) for each in words]
-
-
-def _whole(lake: Lake, columns: ColumnInts, names: Sequence[str]) -> Iterator[str]:
-    """Yield the names of columns, each after that of its table."""
-    for table, name in zip(lake.table_of[columns].tolist(), names, strict=True):
-        yield f"{' '.join(stems(lake.titles[table]))} {name}"
-
 
 _MOST_PAIRS = 1 << 23
 """Maximum number of column pairs to keep, divided equally among the columns. Lakes of 2,896 columns
@@ -104,94 +63,111 @@ _MIN_UNIQUENESS = 0.95
 _COLUMNS_AT_ONCE = 2048
 """Number of columns paired at once, which bounds memory."""
 
-_Columns = PairInts
-_Mask = ColumnMask
+_BLOCK = 4096
+"""Number of columns whose keys are searched at once, which bounds memory."""
+
+_Ends = Iterator[tuple[PairInts, PairInts]]
 
 
-def find_near_pairs(
-    lake: Lake, chosen: _Mask, most_named: int
-) -> Iterator[tuple[_Columns, _Columns]]:
-    """Yield blocks of column pairs that have a name or folder in common."""
-    # A unique column also has the name of its table, to which `customer_id` refers.
-    is_unique = np.array([each.uniqueness >= _MIN_UNIQUENESS for each in lake.profiles], dtype=bool)
-    for left, right in chain(
-        _find_labelled(lake, chosen, is_unique),
-        _find_in_large_folders(lake, chosen, is_unique, most_named),
-    ):
+def find_near_pairs(lake: Lake, chosen: ColumnMask, most_named: int) -> _Ends:
+    """Yield blocks of column pairs that have a name or folder in common; pairs may repeat."""
+    near = _NearColumns(
+        lake,
+        chosen,
+        np.array([each.uniqueness >= _MIN_UNIQUENESS for each in lake.profiles], dtype=bool),
+        [meaningful_words(stems(profile.id.path)) for profile in lake.profiles],
+    )
+    for left, right in chain(near.find_labelled(), near.find_in_large_folders(most_named)):
         apart = lake.table_of[left] != lake.table_of[right]
         yield left[apart], right[apart]
 
 
-def _find_in_large_folders(
-    lake: Lake, chosen: _Mask, is_unique: _Mask, count: int
-) -> Iterator[tuple[_Columns, _Columns]]:
-    for folder in _large_folders(lake, _MOST_NEIGHBOURS):
-        keys = folder[is_unique[folder]]
-        for left, right in find_named_keys(lake, folder[chosen[folder]], keys, count=count):
-            # Texts hardly ever share a value with numbers or dates.
-            alike = lake.is_text[left] == lake.is_text[right]
-            yield left[alike], right[alike]
+@dataclass(frozen=True)
+class _NearColumns:
+    """The columns of a lake by their names and folders; one column of each pair is unique."""
+
+    lake: Lake
+    chosen: ColumnMask
+    is_unique: ColumnMask
+    names: Sequence[Words]
+
+    def find_labelled(self) -> _Ends:
+        """Pair the chosen columns with those that have a label in common."""
+        sought, borne = self._label_columns()
+        seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
+        columns = np.flatnonzero(self.chosen)
+        for start in range(0, len(columns), _COLUMNS_AT_ONCE):
+            block = columns[start : start + _COLUMNS_AT_ONCE]
+            alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
+            left, right = block[alike.row], alike.col.astype(np.int64)
+            once = (left < right) | ~self.chosen[right]
+            yield left[once], right[once]
+
+    def _label_columns(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Build a matrix of columns by the labels that they seek, and by those that they bear."""
+        # Labels are names of columns, names of tables, and folders. Names of columns and of tables
+        # are counted apart: hundreds of unique columns may be called `customer_id`, but few of them
+        # are in a table of customers. A unique column also has the name of its table, to which
+        # `customer_id` refers. A column named `id` has no other name, since such words are dropped.
+        count, sought, borne = len(self.lake), list[list[str]](), list[list[str]]()
+        tables = zip(self.lake.table_of.tolist(), self.is_unique.tolist(), strict=True)
+        for name, (table, is_unique) in zip(self.names, tables, strict=True):
+            own, title = "".join(name), "".join(self.lake.title_words[table])
+            labels = [f"column {own}"] if own else []
+            labels += [f"table {title}"] if title and is_unique else []
+            sought.append([*dict.fromkeys([*labels, *([f"table {own}"] if own else [])])])
+            borne.append(labels if is_unique else [])
+        # One matrix for both, so that a label has the same number in both.
+        of_names = _incidence([*sought, *borne])
+        few_unique = of_names[count:].sum(axis=0) <= _MOST_NAMESAKES
+        of_folders = _incidence([[place] for place in self.lake.place_of.tolist()])
+        of_folders = of_folders[:, of_folders.sum(axis=0) <= _MOST_NEIGHBOURS]
+        of_unique = of_folders.multiply(self.is_unique[:, None])
+        return (
+            sparse.hstack([of_names[:count, few_unique], of_folders], format="csr"),
+            sparse.hstack([of_names[count:, few_unique], of_unique], format="csr"),
+        )
+
+    def find_in_large_folders(self, count: int) -> _Ends:
+        """Pair the chosen columns of each large folder with the unique ones of similar names."""
+        is_text = self.lake.is_text
+        for folder in group_equal(self.lake.place_of):
+            seeking, keys = folder[self.chosen[folder]], folder[self.is_unique[folder]]
+            most = min(count, len(keys))
+            if len(folder) > _MOST_NEIGHBOURS and most and len(seeking):
+                for left, right in self._find_named_keys(seeking, keys, most):
+                    # Texts hardly ever share a value with numbers or dates.
+                    alike = is_text[left] == is_text[right]
+                    yield left[alike], right[alike]
+
+    def _find_named_keys(
+        self, seeking: Int[np.ndarray, " seeking"], keys: Int[np.ndarray, " key"], most: int
+    ) -> _Ends:
+        """For each seeking column, find the keys with the most similar names."""
+        # A reference mostly has the name of a table, or a part of it: `rack.role_id` refers to
+        # `rack_role`. So a key goes by the names of its table and column, and a seeking column is
+        # compared with both by its own name, and by that of its table and its own.
+        names = [" ".join(self.names[column]) for column in (*seeking, *keys)]
+        tables = self.lake.table_of[np.concatenate([seeking, keys])].tolist()
+        whole_names = [
+            f"{' '.join(self.lake.title_words[table])} {name}"
+            for table, name in zip(tables, names, strict=True)
+        ]
+        vectors = NameSimilarity([*names[: len(seeking)], *whole_names]).vectors()
+        own, whole, borne = np.split(vectors, [len(seeking), 2 * len(seeking)])
+        for start in range(0, len(seeking), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            sought = own[some] + whole[some]
+            _, near = faiss.knn(sought, borne, most, metric=faiss.METRIC_INNER_PRODUCT)
+            yield np.repeat(seeking[some], most), keys[near.ravel()]
 
 
-def _find_labelled(
-    lake: Lake, chosen: _Mask, is_unique: _Mask
-) -> Iterator[tuple[_Columns, _Columns]]:
-    sought, borne = _label_columns(lake, is_unique)
-    seekers, bearers = sought.T.tocsr(), borne.T.tocsr()
-    columns = np.flatnonzero(chosen)
-    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-        block = columns[start : start + _COLUMNS_AT_ONCE]
-        alike = (sought[block] @ bearers + borne[block] @ seekers).tocoo()
-        left, right = block[alike.row], alike.col.astype(np.int64)
-        once = (left < right) | ~chosen[right]
-        yield left[once], right[once]
-
-
-def _label_columns(lake: Lake, is_unique: _Mask) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Build a matrix of columns by the labels that they seek, and one by those that they bear."""
-    # Labels are names of columns, names of tables, and folders. Names of columns and of tables are
-    # counted apart: hundreds of unique columns may be called `customer_id`, but few of them are in
-    # a table of customers.
-    titles = ["".join(stems(title)) for title in lake.titles]
-    columns = zip(lake.profiles, lake.table_of.tolist(), is_unique.tolist(), strict=True)
-    names = [_labels(profile, titles[table], unique=unique) for profile, table, unique in columns]
-    # One matrix for both, so that a label has the same number in both.
-    of_names = _incidence([*(sought for sought, _ in names), *(borne for _, borne in names)])
-    sought, borne = of_names[: len(lake)], of_names[len(lake) :]
-    of_folders = _incidence([{profile.id.table.place} for profile in lake.profiles])
-    few_unique = borne.sum(axis=0) <= _MOST_NAMESAKES
-    few = of_folders.sum(axis=0) <= _MOST_NEIGHBOURS
-    of_folders = of_folders[:, few]
-    return (
-        sparse.hstack([sought[:, few_unique], of_folders], format="csr"),
-        sparse.hstack(
-            [borne[:, few_unique], of_folders.multiply(is_unique[:, None])], format="csr"
-        ),
-    )
-
-
-def _labels(
-    profile: ColumnProfile, title: str, *, unique: bool
-) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """Return the names that a column seeks, and those that it bears."""
-    # Words such as `id` are dropped, so a column named `id` has only the title of its table, if
-    # any.
-    own = "".join(meaningful_words(stems(profile.id.path)))
-    of_column = {f"column {own}"} if own else set()
-    of_table = {f"table {title}"} if title and unique else set()
-    sought = of_column | of_table | ({f"table {own}"} if own else set())
-    return sought, of_column | of_table if unique else set()
-
-
-def _incidence(held: Sequence[AbstractSet[str]]) -> sparse.csr_array:
+def _incidence(held: Sequence[Sequence[Hashable]]) -> sparse.csr_array:
     """Return a matrix of columns by labels: 1 where a column has a label."""
-    numbers: dict[str, int] = {}
-    listed = [
-        numbers.setdefault(label, len(numbers)) for labels in held for label in sorted(labels)
-    ]
+    _, listed = number_distinct(chain.from_iterable(held))
     bounds = np.concatenate([[0], np.cumsum([len(labels) for labels in held])])
     ones = np.ones(len(listed), dtype=np.int32)
-    return sparse.csr_array((ones, listed, bounds), (len(held), max(len(numbers), 1)))
+    return sparse.csr_array((ones, listed, bounds), (len(held), int(listed.max(initial=0)) + 1))
 
 
 _INTERVALS = 64
@@ -207,8 +183,6 @@ class BestPartners:
     """Sum of each column's containments in all columns of its kind: text, or not text."""
 
     is_cut: ColumnMask
-    """Whether some partners of a column were left out."""
-
     parts: list[MeasuredPairs]
     """The pairs, each with one of the columns on the left. Each part is sorted, and has all pairs
     of its left columns."""
@@ -223,7 +197,6 @@ class _Block:
     right: PairInts
     shared: PairInts
     containment: PairFloats
-    """Share of the left group's values that the right one holds."""
 
     @cached_property
     def row(self) -> PairInts:
@@ -248,8 +221,6 @@ class _Lists:
 
     columns: ColumnInts
     start: ColumnInts
-    """Start of the list of each column's group in the arrays below."""
-
     size: ColumnInts
     partner: Int[np.ndarray, " entry"]
     shared: Int[np.ndarray, " entry"]
@@ -434,3 +405,119 @@ def _pair(table_of: ColumnInts, lists: _Lists, most: int) -> Iterator[MeasuredPa
         yield MeasuredPairs(
             left[order], right[order], lists.shared[entry], lists.containment[entry]
         ).narrow()
+
+
+_DRAWN = 256
+"""Number of random columns that are compared with all columns. With so many, the estimated number
+of pairs is off by a few percent."""
+_KEPT = 1.5
+"""Ratio of a column's kept pairs to the partners that the column selects. It exceeds 1, because
+pairs that other columns select are kept, too."""
+_ENDS = np.uint64(1 << 24)
+"""Number of different ends of hashes, which take 16 MiB: their last 24 bits."""
+_CHUNK = 4096
+"""Number of columns whose sketches are read at once."""
+_BITS = 64
+"""Number of columns that one word marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPairs:
+    """The expected number of pairs that are compared, and of those that are kept."""
+
+    # Each pair counts twice, once in each order.
+
+    compared: int
+    """Expected number of pairs of distinct sketches that share a value. Columns with equal sketches
+    are compared with others only once."""
+
+    kept: int
+    """Expected number of pairs of columns from different tables that share a value, if each column
+    keeps only its best partners."""
+
+
+def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:
+    """Estimate from `drawn` random columns how many pairs `measure_overlap` compares and keeps."""
+    columns = len(lake)
+    if not columns:
+        return ExpectedPairs(0, 0)
+    draw = np.random.default_rng(0)
+    chosen = np.sort(draw.choice(columns, min(drawn, columns), replace=False))
+    _, sketch_of = number_distinct(profile.sketch for profile in lake.profiles)
+    partners, sketches = _count_partners(lake, chosen, sketch_of)
+    compared = sketches / np.bincount(sketch_of)[sketch_of[chosen]]
+    kept = np.minimum(partners, _KEPT * most_partners(columns))
+    scale = columns / len(chosen)
+    return ExpectedPairs(round(scale * compared.sum()), round(scale * kept.sum()))
+
+
+def _count_partners(
+    lake: Lake, chosen: Int[np.ndarray, " chosen"], sketch_of: ColumnInts
+) -> tuple[Int[np.ndarray, " chosen"], Int[np.ndarray, " chosen"]]:
+    """For each chosen column, count what shares a value with it."""
+    is_first = np.zeros(len(lake), dtype=bool)
+    is_first[np.unique(sketch_of, return_index=True)[1]] = True
+    values, bounds, count = _find_values(lake, chosen)
+    # Equal sketches count once, as in `Postings`.
+    held = values[np.repeat(is_first, np.diff(bounds))]
+    is_rare = np.bincount(held, minlength=count) <= MAX_POSTINGS
+    holders = _mark_holders(values, bounds, chosen, is_rare)
+    partners = np.zeros(len(chosen), dtype=np.int64)
+    sketches = np.zeros(len(chosen), dtype=np.int64)
+    for start in range(0, len(lake), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        own = bounds[start : start + _CHUNK + 1]
+        shares = _share_values(values[own[0] : own[-1]], own - own[0], holders)[:, : len(chosen)]
+        apart = lake.table_of[some, np.newaxis] != lake.table_of[chosen]
+        other = is_first[some, np.newaxis] & (sketch_of[some, np.newaxis] != sketch_of[chosen])
+        partners += np.count_nonzero(shares & apart, axis=0)
+        sketches += np.count_nonzero(shares & other, axis=0)
+    return partners, sketches
+
+
+def _find_values(
+    lake: Lake, chosen: Int[np.ndarray, " chosen"]
+) -> tuple[Int32[np.ndarray, " hash"], Int[np.ndarray, " bound"], int]:
+    """Find the hashes of each column that the chosen columns hold, too."""
+    sketches = [profile.sketch for profile in lake.profiles]
+    wanted = pd.unique(concatenate_sketches([sketches[column] for column in chosen])[0])
+    number = pd.Index(wanted)
+    # Few hashes of a lake end in the bits of a wanted one, and only these are searched.
+    ends = np.zeros(_ENDS, dtype=bool)
+    ends[wanted % _ENDS] = True
+    bounds, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+    for start in range(0, len(sketches), _CHUNK):
+        hashes, own = concatenate_sketches(sketches[start : start + _CHUNK])
+        possible = np.flatnonzero(ends.take((hashes % _ENDS).view(np.int64)))
+        position = number.get_indexer(pd.Index(hashes[possible]))
+        is_held = position >= 0
+        found.append(position[is_held].astype(np.int32))
+        bounds.append(bounds[-1][-1] + np.searchsorted(possible[is_held], own[1:]))
+    return np.concatenate(found), np.concatenate(bounds), len(wanted)
+
+
+def _mark_holders(
+    values: Int32[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    chosen: Int[np.ndarray, " chosen"],
+    is_rare: Bool[np.ndarray, " value"],
+) -> UInt64[np.ndarray, "word value"]:
+    """Mark the chosen columns that hold each value, if it is rare, with one bit for each column."""
+    holders = np.zeros((-(-len(chosen) // _BITS), len(is_rare)), dtype=np.uint64)
+    for at, column in enumerate(chosen.tolist()):
+        own = values[bounds[column] : bounds[column + 1]]
+        holders[at // _BITS, own] |= np.uint64(1 << at % _BITS)
+    return np.where(is_rare, holders, np.uint64(0))
+
+
+def _share_values(
+    values: Int32[np.ndarray, " hash"],
+    bounds: Int[np.ndarray, " bound"],
+    holders: UInt64[np.ndarray, "word value"],
+) -> Bool[np.ndarray, "column bit"]:
+    """For each column and each bit of `holders`, return whether a value of the column has it."""
+    shared = np.zeros((len(bounds) - 1, len(holders)), dtype="<u8")
+    some = np.flatnonzero(np.diff(bounds))
+    for word, marks in enumerate(holders) if len(some) else ():
+        shared[some, word] = np.bitwise_or.reduceat(marks[values], bounds[some])
+    return np.unpackbits(shared.view(np.uint8), axis=1, bitorder="little").view(bool)

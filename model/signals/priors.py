@@ -34,16 +34,11 @@ class CatalogPriors:
     one, else from this run's profile."""
 
     completeness: ColumnFloats
-    """Share of rows with a value, from the catalog's profile of the column if there is one, else
-    from this run's profile."""
-
     counted: ColumnMask
     """Columns whose rows were counted, in this run or by the catalog's profile. All other columns
     have uniqueness and completeness 0."""
 
     declared_unique: Int[np.ndarray, " _"]
-    """Indices of the columns that the catalog declares to be unique, ascending."""
-
     join_probability: PairValues
     """Probability of a join by declarations and SQL queries alone, whatever people decided."""
 
@@ -51,10 +46,7 @@ class CatalogPriors:
     """Pairs that are declared, related or accepted, and not rejected; each has the value 1."""
 
     accepted: PairValues
-    """Pairs that people accepted, each with the value 1."""
-
     rejected: PairValues
-    """Pairs that people rejected, each with the value 1."""
 
     @classmethod
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":

@@ -18,10 +18,12 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import (
     ColumnInts,
     ColumnMask,
+    MeasuredPairs,
     PairFloats,
     PairInts,
     Partition,
     number_distinct,
+    search_slices,
 )
 
 _HASH_BYTES = 8
@@ -34,14 +36,8 @@ class SketchArrays:
     """The hashes in the sketches of all columns; those of equal sketches are stored once."""
 
     hashes: UInt64[np.ndarray, " hash"]
-    """The hashes of all distinct sketches, ascending within each."""
-
     start: ColumnInts
-    """Start of each column's sketch in `hashes`."""
-
     stop: ColumnInts
-    """End of each column's sketch in `hashes`."""
-
     complete_up_to: UInt64[np.ndarray, " column"]
     """For each column, the hash up to which its sketch is complete."""
 
@@ -80,6 +76,10 @@ class SketchArrays:
         )
         return np.minimum(shared / np.maximum(comparable, 1), 1.0)
 
+    def measure(self, left: PairInts, right: PairInts, shared: PairInts) -> MeasuredPairs:
+        """Collect pairs with the number of hashes that both columns hold."""
+        return MeasuredPairs(left, right, shared, self.containment(left, right, shared))
+
 
 def concatenate_sketches(
     sketches: Sequence[bytes],
@@ -102,28 +102,9 @@ def _count_at_most(
     is_below[is_below] = hashes[stop[is_below] - 1] <= threshold[is_below]
     found = np.where(is_below, stop - start, 0)
     rest = np.flatnonzero(~is_below)
-    found[rest] = _search(hashes, start[rest], stop[rest], threshold[rest]) - start[rest]
+    ends = start[rest], stop[rest], threshold[rest]
+    found[rest] = search_slices(hashes, *ends, np.less_equal) - start[rest]
     return found
-
-
-def _search(
-    hashes: UInt64[np.ndarray, " hash"],
-    start: PairInts,
-    stop: PairInts,
-    threshold: UInt64[np.ndarray, " pair"],
-) -> PairInts:
-    """For each pair, find the first hash between `start` and `stop` that exceeds `threshold`."""
-    # The binary searches of all pairs advance in step: log2(k) passes over the pairs instead of a
-    # loop.
-    low, high = start.copy(), stop.copy()
-    while (searching := low < high).any():
-        middle = (low + high) // 2
-        below = np.zeros(len(low), dtype=bool)
-        # A finished search may point past the last hash, so only the others are read.
-        below[searching] = hashes[middle[searching]] <= threshold[searching]
-        low = np.where(searching & below, middle + 1, low)
-        high = np.where(searching & ~below, middle, high)
-    return low
 
 
 _CHUNK = 1 << 20
@@ -247,6 +228,7 @@ class Postings:
 
     def count_shared(self) -> Iterator[GroupCounts]:
         """Yield, in blocks, all pairs of groups that share hashes, and how many they share."""
+        # Pairs are sorted by left, then right group. A group is also paired with itself.
         held = self.holds.sum(axis=0).astype(np.float64)
         most = np.minimum(self.holds @ held, self.holds.shape[0]).astype(np.int64)
         for block, counts in self._multiply(most):

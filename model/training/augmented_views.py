@@ -11,7 +11,7 @@ the graph, which offers no such answer at inference.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 
 import numpy as np
@@ -26,12 +26,135 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Features, Featurizer, pool
 from datahub_hyperjoin.model.network.hin import UNSEEN, Batch
 from datahub_hyperjoin.model.signals.names import vary_name
-from datahub_hyperjoin.model.training.pair_sampling import (
-    find_negatives,
-    sample_rejected,
-    sample_targets,
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import (
+    ColumnInts,
+    ColumnMask,
+    PairInts,
+    PairValues,
+    group_equal,
 )
-from datahub_hyperjoin.model.training.table_split import move_columns, split_columns, split_values
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+
+_Keys = Int[np.ndarray, " key"]
+
+_COMPANIONS = 16
+"""Maximum number of columns of a table that the two halves get besides the `needed` ones."""
+_ALONE = 0.4
+"""Share of a table's randomly chosen columns that go to the left half only. The same share goes to
+the right half only, and the rest go to both halves."""
+
+
+def split_columns(
+    lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
+) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
+    """Choose two overlapping subsets of each table's columns; both contain the `needed` columns."""
+    # With equal subsets, the network could recognise a table by its other columns, and would learn
+    # to find tables instead of columns.
+    halves: tuple[list[Int[np.ndarray, " _"]], ...] = [needed], [needed]
+    for table in np.unique(lake.table_of[needed]):
+        others = np.setdiff1d(lake.columns_of[table], needed)
+        count = min(len(others), int(random.integers(_COMPANIONS + 1)))
+        companions = random.choice(others, size=count, replace=False)
+        draws = random.random(count)
+        halves[0].append(companions[draws < 1 - _ALONE])
+        halves[1].append(companions[draws >= _ALONE])
+    left, right = (np.unique(np.concatenate(half)) for half in halves)
+    return left, right
+
+
+def split_values(
+    counts: Sequence[int], random: np.random.Generator
+) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
+    """Split a column's values as if its rows were split into two overlapping parts."""
+    # Each of the two masks contains at least one value.
+    # A value that r rows have is in a random share s of the rows with probability 1 - (1 - s)^r.
+    repeats = np.asarray(counts)
+    sides = []
+    for _ in range(2):
+        rows = random.uniform(0.3, 0.8)
+        held = random.random(len(repeats)) < 1 - (1 - rows) ** repeats
+        held[random.integers(len(repeats))] = True
+        sides.append(held)
+    left, right = sides
+    # Two lists of unique values may overlap little, so the right half drops a random share of the
+    # unique values that both halves hold.
+    shared_rows = random.random()
+    dropped = left & (repeats == 1) & (random.random(len(repeats)) > shared_rows)
+    kept = right & ~dropped
+    return left, kept if kept.any() else right
+
+
+def move_columns(
+    tables: ColumnInts, movable: ColumnMask, share: float, random: np.random.Generator
+) -> ColumnInts:
+    """Move a random share of the movable columns into other tables."""
+    # Joinable columns are seldom in the same table, but both halves of a column are. A column that
+    # moves among the columns of another table, under its title, can only be recognised by its own
+    # name and values.
+    moved = movable & (random.random(len(tables)) < share)
+    return np.where(moved, random.permutation(tables), tables)
+
+
+_ACCEPTED = 0.5
+"""Share of training steps in which the positive of a key column is a partner that people accepted.
+In all other steps, the positive is the column itself, so that names and values still count."""
+_SIMILAR = 0.3
+"""Containment above which two columns may be joinable, and therefore form no negative pair."""
+
+
+def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
+    """Draw one random partner of a column; return an empty array if the column has none."""
+    partners = pairs.partners(column)
+    return random.choice(partners, size=1) if len(partners) else partners
+
+
+def sample_targets(priors: CatalogPriors, keys: _Keys, random: np.random.Generator) -> _Keys:
+    """For each key column, choose a positive example: the column itself or an accepted partner."""
+    # Keys without an accepted partner draw nothing.
+    targets = keys.copy()
+    for row, key in enumerate(keys):
+        partner = _draw(priors.accepted, int(key), random)
+        if len(partner) and random.random() < _ACCEPTED:
+            targets[row] = partner[0]
+    return targets
+
+
+def sample_rejected(
+    priors: CatalogPriors, keys: _Keys, random: np.random.Generator
+) -> Int[np.ndarray, " stranger"]:
+    """For each key column with rejected partners, choose one such partner at random."""
+    drawn = [_draw(priors.rejected, int(key), random) for key in keys]
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *drawn]))
+
+
+def find_negatives(
+    keys: PairInts,
+    candidates: Int[np.ndarray, " candidate"],
+    index: LakeIndex,
+    *,
+    exclude_similar: bool,
+) -> Bool[np.ndarray, "pair candidate"]:
+    """For each key column, mark the candidates that serve as negatives."""
+    # Candidates in the same value domain or with similar values may be joinable, and connected ones
+    # are. A rejected candidate is always a negative, whatever its values.
+    query, candidate = np.broadcast_arrays(keys[:, None], candidates[None, :])
+    overlap, priors, component = index.overlap, index.priors, index.joins.component
+    similar = (component[query] == component[candidate]) & (component[query] >= 0)
+    there = overlap.locate(query, candidate)
+    similar |= overlap.either_way_at(there, overlap.reverse_at(there)) > _SIMILAR
+    similar &= exclude_similar
+    joinable = similar | (query == candidate) | priors.connected.holds(query, candidate)
+    return ~joinable | priors.rejected.holds(query, candidate)
+
+
+def select_similar(overlap: ValueOverlap) -> ValueOverlap:
+    """Return a copy of the overlap with only the pairs that `find_negatives` takes for similar."""
+    # Training reads no other pairs, and there are many of them.
+    similar = overlap.either_way(slice(None)) > _SIMILAR  # the same for both orders of a pair
+    of_pairs = ("left", "right", "shared", "containment", "beyond_chance")
+    return replace(overlap, **{name: getattr(overlap, name)[similar] for name in of_pairs})
+
 
 # The changed values are those of the positive in a training pair. The network learns to match the
 # differences that it sees here.
@@ -124,32 +247,23 @@ class PairBatch:
     """A training batch: two views of some tables, with positive and negative pairs."""
 
     batch: Batch
-    """All columns of both views over one hypergraph."""
-
     queries: Int[Tensor, " pair"]
-    """The first view's key columns, by their index in the batch."""
-
     candidates: Int[Tensor, " candidate"]
-    """All columns of the second view, by their index in the batch."""
-
     positive: Int[Tensor, " pair"]
     """For each query, the position of its positive example in `candidates`: the query column itself
     or a confirmed partner."""
 
     negative: Bool[Tensor, "pair candidate"]
-    """Whether a candidate is a negative of a query."""
 
 
 @dataclass(frozen=True)
 class _View:
-    columns: Int[np.ndarray, " column"]
-    tables: Int[np.ndarray, " column"]
-    """The table of each column in this view, after swaps."""
-
+    columns: ColumnInts
+    tables: ColumnInts
     names: list[str]
     titles: list[str]
     cells: list[Float32[np.ndarray, "_ feature"]]
-    table_vectors: Int[np.ndarray, " column"]
+    table_vectors: ColumnInts
     """The row of the network's table vectors; `UNSEEN` if the view hides it."""
 
 
@@ -160,13 +274,8 @@ class ViewSource:
     index: LakeIndex
     featurizer: Featurizer
     positions: Float32[np.ndarray, "column step"]
-    """The positional encoding of each column."""
-
     cells: tuple[Float32[np.ndarray, "_ feature"], ...]
-    """The features of each column's sampled cells."""
-
     config: ModelConfig = field(default_factory=ModelConfig)
-    """Which facts about columns are read, and how views are drawn."""
 
     @property
     def lake(self) -> Lake:
@@ -202,15 +311,9 @@ def _features(
 
 
 def _left_view(
-    data: ViewSource,
-    columns: Int[np.ndarray, " column"],
-    held: ValueSplit,
-    random: np.random.Generator,
+    data: ViewSource, columns: ColumnInts, held: ValueSplit, random: np.random.Generator
 ) -> _View:
-    """Create the first augmented view, which keeps all names.
-
-    It hides the vectors of some random tables.
-    """
+    """Create the first augmented view, which keeps all names."""
     lake = data.lake
     table_of = lake.table_of[columns]
     tables, table = np.unique(table_of, return_inverse=True)
@@ -226,12 +329,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """For a column, choose another name that has the same meaning.
-
-    It is the name variant or a name made by rules.
-
-    A column without a name variant always gets a name made by rule.
-    """
+    """For a column, choose another name that has the same meaning."""
     variant = index.naming.variants.get(column)
     if variant is not None and random.random() < _FROM_LLM:
         return variant
@@ -239,27 +337,22 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 
 
 def _rename_tables(
-    data: ViewSource, tables: Int[np.ndarray, " column"], random: np.random.Generator
+    data: ViewSource, tables: ColumnInts, random: np.random.Generator
 ) -> dict[int, str]:
-    """Choose titles for the tables of the second view, as another publisher might write them.
-
-    A title is meaningless, varied or unchanged.
-    """
-    titles, method = data.lake.titles, data.config.setting
-
-    def rewrite(title: str) -> str:
+    """Choose titles for the tables of the second view, as another publisher might write them."""
+    method, titles = data.config.setting, dict[int, str]()
+    for table in np.unique(tables).tolist():
+        title = data.lake.titles[table]
         if random.random() < _OPAQUE * method.corruption:
-            return f"t{random.integers(10**5)}"
-        return vary_name(title, random) if method.name_variants else title
-
-    return {table: rewrite(titles[table]) for table in np.unique(tables).tolist()}
+            title = f"t{random.integers(10**5)}"
+        elif method.name_variants:
+            title = vary_name(title, random)
+        titles[table] = title
+    return titles
 
 
 def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -> str:
-    """Choose a column's name for the second view, as another publisher might write it.
-
-    The name is meaningless, varied or unchanged.
-    """
+    """Choose a column's name for the second view, as another publisher might write it."""
     lake, method = data.lake, data.config.setting
     name = lake.profiles[column].id.path
     # Drawn even if the method renames nothing, so that later draws stay the same.
@@ -269,15 +362,9 @@ def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -
 
 
 def _rewrite_cells(
-    data: ViewSource,
-    column: int,
-    side: Bool[np.ndarray, " value"],
-    random: np.random.Generator,
+    data: ViewSource, column: int, side: Bool[np.ndarray, " value"], random: np.random.Generator
 ) -> Float32[np.ndarray, "_ feature"]:
-    """With some probability, corrupt a column's values; return the features of the result.
-
-    `side` marks the values of the column's sample to use.
-    """
+    """With some probability, corrupt a column's values; return the features of the result."""
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     values = [*compress(data.lake.profiles[column].sample, side.tolist())]
@@ -289,16 +376,14 @@ def _rewrite_cells(
 
 def _right_view(
     data: ViewSource,
-    columns: Int[np.ndarray, " column"],
-    tables: Int[np.ndarray, " column"],
+    columns: ColumnInts,
+    tables: ColumnInts,
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Create the second augmented view, which imitates another publisher's tables.
-
-    Its columns never have a table vector. A table of another publisher is new to the network, and
-    this is how training covers that case.
-    """
+    """Create the second augmented view, which imitates another publisher's tables."""
+    # Its columns never have a table vector: a table of another publisher is new to the network, and
+    # this is how training covers that case.
     titles = _rename_tables(data, tables, random)
     names, cells = [], []
     for column in columns.tolist():
@@ -314,31 +399,17 @@ def _right_view(
     )
 
 
-def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Group columns that have the same label.
-
-    A label is the number of a table or domain; columns with a negative label belong to none.
-    """
-    order = np.argsort(labels, kind="stable")
-    order = order[labels[order] >= 0]
-    cuts = np.flatnonzero(np.diff(labels[order])) + 1
-    return [group for group in np.split(order, cuts) if len(group)]
-
-
 def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generator) -> Batch:
-    """Combine two views into one batch, which needs only one forward pass.
-
-    Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
-    contains columns of both. A view drops value domains and positions at random
-    (`context_dropout_rate`); a domain with a single column in the view is no hyperedge.
-    """
+    """Combine two views into one batch, which needs only one forward pass."""
+    # Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
+    # contains columns of both. A domain with a single column in the view is no hyperedge.
     within: list[Int[np.ndarray, " _"]] = []
     across: list[Int[np.ndarray, " _"]] = []
     positions = []
     method = data.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):
-        within += [start + group for group in _groups(view.tables) if method.within_tables]
-        domains = _groups(data.index.joins.component[view.columns])
+        within += [start + group for group in group_equal(view.tables) if method.within_tables]
+        domains = group_equal(data.index.joins.component[view.columns])
         kept = random.random(len(domains)) >= method.context_dropout_rate
         across += [
             start + group
@@ -362,13 +433,8 @@ def _join(data: ViewSource, left: _View, right: _View, random: np.random.Generat
     )
 
 
-def sample_pairs(
-    data: ViewSource, keys: Int[np.ndarray, " key"], random: np.random.Generator
-) -> PairBatch:
-    """Sample a training batch with one positive pair for each key column.
-
-    The batch consists of two augmented views of the tables that contain these columns.
-    """
+def sample_pairs(data: ViewSource, keys: _Keys, random: np.random.Generator) -> PairBatch:
+    """Sample a training batch with one positive pair for each key column."""
     lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)
     targets = sample_targets(index.priors, keys, random)
@@ -383,14 +449,8 @@ def sample_pairs(
     movable = np.isin(columns, targets)
     tables = move_columns(lake.table_of[columns], movable, method.table_swap_rate, random)
     right = _right_view(data, columns, tables, held, random)
-    negative = find_negatives(
-        keys,
-        columns,
-        overlap=index.overlap,
-        joins=index.joins,
-        priors=index.priors,
-        exclude_similar=method.exclude_similar_negatives,
-    )
+    exclude_similar = method.exclude_similar_negatives
+    negative = find_negatives(keys, columns, index, exclude_similar=exclude_similar)
     return PairBatch(
         batch=_join(data, left, right, random),
         queries=torch.from_numpy(np.searchsorted(left_columns, keys)),

@@ -12,50 +12,41 @@ from torch.nn.functional import cross_entropy, relu
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.model.config import EpochSelection, Loss, Method
+from datahub_hyperjoin.model.encode import Epoch
 from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError
-from datahub_hyperjoin.model.network.hin import HIN, to_device
-from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
-from datahub_hyperjoin.model.saved.epoch import Epoch
-from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.saved.training_state import TrainingState
+from datahub_hyperjoin.model.network.hin import (
+    HIN,
+    build_optimizers,
+    set_rate,
+    take_step,
+    to_device,
+)
+from datahub_hyperjoin.model.saved.journal import Journal, TrainingState
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
+
+_Cosines = Float[Tensor, "pair candidate"]
+_Positives = Int[Tensor, " pair"]
+_Negatives = Bool[Tensor, "pair candidate"]
+_Loss = Float[Tensor, ""]
 
 
 def triplet_loss(
-    cosines: Float[Tensor, "pair candidate"],
-    positive: Int[Tensor, " pair"],
-    negative: Bool[Tensor, "pair candidate"],
-    margin: float,
-) -> Float[Tensor, ""]:
-    r"""Compute the margin ranking loss with the hardest negative (paper, equation 15).
-
-    $$\frac{1}{|D^+|} \sum [\, m + \max_{C^-} s(C, C^-) - s(C, C^+) \,]_+$$
-
-    Args:
-        negative: Whether a candidate is a negative of a query.
-    """
+    cosines: _Cosines, positive: _Positives, negative: _Negatives, margin: float
+) -> _Loss:
+    """Compute the margin ranking loss with the hardest negative (paper, equation 15)."""
+    # mean of [margin + max over negatives of s(C, C-) - s(C, C+)]+
     near = cosines.gather(1, positive[:, None]).squeeze(1)
     hardest = cosines.masked_fill(~negative, -1.0).amax(dim=1)
     return relu(margin + hardest - near).mean()
 
 
 def semi_hard_loss(
-    cosines: Float[Tensor, "pair candidate"],
-    positive: Int[Tensor, " pair"],
-    negative: Bool[Tensor, "pair candidate"],
-    margin: float,
-) -> Float[Tensor, ""]:
-    """Compute the margin ranking loss with a semi-hard negative.
-
-    That is the nearest negative that is farther than the positive.
-
-    The hardest negative of all may be joinable itself, and early in training it is nearer than the
-    positive. Pushing away from it alone collapses all embeddings into one (Schroff et al., 2015).
-    If no negative is farther away than the positive, the easiest one counts.
-
-    Args:
-        negative: Whether a candidate is a negative of a query.
-    """
+    cosines: _Cosines, positive: _Positives, negative: _Negatives, margin: float
+) -> _Loss:
+    """Compute the margin ranking loss with a semi-hard negative."""
+    # The hardest negative of all may be joinable itself, and early in training it is nearer than
+    # the positive. Pushing away from it alone collapses all embeddings into one (Schroff et al.,
+    # 2015). If no negative is farther away than the positive, the easiest one counts.
     near = cosines.gather(1, positive[:, None])
     farther = negative & (cosines < near)
     easiest = negative & (
@@ -66,34 +57,17 @@ def semi_hard_loss(
 
 
 def infonce_loss(
-    cosines: Float[Tensor, "pair candidate"],
-    positive: Int[Tensor, " pair"],
-    negative: Bool[Tensor, "pair candidate"],
-    temperature: float,
-) -> Float[Tensor, ""]:
-    r"""Compute the InfoNCE loss (van den Oord et al., 2018).
-
-    $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
-    {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
-
-    Args:
-        negative: Whether a candidate is a negative of a query.
-    """
+    cosines: _Cosines, positive: _Positives, negative: _Negatives, temperature: float
+) -> _Loss:
+    """Compute the InfoNCE loss (van den Oord et al., 2018)."""
     counted = negative.scatter(1, positive[:, None], value=True)
     return cross_entropy(cosines.masked_fill(~counted, -torch.inf) / temperature, positive)
 
 
 def measure_loss(
-    cosines: Float[Tensor, "pair candidate"],
-    positive: Int[Tensor, " pair"],
-    negative: Bool[Tensor, "pair candidate"],
-    method: Method,
-) -> Float[Tensor, ""]:
-    """Compute the configured loss: triplet, semi-hard or InfoNCE.
-
-    Args:
-        negative: Whether a candidate is a negative of a query.
-    """
+    cosines: _Cosines, positive: _Positives, negative: _Negatives, method: Method
+) -> _Loss:
+    """Compute the configured loss: triplet, semi-hard or InfoNCE."""
     match method.loss:
         case Loss.TRIPLET:
             return triplet_loss(cosines, positive, negative, method.margin)
@@ -113,7 +87,7 @@ _MOST = 512
 More keys would enlarge the validation batch, and training would lack them."""
 
 
-def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
+def measure_cosines(network: HIN, pairs: PairBatch) -> _Cosines:
     """Compute the cosine similarity of every query to every candidate."""
     embeddings = network(pairs.batch)
     queries = embeddings.index_select(0, pairs.queries)
@@ -123,15 +97,8 @@ def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candi
 def hold_out(
     keys: Int[np.ndarray, " key"], share: float, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]:
-    """Split the key columns into keys for training and keys for validation.
-
-    Args:
-        share: Share to hold out, in [0, 1], up to 512 keys.
-
-    Returns:
-        The keys to train on and the keys to choose the epoch by. If there are too few to hold any
-        out, all keys are in both parts.
-    """
+    """Split the key columns into keys for training and keys for validation."""
+    # If there are too few to hold any out, all keys are in both parts.
     count = min(int(len(keys) * share), _MOST)
     if count < _FEWEST:
         return keys, keys[:_MOST]
@@ -161,10 +128,7 @@ _NO_JOURNAL = Journal()
 
 @contextmanager
 def repeatable(seed: int) -> Iterator[None]:
-    """Make torch deterministic within a `with` block.
-
-    Its settings are restored at the end.
-    """
+    """Make torch deterministic within a `with` block."""
     # `use_deterministic_algorithms` does the same, but first imports torch's compiler: 3 seconds.
     before = torch.get_deterministic_debug_mode()
     with torch.random.fork_rng():
@@ -194,14 +158,9 @@ def fit(
     random: np.random.Generator,
     journal: Journal = _NO_JOURNAL,
 ) -> Iterator[Epoch]:
-    """Train a network in place, and keep the weights of the best epoch.
-
-    Iterate inside `repeatable`, from the first epoch to the last.
-
-    Yields:
-        One epoch at a time, so that the caller can report progress or stop. Epochs of an
-        interrupted run are not repeated.
-    """
+    """Train a network in place, and keep the weights of the best epoch."""
+    # Iterate inside `repeatable`, from the first epoch to the last. Epochs of an interrupted run
+    # are not repeated.
     config, method = data.config.training, data.config.setting
     device = next(network.parameters()).device
 

@@ -30,9 +30,17 @@ from datahub_hyperjoin.model.config import (
 )
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.features import Features, Names
-from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes, is_half, to_device
-from datahub_hyperjoin.model.network.layers import StructureAwareAttention
-from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.network.hin import (
+    HIN,
+    Batch,
+    NetworkSizes,
+    StructureAwareAttention,
+    build_optimizers,
+    is_half,
+    set_rate,
+    take_step,
+    to_device,
+)
 from datahub_hyperjoin.model.training.train import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16

@@ -14,8 +14,7 @@ from datahub_hyperjoin.errors import CheckpointMismatchError, DamagedModelError
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
-from datahub_hyperjoin.model.saved.checkpoint import load_model, save
-from datahub_hyperjoin.model.saved.reuse import build_initial_model
+from datahub_hyperjoin.model.saved.checkpoint import build_initial_model, load_model, save
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from datahub_hyperjoin.errors import StoredFileError
-from datahub_hyperjoin.model.saved.description import find_damage
-from datahub_hyperjoin.model.saved.files import DESCRIPTION
+from datahub_hyperjoin.model.saved.files import DESCRIPTION, find_damage
 from datahub_hyperjoin.storage import read_checked
 from faults.full_disk import small_disk
 from faults.outcome import Attack, Outcome

@@ -72,7 +72,7 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
 @torch.no_grad()
 def test_unknown_tokens_differ() -> None:
     torch.manual_seed(0)
-    encoder = NameEncoder(vocabulary=3, dimension=4, width=8, name_vectors=True)
+    encoder = NameEncoder(NetworkSizes(3, 4, content=1, tables=1, steps=1), 8, name_vectors=True)
     unknown = torch.zeros(2, dtype=torch.int64)
     names = Names(tokens=unknown, starts=torch.arange(2), vectors=torch.eye(4)[:2])
     zebra, quagga = encoder(names)
@@ -184,7 +184,7 @@ def test_a_step_is_one_pass_over_both_views(lake: Lake, batches: list[Batch]) ->
 def test_kinds_of_hyperedges_are_told_apart(lake: Lake, tmp_path: Path) -> None:
     same = switched(SMALL, setting__corruption=False, setting__name_variants=False)
     training = draw(lake, same, tmp_path).batch
-    inference = build_hypergraph(build(lake, SMALL).groups, len(lake))
+    inference = build_hypergraph(lake, build(lake, SMALL).joins, SMALL.setting)
     everywhere = torch.from_numpy(lake.table_of + 1)
     # Context dropout and table swaps change table positions, so titles identify tables.
     titles = training.features.tables.vectors
@@ -209,7 +209,7 @@ def test_the_epoch_kept_is_the_one_of_best_recall(
 def test_inference_sees_the_hyperedges_that_training_saw(lake: Lake, batches: list[Batch]) -> None:
     run(lake, SMALL)
     last = batches[-1].graph
-    graph = build_hypergraph(build(lake, SMALL).groups, len(lake))
+    graph = build_hypergraph(lake, build(lake, SMALL).joins, SMALL.setting)
     assert torch.equal(last.incidence, graph.incidence)
     assert torch.equal(last.across, graph.across)
     assert set(last.across.tolist()) == {True, False}

@@ -15,10 +15,14 @@ from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.hypergraph.positions import return_probabilities
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
-from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
-from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
-from datahub_hyperjoin.model.network.word_vectors import train_vectors
+from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary, train_vectors
+from datahub_hyperjoin.model.network.hin import (
+    HIN,
+    NetworkSizes,
+    build_optimizers,
+    set_rate,
+    take_step,
+)
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
 from datahub_hyperjoin.model.training.train import measure_cosines, measure_loss
 

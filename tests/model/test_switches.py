@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.model import network_encoding, network_steps
 from datahub_hyperjoin.model.config import (
     OURS,
     Edges,
@@ -19,18 +18,19 @@ from datahub_hyperjoin.model.config import (
     RankingConfig,
     Scoring,
 )
-from datahub_hyperjoin.model.config.paper import paper
+from datahub_hyperjoin.model.config.sections import paper
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.hypergraph.hyperedges import build_hypergraph
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.network import encoding
 from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.model.saved.checkpoint import fingerprint
 from switching import BLEND, SMALL, build, draw, report, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -156,7 +156,7 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
     network = HIN(config, sizes).eval()
     return network, Batch(
         features=made.whole(),
-        graph=build_hypergraph(made.index.groups, len(made.lake)),
+        graph=build_hypergraph(made.lake, made.index.joins, config.setting),
         tables=torch.from_numpy(lake.table_of + 1),
         positions=torch.from_numpy(made.positions),
     )
@@ -190,7 +190,7 @@ def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.Mo
         asked.append(config)
         return find_positions(index, config)
 
-    monkeypatch.setattr(network_steps, "find_positions", count)
+    monkeypatch.setattr(encoding, "find_positions", count)
     run(lake, SMALL)
     assert len(asked) == 1
 
@@ -223,7 +223,7 @@ def test_the_best_epoch_is_the_one_selected(
 
 
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network_encoding, "build_initial_model", None)
+    monkeypatch.setattr(encoding, "build_initial_model", None)
     config = switched(SMALL, ranking__scoring=Scoring.SIGNALS)
     index = build(lake, config)
     found = encode(index, config, lambda _: None)

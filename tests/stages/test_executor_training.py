@@ -7,9 +7,9 @@ import torch
 from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.errors import CheckpointMismatchError, HyperJoinError
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.encode import NetworkResult, NetworkTask
 from datahub_hyperjoin.model.errors import CollapsedError, NoGpuError, NonFiniteLossError
-from datahub_hyperjoin.model.network_task import NetworkResult, NetworkTask
-from datahub_hyperjoin.model.remote_training import perform_task
+from datahub_hyperjoin.model.network.encoding import perform_task
 from datahub_hyperjoin.spark import gpu_executors
 from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import SessionConfig

@@ -1,16 +1,28 @@
+"""Test the hypergraph of a lake's columns, and its adjacency matrix."""
+
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, HypergraphConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph import join_graph
-from datahub_hyperjoin.model.hypergraph.hyperedge_groups import build_hyperedge_groups
-from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
-from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
+from datahub_hyperjoin.model.hypergraph.hyperedges import (
+    Adjacency,
+    Hypergraph,
+    Lists,
+    build_hypergraph,
+    mean_of_members,
+)
+from datahub_hyperjoin.model.hypergraph.join_graph import (
+    JoinGraph,
+    build_join_graph,
+)
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -55,7 +67,7 @@ def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> 
         {"flights.tailnum", "planes.tailnum"},
         {"trees.genus", "herbarium.genus"},
     ]
-    graph = build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake))
+    graph = build_hypergraph(lake, joins, OURS)
     assert int(graph.across.sum()) == 3
     assert int((~graph.across).sum()) == 5
 
@@ -81,10 +93,7 @@ def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     lake = make_lake({"a": {"x": ["one", "two"]}, "b": {"y": ["three", "four"]}})
     joins = connect(lake, np.arange(2), ModelConfig())
     assert joins.components == ()
-    assert (
-        build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake)).incidence.dtype
-        == torch.int64
-    )
+    assert build_hypergraph(lake, joins, OURS).incidence.dtype == torch.int64
 
 
 def groups(lake: Lake, joins: JoinGraph) -> list[set[str]]:
@@ -98,7 +107,7 @@ def test_a_connected_pair_shares_a_hyperedge_whatever_its_values(
     declared = {("planes.seats", "trees.family"): CatalogEvidence(declared="fk")}
     joins = connect(lake, np.arange(len(lake)), ModelConfig(), know(declared))
     assert {"planes.seats", "trees.family"} in groups(lake, joins)
-    graph = build_hypergraph(build_hyperedge_groups(lake, joins, OURS), len(lake))
+    graph = build_hypergraph(lake, joins, OURS)
     column, edge = graph.incidence.numpy()
     held = {frozenset(column[edge == e].tolist()) for e in np.flatnonzero(graph.across.numpy())}
     assert held == {frozenset(part.tolist()) for part in joins.components}
@@ -159,3 +168,79 @@ def test_pairs_are_connected_alike_whatever_their_number_at_once(
     assert len(whole.left) > 2
     assert np.array_equal(parts.left, whole.left)
     assert np.array_equal(parts.component, whole.component)
+
+
+INCIDENCE = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), unique=True, max_size=30)
+
+
+def adjacency_of(pairs: list[tuple[int, int]]) -> Adjacency:
+    incidence = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T.contiguous()
+    return Adjacency.from_incidence(10, 6, incidence)
+
+
+@given(INCIDENCE)
+def test_it_is_the_row_normalised_count_of_shared_columns(pairs: list[tuple[int, int]]) -> None:
+    found = adjacency_of(pairs)
+    incidence = np.zeros((10, 6))
+    incidence[tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)] = 1
+    shared = incidence.T @ incidence
+    np.fill_diagonal(shared, 0)
+    dense = np.zeros((6, 6))
+    dense[found.row, found.lists.members] = found.share
+    np.testing.assert_allclose(dense, shared / np.maximum(shared.sum(1, keepdims=True), 1))
+
+
+@given(INCIDENCE)
+def test_the_mirror_of_an_entry_is_the_other_way_round(pairs: list[tuple[int, int]]) -> None:
+    found = adjacency_of(pairs)
+    assert torch.equal(found.row[found.mirror], found.lists.members)
+    assert torch.equal(found.lists.members[found.mirror], found.row)
+
+
+@given(INCIDENCE)
+def test_entries_are_numbered_row_by_row(pairs: list[tuple[int, int]]) -> None:
+    found = adjacency_of(pairs)
+    assert found.entries.members.tolist() == list(range(len(found.row)))
+    assert torch.equal(torch.repeat_interleave(torch.arange(6), found.entries.sizes), found.row)
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), unique=True, max_size=20)
+
+
+def both_ways(pairs: list[tuple[int, int]]) -> tuple[Lists, Lists, torch.Tensor]:
+    """Convert pairs of an owner and a member to lists, inverse lists and a dense matrix."""
+    owner, member = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+    dense = torch.zeros(5, 7, dtype=torch.float64)
+    dense[owner, member] = 1
+    return Lists.from_pairs(owner, member, 5), Lists.from_pairs(member, owner, 7), dense
+
+
+@given(PAIRS)
+def test_a_sum_is_the_product_with_the_dense_matrix(pairs: list[tuple[int, int]]) -> None:
+    lists, _, dense = both_ways(pairs)
+    values = torch.arange(21, dtype=torch.float64).reshape(7, 3)
+    weights = torch.arange(1, len(pairs) + 1, dtype=torch.float64)
+    torch.testing.assert_close(lists.sum(values), dense @ values)
+    weighed = dense.clone()
+    weighed[dense > 0] = weights  # both go list by list, members in order
+    torch.testing.assert_close(lists.sum(values, weights), weighed @ values)
+
+
+@given(PAIRS)
+def test_a_mean_is_that_of_the_dense_matrix(pairs: list[tuple[int, int]]) -> None:
+    lists, inverse, dense = both_ways(pairs)
+    values = torch.arange(21, dtype=torch.float64).reshape(7, 3)
+    expected = dense @ values / dense.sum(dim=1).clamp(min=1)[:, None]
+    torch.testing.assert_close(mean_of_members(values, lists, inverse), expected)
+
+
+def test_the_gradient_of_a_mean_is_exact() -> None:
+    lists, inverse, _ = both_ways([(0, 0), (0, 3), (1, 3), (3, 2), (3, 3), (3, 6)])
+    values = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda rows: mean_of_members(rows, lists, inverse), (values,))
+
+
+def test_lists_tell_their_lengths() -> None:
+    lists, _, _ = both_ways([(3, 1), (0, 2), (3, 0)])
+    assert lists.sizes.tolist() == [1, 0, 0, 2, 0]
+    assert lists.members.tolist() == [2, 0, 1]

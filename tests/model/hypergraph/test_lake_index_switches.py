@@ -11,10 +11,10 @@ from datahub_hyperjoin.model.config import (
     Edges,
     ModelConfig,
 )
-from datahub_hyperjoin.model.hypergraph.hyperedge_groups import HyperedgeGroups
+from datahub_hyperjoin.model.hypergraph.hyperedges import build_hypergraph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
-from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.model.saved.checkpoint import fingerprint
 from switching import SMALL, build, draw, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -39,8 +39,8 @@ def test_only_the_hyperedges_named_are_there(
     lake: Lake, tmp_path: Path, keys: dict[str, bool], kinds: set[bool]
 ) -> None:
     config = switched(SMALL, **keys)
-    groups = build(lake, config).groups
-    assert (bool(groups.across), bool(groups.within)) == (True in kinds, False in kinds)
+    graph = build_hypergraph(lake, build(lake, config).joins, config.setting)
+    assert set(graph.across.tolist()) == kinds
     assert set(draw(lake, config, tmp_path).batch.graph.across.tolist()) == kinds
     embeddings, epochs = run(lake, config)
     assert len(epochs) == 3
@@ -56,7 +56,7 @@ def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_pat
     other, none = run(lake, bare)
     assert (len(epochs), none) == (3, [])
     assert not np.allclose(one, other, atol=1e-3)
-    assert build(lake, bare).groups == HyperedgeGroups([], [])
+    assert len(build_hypergraph(lake, build(lake, bare).joins, bare.setting).across) == 0
 
 
 @pytest.fixture

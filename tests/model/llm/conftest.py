@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm import naming, requester
+from datahub_hyperjoin.model.llm import naming
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from endpoint import Endpoint
 
@@ -35,7 +35,7 @@ def configure(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Configure:
         columns_per_request: int = 25,
         **given: Any,  # noqa: ANN401 - whatever a recipe may give
     ) -> LanguageModelConfig:
-        monkeypatch.setattr(requester, "_RETRIES", retries)
+        monkeypatch.setattr(naming, "_RETRIES", retries)
         monkeypatch.setattr(naming, "_COLUMNS_PER_REQUEST", columns_per_request)
         usual = {"model": "small", "base_url": endpoint.url, "api_key": SecretStr(KEY)}
         return LanguageModelConfig(**{**usual, "timeout": 5.0, **given})

@@ -11,9 +11,8 @@ import pytest
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.client import Client, read_wait
-from datahub_hyperjoin.model.llm.prompt import FORMS, Prompt
-from datahub_hyperjoin.model.llm.question import Question
-from datahub_hyperjoin.model.llm.requester import Requester
+from datahub_hyperjoin.model.llm.naming import Requester
+from datahub_hyperjoin.model.llm.question import FORMS, Prompt, Question
 from endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying
 
 Configure = Callable[..., LanguageModelConfig]
@@ -74,7 +73,7 @@ def test_the_time_that_the_endpoint_asks_for_is_waited(
 def test_waiting_is_bounded_and_ends_with_the_run(
     endpoint: Endpoint, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.llm.requester._MAX_WAIT", 0.2)
+    monkeypatch.setattr("datahub_hyperjoin.model.llm.naming._MAX_WAIT", 0.2)
     endpoint.script = [refusing(429, retry_after="86400")]
     begin = time.monotonic()
     [names], _ = ask(configure(retries=1), first_wait=50.0)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from benchmarks.bench_hin import alone, measure_attention
-from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
-from datahub_hyperjoin.model.network.layers import StructureAwareAttention, biased_attention
+from datahub_hyperjoin.model.hypergraph.hyperedges import Adjacency
+from datahub_hyperjoin.model.network.hin import StructureAwareAttention, biased_attention
 
 
 def share_columns(count: int, *, apart: int = 0) -> Adjacency:
@@ -73,7 +73,7 @@ def test_pairs_beyond_one_block_count_alike(monkeypatch: pytest.MonkeyPatch) -> 
     adjacency = share_columns(11)
     inputs = example(11)
     expected = biased_attention(*inputs, adjacency)
-    monkeypatch.setattr("datahub_hyperjoin.model.network.layers._BLOCK", 4)
+    monkeypatch.setattr("datahub_hyperjoin.model.network.hin._PAIRS_AT_ONCE", 4)
     assert len(adjacency.row) > 4
     torch.testing.assert_close(biased_attention(*inputs, adjacency), expected, rtol=0, atol=0)
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from datahub_hyperjoin.model.network.layers import Attended, attend, attend_backward
+from datahub_hyperjoin.model.network.hin import Attended, attend, attend_backward
 
 PRECISIONS = [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 3e-2)]
 

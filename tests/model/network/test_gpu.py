@@ -11,8 +11,15 @@ import torch
 from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig, Precision
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.features import Features, Names
-from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes, to_device
-from datahub_hyperjoin.model.network.layers import Attended, attend, attend_backward
+from datahub_hyperjoin.model.network.hin import (
+    HIN,
+    Attended,
+    Batch,
+    NetworkSizes,
+    attend,
+    attend_backward,
+    to_device,
+)
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

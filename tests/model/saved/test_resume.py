@@ -20,15 +20,12 @@ from datahub_hyperjoin.model.config import (
     NetworkConfig,
     TrainingConfig,
 )
-from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.encode import Epoch, encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
-from datahub_hyperjoin.model.network.optimizers import build_optimizers
+from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes, build_optimizers
 from datahub_hyperjoin.model.saved import journal as journals
-from datahub_hyperjoin.model.saved.epoch import Epoch
-from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.saved.training_state import TrainingState
+from datahub_hyperjoin.model.saved.journal import Journal, TrainingState
 from datahub_hyperjoin.storage import locking
 from switching import BLEND
 

@@ -24,8 +24,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.checkpoint import Model, load_model
-from datahub_hyperjoin.model.saved.description import describe_model, write_description
-from datahub_hyperjoin.model.saved.files import digest
+from datahub_hyperjoin.model.saved.files import describe_model, digest, write_description
 from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]

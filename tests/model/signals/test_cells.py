@@ -1,3 +1,5 @@
+"""Test the comparison of columns by the trigrams of their cells, and how vectors are stored."""
+
 import re
 import unicodedata
 from collections import Counter
@@ -6,14 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals import cells as cells_module
-from datahub_hyperjoin.model.signals.cells import CellSimilarity, count_trigrams
+from datahub_hyperjoin.model.signals.cells import (
+    CellSimilarity,
+    StoredVectors,
+    count_trigrams,
+    scale_rows,
+)
 
 COLUMNS = (
     ("Amsterdam", "Zürich", "New York"),
@@ -138,3 +148,107 @@ def test_blocks_of_any_size_give_the_same_vectors(
     expected = CellSimilarity(COLUMNS).vectors.as_array()
     monkeypatch.setattr(cells_module, "_TEXTS", at_once)
     assert np.array_equal(CellSimilarity(COLUMNS).vectors.as_array(), expected)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_rows_are_those_of_scikit_learn(precision: type[np.floating]) -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((50, 400)) * (random.random((50, 400)) < 0.2)
+    matrix = sparse.csr_array(rows.astype(precision))
+    matrix.data[:40] = 0
+    found = scale_rows(matrix)
+    assert found.dtype == precision
+    assert np.array_equal(found.toarray(), normalize(matrix.tocsr()).toarray())
+
+
+def test_empty_rows_stay_empty() -> None:
+    matrix = sparse.csr_array(np.array([[0.0, 0.0], [0.0, -2.0]]))
+    assert scale_rows(matrix).toarray().tolist() == [[0, 0], [0, -1]]
+
+
+numbers = arrays(np.int16, (4, 3), elements=st.integers(-9, 9))
+items = st.lists(st.integers(0, 3), max_size=8).map(lambda each: np.array(each, dtype=np.int64))
+
+
+@given(numbers, items, items)
+def test_integers_are_read_with_their_scale(
+    stored: np.ndarray, of_item: np.ndarray, asked: np.ndarray
+) -> None:
+    scale = np.array([1, 0.5, 0.25, 0], dtype=np.float32)
+    vectors = StoredVectors(stored, scale, of_item)
+    expected = (stored * scale[:, None])[of_item]
+    assert len(vectors) == len(of_item)
+    assert vectors.width == 3
+    assert np.array_equal(vectors.as_array(), expected)
+    assert vectors.as_array().dtype == np.float32
+    asked = asked[asked < len(of_item)]
+    assert np.array_equal(vectors.at(asked), expected[asked])
+    assert np.array_equal(vectors.select(asked).as_array(), expected[asked])
+
+
+@given(arrays(np.float32, (5, 3), elements=st.floats(0, 1, width=32)), st.permutations(range(5)))
+def test_vectors_of_single_precision_stay_as_they_are(
+    vectors: np.ndarray, order: list[int]
+) -> None:
+    stored = StoredVectors.of(vectors)
+    assert stored.as_array() is vectors
+    turned = stored.select(np.array(order))
+    assert np.array_equal(turned.as_array(), vectors[order])
+
+
+BUCKETS = 2**16
+
+# The types that checkers infer from scikit-learn's defaults are wrong.
+BAG: dict[str, Any] = {
+    "analyzer": "char_wb",
+    "ngram_range": (3, 3),
+    "strip_accents": "unicode",
+    "n_features": BUCKETS,
+    "alternate_sign": False,
+    "norm": None,
+    "dtype": np.float32,
+}
+
+
+def count_all(texts: list[str], buckets: int) -> sparse.csr_array:
+    return sparse.csr_array(sparse.vstack([*count_trigrams(texts, buckets)]))
+
+
+def counted_by_scikit_learn(texts: list[str]) -> np.ndarray:
+    return np.asarray(HashingVectorizer(**BAG).transform(texts).toarray())
+
+
+@settings(max_examples=50)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1))
+def test_the_counts_are_those_of_scikit_learn(texts: list[str]) -> None:
+    found = count_all(texts, BUCKETS).toarray()
+    assert found.dtype == np.float32
+    assert np.array_equal(found, counted_by_scikit_learn(texts))
+
+
+def test_odd_letters_are_counted_as_by_scikit_learn() -> None:
+    texts = [
+        "Zürich ÅÄÖ ﬁne",
+        "\uff21\uff22\u3000c\u2003d\x1ee\x85f",
+        "\x00b\x00",
+        "🎉🎉 x",
+        "ǅ ß İ",
+        " \t",
+    ]
+    found = count_all(texts, BUCKETS).toarray()
+    assert np.array_equal(found, counted_by_scikit_learn(texts))
+
+
+def test_many_texts_keep_their_order() -> None:
+    texts = [f"text {number}" for number in range(2500)]
+    found = count_all(texts, BUCKETS)
+    assert found.shape == (2500, BUCKETS)
+    assert np.array_equal(found.toarray(), counted_by_scikit_learn(texts))
+
+
+def test_half_of_a_surrogate_pair_is_a_letter() -> None:
+    assert count_all(["\ud83c"], BUCKETS).sum() == 1
+
+
+def test_no_texts_have_no_counts() -> None:
+    assert count_all([], BUCKETS).shape == (0, BUCKETS)

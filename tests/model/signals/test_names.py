@@ -1,3 +1,5 @@
+"""Test the words, variants and similarity of names."""
+
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,10 +13,12 @@ from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import (
     NameSimilarity,
+    canonical,
     name_words,
     qualify,
     tokens,
     trigrams,
+    vary_name,
 )
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -137,3 +141,28 @@ def test_an_identifier_is_one_of_its_table(make_lake: MakeLake) -> None:
 
     assert alike("customer.id", "sales.customer_id") == alike("customer.name", "cars.name") == 1
     assert alike("cars.id", "sales.customer_id") == alike("customer.id", "cars.id") == 0.25
+
+
+def test_a_variant_keeps_the_first_letter_or_takes_a_synonym() -> None:
+    random = np.random.default_rng(0)
+    variants = {vary_name("shipping_zone", random).lower() for _ in range(200)}
+    assert len(variants) > 20
+    assert all(variant.startswith("s") for variant in variants)
+
+
+def test_variants_use_synonyms_abbreviations_and_conventions() -> None:
+    random = np.random.default_rng(0)
+    variants = {vary_name("CustomerID", random) for _ in range(500)}
+    assert {"customer_id", "CustomerId", "customerId", "CUSTOMER_ID"} <= variants
+    assert any(variant.lower().startswith("client") for variant in variants)
+    assert any(variant.lower().startswith("cstmr") for variant in variants)
+
+
+@pytest.mark.parametrize("name", ["", "__", "***"])
+def test_a_name_without_letters_stays(name: str) -> None:
+    assert vary_name(name, np.random.default_rng(0)) == name
+
+
+def test_synonyms_have_one_canonical_name() -> None:
+    assert canonical("cust_no") == canonical("CustomerID") == ("customer", "id")
+    assert canonical("tailnum") != canonical("carrier")

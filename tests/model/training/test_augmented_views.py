@@ -1,3 +1,5 @@
+"""Test the augmented views, and the changes of values in them."""
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,16 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
-from datahub_hyperjoin.model.training.augmented_views import PairBatch, ViewSource, sample_pairs
+from datahub_hyperjoin.model.training import augmented_views as corruption
+from datahub_hyperjoin.model.training.augmented_views import (
+    PairBatch,
+    ViewSource,
+    corrupt,
+    move_columns,
+    sample_pairs,
+    split_columns,
+    split_values,
+)
 from datahub_hyperjoin.tables import pair_of
 from switching import SHORT, SMALL, data_from, switched
 
@@ -104,7 +115,7 @@ def test_a_positive_stands_in_another_table_as_often_as_asked(
 def test_joinable_columns_are_no_negatives(
     data: ViewSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.training.augmented_views._COMPANIONS", 0)
     names = [str(data.lake.ids[key]) for key in KEYS]
     of_carrier = draw(data, 0).negative[names.index("flights.carrier")]
     assert not of_carrier[names.index("airlines.carrier_code")]
@@ -138,7 +149,7 @@ def test_a_confirmed_partner_is_the_positive_every_other_time(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.training.augmented_views._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     odd = ("airlines.carrier_code", "trees.family")
     data = cut(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
@@ -166,7 +177,7 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.training.augmented_views._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     names = [str(lake.ids[key]) for key in KEYS]
     carrier = names.index("flights.carrier")
@@ -194,7 +205,7 @@ def test_a_rejected_partner_is_in_the_batch(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.training.augmented_views._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
     data = cut(lake, tmp_path, knowledge)
@@ -211,3 +222,70 @@ def test_knowledge_of_other_columns_changes_no_batch(
     knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
     other = draw(cut(make_lake(airline_tables), tmp_path, knowledge), 5)
     assert other.batch.features.content.equal(draw(data, 5).batch.features.content)
+
+
+VALUES = ["Newark Liberty", "JFK", "00123", "2013-01-31", "42", ""]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_cell_stays_a_cell(seed: int) -> None:
+    changed = corrupt(VALUES, np.random.default_rng(seed))
+    assert len(changed) == len(VALUES)
+
+
+def test_every_corruption_changes_some_cell() -> None:
+    random = np.random.default_rng(1)
+    for corruption_ in corruption._CORRUPTIONS:  # noqa: SLF001 - each one must do something
+        changed = [corruption_(VALUES * 5, random) for _ in range(5)]
+        assert any(cells != VALUES * 5 for cells in changed), corruption_
+
+
+def test_dates_and_numbers_are_written_otherwise() -> None:
+    written = {
+        cell
+        for seed in range(200)
+        for cell in corrupt(["2013-01-31", "42"], np.random.default_rng(seed))
+    }
+    assert {"31/01/2013", "01/31/2013", "20130131", "42.0", "00042"} <= written
+
+
+@given(counts=st.lists(st.integers(1, 50), min_size=1, max_size=30), seed=st.integers(0, 2**16))
+def test_each_half_of_the_rows_holds_some_value(counts: list[int], seed: int) -> None:
+    for half in split_values(counts, np.random.default_rng(seed)):
+        assert half.shape == (len(counts),)
+        assert half.any()
+
+
+def test_frequent_values_stand_in_both_halves_and_rare_ones_need_not() -> None:
+    random = np.random.default_rng(0)
+    halves = [split_values([1] * 20 + [1000], random) for _ in range(50)]
+    assert all(left[-1] and right[-1] for left, right in halves)
+    shared = [(left & right)[:-1].mean() for left, right in halves]
+    assert min(shared) < 0.1 < max(shared)
+
+
+def test_both_halves_hold_what_is_needed_and_overlap_in_the_rest(make_lake: MakeLake) -> None:
+    lake = make_lake(
+        {"wide": {f"c{number:02}": ["a", "b"] for number in range(40)}, "t": {"x": ["a"]}}
+    )
+    needed, random = np.array([3, 7]), np.random.default_rng(0)
+    seen = [split_columns(lake, needed, random) for _ in range(300)]
+    sizes = np.array([(len(left), len(right)) for left, right in seen]) - 2
+    assert all(np.isin(needed, half).all() for pair in seen for half in pair)
+    assert all((lake.table_of[half] == 0).all() for pair in seen for half in pair)
+    both = np.array([len(np.intersect1d(*pair)) - 2 for pair in seen])
+    # 0.6 of 8 companions on average in each half, and 0.2 of them in both.
+    assert np.abs(sizes.mean(axis=0) - 4.8).max() < 0.5
+    assert abs(both.mean() - 1.6) < 0.3
+
+
+def test_a_column_moves_only_if_it_may_and_only_into_a_table_that_is_there() -> None:
+    tables, random = np.repeat(np.arange(10), 10), np.random.default_rng(0)
+    movable = np.arange(100) % 2 == 0
+    moved = move_columns(tables, movable, 1.0, random)
+    assert (moved[~movable] == tables[~movable]).all()
+    assert 0.7 < (moved[movable] != tables[movable]).mean() <= 1
+    assert np.isin(moved, tables).all()
+    assert (move_columns(tables, movable, 0.0, random) == tables).all()
+    half = move_columns(tables, movable, 0.5, random)
+    assert 0.25 < (half[movable] != tables[movable]).mean() < 0.65

@@ -15,13 +15,11 @@ from datahub_hyperjoin.model.config import (
     NetworkConfig,
     TrainingConfig,
 )
-from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.encode import Epoch, encode
 from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.saved.description import describe_model, write_description
-from datahub_hyperjoin.model.saved.epoch import Epoch
-from datahub_hyperjoin.model.saved.files import DESCRIPTION
+from datahub_hyperjoin.model.saved.files import DESCRIPTION, describe_model, write_description
 from datahub_hyperjoin.model.training.train import hold_out
 from switching import BLEND
 

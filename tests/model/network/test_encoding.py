@@ -10,7 +10,6 @@ import torch
 from pydantic import SecretStr
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model import remote_training
 from datahub_hyperjoin.model.config import (
     OURS,
     FeatureConfig,
@@ -22,15 +21,14 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
     VariantConfig,
 )
-from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.encode import Epoch, NetworkResult, NetworkTask, encode
 from datahub_hyperjoin.model.errors import CollapsedError, NoGpuError, NonFiniteLossError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.network_task import NetworkResult, NetworkTask
-from datahub_hyperjoin.model.remote_training import perform_task
-from datahub_hyperjoin.model.saved.epoch import Epoch
+from datahub_hyperjoin.model.network import encoding
+from datahub_hyperjoin.model.network.encoding import perform_task
 from datahub_hyperjoin.model.training import train as validation
-from datahub_hyperjoin.model.training.pair_sampling import find_negatives, select_similar
+from datahub_hyperjoin.model.training.augmented_views import find_negatives, select_similar
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -124,10 +122,10 @@ def test_too_many_embeddings_are_computed_here(
 ) -> None:
     here, elsewhere = encode(index, CONFIG, lambda _: None), Elsewhere()
     size = here.embeddings.nbytes
-    monkeypatch.setattr(remote_training, "_LARGEST", size)
+    monkeypatch.setattr(encoding, "_LARGEST", size)
     encode(index, CONFIG, lambda _: None, elsewhere)
     assert elsewhere.task.encodes
-    monkeypatch.setattr(remote_training, "_LARGEST", size - 1)
+    monkeypatch.setattr(encoding, "_LARGEST", size - 1)
     there = encode(index, CONFIG, lambda _: None, elsewhere)
     assert not elsewhere.task.encodes
     assert perform_task(elsewhere.task, on_gpu=False).embeddings is None
@@ -182,9 +180,7 @@ def test_a_task_holds_neither_sketches_nor_keys_of_the_recipe(
 
 def test_the_pairs_that_are_sent_suffice_for_negatives(index: LakeIndex) -> None:
     every = np.arange(len(index.lake))
-    find = partial(find_negatives, joins=index.joins, priors=index.priors, exclude_similar=True)
+    find = partial(find_negatives, every, every, exclude_similar=True)
     pared = select_similar(index.overlap)
-    np.testing.assert_array_equal(
-        find(every, every, overlap=pared), find(every, every, overlap=index.overlap)
-    )
+    np.testing.assert_array_equal(find(replace(index, overlap=pared)), find(index))
     assert 0 < len(pared.left) < len(index.overlap.left)

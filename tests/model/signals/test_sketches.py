@@ -1,9 +1,12 @@
+"""Test the counting of the values that columns share."""
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals import partners
@@ -12,6 +15,7 @@ from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overla
 from datahub_hyperjoin.model.signals.sketches import (
     Postings,
     count_common_hashes,
+    multiply_with_transpose,
 )
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -161,3 +165,13 @@ def test_a_large_lake_keeps_both_orders_of_the_best_pairs(
     for name in ("containment", "beyond_chance", "shared"):
         expected = whole.look_up(getattr(whole, name).astype(float), cut.left, cut.right)
         assert getattr(cut, name).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize("halvings", [0, 1, 3, 9])
+def test_a_product_of_halves_is_that_of_the_whole(rows: int, halvings: int) -> None:
+    draw = np.random.default_rng(rows)
+    dense = draw.integers(3, size=(rows, 11)) * draw.integers(2, size=(rows, 11))
+    product = multiply_with_transpose(sparse.csr_array(dense), halvings)
+    assert product.format == "csr"
+    assert product.toarray().tolist() == (dense @ dense.T).tolist()
