@@ -4,6 +4,7 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
 from datahub_hyperjoin.redact import redact
+from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.wording import number_of
 
 _STORE_HINTS = {
@@ -52,8 +53,8 @@ class NoTablesError(CatalogError, ValueError):
         """Report that a local folder contains no table that the recipe allows."""
         return cls(
             f"`catalog.folder` {folder!r} has {number_of(seen, 'file')}, and none holds a table "
-            "that `catalog.tables` allows. Check both; table files end in .csv, .tsv, .fwf, .json, "
-            ".jsonl, .parquet, .orc, .avro, .xlsx, .sqlite or .duckdb"
+            "that `catalog.tables` allows. Check both; table files end in "
+            f"{usual_endings('.sqlite', '.duckdb')}"
         )
 
     @classmethod
@@ -151,8 +152,8 @@ class NoRemoteTablesError(NoTablesError):
         """Report that a connection's remote folder contains no table that the recipe allows."""
         return cls(
             f"the folder of `{connection}` has {number_of(seen, 'file')}, and none holds a table "
-            "that its `tables` allow. Check `folder` and `tables`; table files end in .csv, .tsv, "
-            ".json, .jsonl, .parquet, .orc or .avro"
+            "that its `tables` allow. Check `folder` and `tables`; table files end in "
+            f"{usual_endings(remote=True)}"
         )
 
 

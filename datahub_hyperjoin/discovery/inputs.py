@@ -16,6 +16,7 @@ from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_o
 from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
 from datahub_hyperjoin.locations import Database, ObjectStore, check_store_uri, is_in_store
+from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.tables import Table
 
 if TYPE_CHECKING:
@@ -167,8 +168,7 @@ def _open_path(
             lambda prefix: scan_folder(
                 path, _selection(prefix, "/"), warn=progress.warn, count=progress.count
             ),
-            "Table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro, .xlsx, "
-            ".sqlite or .duckdb",
+            f"Table files end in {usual_endings('.sqlite', '.duckdb')}",
         )
     if not path.is_file():
         raise UnusableSourceError.missing(str(path))
@@ -208,7 +208,7 @@ def _open_store(uri: str, progress: "RunProgress") -> _Listing:
             warn=progress.warn,
             count=progress.count,
         ),
-        "Table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro or .xlsx",
+        f"Table files end in {usual_endings()}",
     )
 
 

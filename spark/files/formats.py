@@ -21,7 +21,7 @@ GROUP = "datahub_hyperjoin.formats"
 
 _OWN = (
     *("delimited:Csv", "delimited:Tsv", "fixed_width:FixedWidth"),
-    *("json_files:JsonLines", "json_files:Json"),
+    *("json_files:Json", "json_files:JsonLines"),
     *("parquet:Parquet", "orc:Orc", "avro:Avro"),
     *("excel:Workbook", "duckdb_tables:DuckDbFile"),
 )
@@ -128,7 +128,7 @@ def format_of(location: File | Folder) -> FileFormat:
 
 def format_named(name: str) -> FileFormat:
     """Return the format that has a name."""
-    found = _own().get(name) or _added().get(name)
+    found = _own().get(name) or plug_ins().get(name)
     if found is None:
         raise UnknownFormatError.named(name)
     return found
@@ -153,10 +153,24 @@ def formats_in_doubt(suffix: str) -> list[FileFormat]:
     return [each for each in _all() if ending in each.doubtful_suffixes]
 
 
+def usual_endings(*more: str, remote: bool = False) -> str:
+    """List in words the usual ending of each format's files, as in `.csv, .tsv or .orc`.
+
+    Files in remote folders have neither members nor a schema beside them.
+    """
+    formats = [
+        each
+        for each in _own().values()
+        if not remote or not (each.has_members or each.schema_suffix)
+    ]
+    *first, last = [*(each.suffixes[0] for each in formats if each.suffixes), *more]
+    return f"{', '.join(first)} or {last}"
+
+
 def _all() -> Iterator[FileFormat]:
     yield from _own().values()
     # To look for plug-ins takes longer than to list a folder of ordinary files.
-    yield from _added().values()
+    yield from plug_ins().values()
 
 
 @cache
@@ -165,7 +179,8 @@ def _own() -> Mapping[str, FileFormat]:
 
 
 @cache
-def _added() -> Mapping[str, FileFormat]:
+def plug_ins() -> Mapping[str, FileFormat]:
+    """Return the formats of other installed packages, by their names."""
     added = _load(entry_points(group=GROUP))
     if taken := added.keys() & _own():
         raise FormatPlugInError.with_taken_names(taken)
