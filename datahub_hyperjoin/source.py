@@ -45,25 +45,25 @@ from datahub_hyperjoin.emit import (
     mark_withdrawn,
     stale_removal,
 )
+from datahub_hyperjoin.emit.pipelines import (
+    OtherPipeline,
+    find_older_pipelines,
+    keep_shown,
+    protected,
+    read_other_pipelines,
+)
+from datahub_hyperjoin.emit.publish import (
+    PublishContext,
+    build_publication,
+    load_history,
+    publish,
+)
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.model.config.sections import find_unused_keys
-from datahub_hyperjoin.publishing.older_pipelines import find_older_pipelines
-from datahub_hyperjoin.publishing.pipelines import (
-    OtherPipeline,
-    keep_shown,
-    protected,
-    read_other_pipelines,
-)
-from datahub_hyperjoin.publishing.publish import (
-    PublishContext,
-    build_publication,
-    load_history,
-    publish,
-)
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
 from datahub_hyperjoin.recipe.config import HyperJoinConfig
 from datahub_hyperjoin.recipe.secrets import refuse_literal_secrets

@@ -16,9 +16,9 @@ from datahub.entrypoints import datahub
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.emit import Publication
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.publish import build_publication
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.publishing.publish import build_publication
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.storage import locking

@@ -26,6 +26,9 @@ Aspects = dict[str, tuple[_Aspect, SystemMetadataClass | None]]
 NoteSkipped = Callable[[str, str], None]
 """Receives the URN of each skipped entity and the reason."""
 
+_NO_RUN = "no-run-id-provided"
+"""The run ID that DataHub records for writes outside of ingestion runs."""
+
 _PAGE = 1_000
 _BATCH = 500
 _UNSUPPORTED = {400, 404, 405}
@@ -51,6 +54,11 @@ def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
     """
     value, _ = aspects.get(kind.ASPECT_NAME, (None, None))
     return value if isinstance(value, kind) else None
+
+
+def is_outside_runs(stamp: SystemMetadataClass) -> bool:
+    """Return whether an aspect was written outside of ingestion runs, which is by a person."""
+    return (stamp.runId or _NO_RUN) == _NO_RUN
 
 
 def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _Parsed | None:

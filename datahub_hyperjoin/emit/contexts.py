@@ -5,28 +5,41 @@ only where nobody else has written it.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
+from typing_extensions import override
 
-from datahub_hyperjoin.emit.guide import write_column_guides
+from datahub_hyperjoin.catalog.entities import fetch
+from datahub_hyperjoin.emit.documents import joins_for_agents, write_column_guides
+from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import change_instructions
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.metadata.urns import column_urn
+from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
 from datahub_hyperjoin.tables import TableId
+
+
+def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
+    """Read each column's instructions for AI agents."""
+    entities = fetch(graph, "schemaField", urns, [AI_CONTEXT])
+    found = {
+        urn: aspects[AI_CONTEXT][0] for urn, aspects in entities.items() if AI_CONTEXT in aspects
+    }
+    # Clients before release 1.7 have no class for the aspect.
+    texts = {urn: getattr(aspect, "instructions", None) for urn, aspect in found.items()}
+    return {urn: text for urn, text in texts.items() if text}
+
+
+def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
+    """Yield the URNs of columns whose instructions were not written by the last run."""
+    return (column for column, text in contexts.items() if text != written.get(column))
 
 
 def emit_contexts(
     joins: Mapping[TableId, Sequence[CatalogJoin]], foreign: Container[str], written: dict[str, str]
 ) -> Iterator[MetadataWorkUnit]:
-    """Set the agent instructions of columns with safe joins, unless somebody else wrote them.
-
-    Args:
-        foreign: URNs of columns whose instructions somebody else wrote; these stay.
-        written: Receives the texts by the URN of the column.
-
-    Yields:
-        A patch of each column, which keeps the other parts of the aspect.
-    """
+    """Set the instructions of columns with safe joins, unless somebody else wrote them."""
     for table, own in joins.items():
         for column, text in sorted(write_column_guides(table, own).items()):
             urn = column_urn(column)
@@ -35,11 +48,24 @@ def emit_contexts(
                 written[urn] = text
 
 
-def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str]) -> Iterable[str]:
-    """Yield the URNs of columns whose instructions for AI agents were not written by the last run.
+class Contexts(Layer):
+    """Instructions that tell AI agents which joins of a column are safe."""
 
-    Args:
-        contexts: The instructions of columns that have some, by URN.
-        written: The instructions that the last run wrote, by URN.
-    """
-    return (column for column, text in contexts.items() if text != written.get(column))
+    key = "ai_context"
+    needs: ClassVar = {"schemaField": (AI_CONTEXT,)}
+    fields = ("contexts",)
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        unread = run.publication.unread - run.publication.described
+        joins = joins_for_agents(run.publication)
+        read = {table: own for table, own in joins.items() if table not in unread}
+        return emit_contexts(read, run.existing.foreign_contexts, run.written.contexts)
+
+    @override
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        return (change_instructions(column, "") for column in gone.stale.contexts)
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return lake.joins

@@ -1,65 +1,211 @@
-"""Write documents for AI agents, as DataHub's `document` entities."""
+"""Write documents that tell AI agents how to join a table, as DataHub's `document` entities.
 
-from collections.abc import Iterator
+Agents often read a document in excerpts around the name that they look for, so every line says all
+about its join. The whole text has at most 1,500 tokens.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
-    ChangeTypeClass,
     DocumentContentsClass,
     DocumentInfoClass,
     DocumentSettingsClass,
     DocumentStateClass,
     DocumentStatusClass,
     RelatedAssetClass,
+    _Aspect,
 )
+from typing_extensions import override
 
-from datahub_hyperjoin.emit.guide import OVERVIEW
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, create, set_status
+from datahub_hyperjoin.emit.publication import Publication, by_table, labels
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
+from datahub_hyperjoin.graphql.published import catalog_join
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
+from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words, share_in_words
+from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
-from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import code_span, markdown, visible
+
+MOST_GUIDE_BYTES = 4_600
+"""Maximum length of a guide in UTF-8 bytes. For ASCII text, this is 1,495 tokens by the rule of
+DataHub's own MCP server: 1.3 tokens for every four characters. Other letters take more bytes, and
+also more tokens."""
+
+_INTRODUCTION = """\
+Use only the safe joins below. If none of them fits, say that no safe join is known, and ask the \
+user; a guess from the names of columns multiplies rows without an error.
+
+The grain of a join is the table of which the result has one row for each row that matches. Sum \
+only columns of that table.
+"""
+_MOST_UNSAFE = 20
+_MOST_OF_COLUMN = 8
+
+_COLUMN_INTRODUCTION = """\
+Join this column only as follows, or ask the user. The grain of a join is the table of which the \
+result has one row for each row that matches. Sum only columns of that table.
+"""
+
+OVERVIEW = """\
+For each dataset that joins with others, DataHub has a document "How to join ...". It is hidden \
+from search, and listed among the related documents of the dataset.
+
+1. Get the dataset (`get_entities`), and take the URN of that document from its related documents.
+2. Search the document for the name of the other dataset (`grep_documents`). Each line that names \
+it is a whole join: its columns, the grain of the result, and how sure it is.
+
+A document without such a line knows no safe join of the two. Do not guess one: ask the user.
+"""
+
+
+def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
+    """Write, in Markdown, the text that tells an agent how to join a table."""
+    turned = _by_partner([with_left_table(join, table) for join in best_first(joins)])
+    reasons = {join.urn: reasons_unsafe(join, min_score=MIN_SCORE) for join in turned}
+    safe = [join for join in turned if not reasons[join.urn]]
+    rivals = Counter(join.right.table for join in safe)
+    page = _Page(f"# How to join {markdown(str(table))}\n\n{_INTRODUCTION}")
+    lines = [_safe_line(join, rivals[join.right.table]) for join in safe]
+    page.add_list("Safe joins", lines or ["none: no safe join is known"])
+    unsafe = [_unsafe_line(join, reasons[join.urn]) for join in turned if reasons[join.urn]]
+    page.add_list("Not safe", unsafe, most=_MOST_UNSAFE)
+    for join in safe:
+        if sql := statements.get(join.urn):
+            fence = _fence(sql)
+            page.add(f"\n{_condition(join)}, in SQL that was run:\n{fence}sql\n{sql}\n{fence}\n")
+    return page.text
+
+
+def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[ColumnId, str]:
+    """Write the texts that tell an agent how to join each column of a table."""
+    turned = [with_left_table(join, table) for join in best_first(joins)]
+    safe = [join for join in turned if not reasons_unsafe(join, min_score=MIN_SCORE)]
+    rivals = Counter(join.right.table for join in safe)
+    lines: dict[ColumnId, list[str]] = defaultdict(list)
+    for join in safe:
+        line = _safe_line(join, rivals[join.right.table])
+        for own, _ in join.pairs:
+            lines[own].append(f"- {line}\n")
+    return {column: _COLUMN_INTRODUCTION + _some(own) for column, own in lines.items()}
+
+
+def _some(lines: Sequence[str]) -> str:
+    left_out = len(lines) - _MOST_OF_COLUMN
+    more = [f'- {left_out} more, in the document "How to join ..."\n'] if left_out > 0 else []
+    return "".join([*lines[:_MOST_OF_COLUMN], *more])
+
+
+def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:
+    """Sort a table's joins so that joins with the same other table are adjacent."""
+    # An excerpt of a document shows neighbouring lines.
+    first: dict[TableId, int] = {}
+    for at, join in enumerate(joins):
+        first.setdefault(join.right.table, at)
+    return sorted(joins, key=lambda join: first[join.right.table])
+
+
+class _Page:
+    """A Markdown text of limited size, to which parts are added."""
+
+    _RESERVE = 60
+    """Number of bytes reserved in each list for the line that counts the omitted entries."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def add(self, part: str, *, reserve: int = 0) -> bool:
+        """Append a part if it leaves `reserve` bytes free; return whether the part was appended."""
+        fits = len((self.text + part).encode()) + reserve <= MOST_GUIDE_BYTES
+        if fits:
+            self.text += part
+        return fits
+
+    def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
+        """Add a section with as many of the first `most` lines as fit."""
+        if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
+            return
+        shown = 0
+        for line in lines[:most]:
+            if not self.add(f"- {line}\n", reserve=2 * self._RESERVE):
+                break
+            shown += 1
+        if shown < len(lines):
+            self.add(f"- {len(lines) - shown} more\n")
+
+
+def _safe_line(join: CatalogJoin, rivals: int) -> str:
+    return "; ".join([_condition(join), *_notes(join, rivals)])
+
+
+def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
+    yield join.cardinality.words
+    grain = single_join_path(join).grain
+    yield f"grain: {'this table' if grain == join.left.table else markdown(str(grain))}"
+    if join.matches is not None:
+        yield (
+            f"{join.matches:.3g} rows there for each row here"
+            if join.multiplies
+            else share_in_words(join, "here")
+        )
+    if compared := comparison_in_words(join):
+        yield markdown(compared)
+    if rivals > 1:
+        yield f"one of {rivals} joins with that table that give other rows: ask which is meant"
+    yield decision_in_words(join)
+
+
+def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
+    why = markdown("; ".join(reasons))
+    if join.open and join.is_verified and not (join.is_confirmed or join.likely_role.is_directed):
+        # A value domain has many such joins, and a whole sentence for each leaves no room.
+        why = f"{join.likely_role.value}, no key on either side"
+    return f"{_condition(join)}: {why}"
+
+
+def _condition(join: CatalogJoin) -> str:
+    """Return the join condition as code, with the left table's column first in each comparison."""
+    arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
+    return code_span(" and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs))
+
+
+def _fence(sql: str) -> str:
+    """Return a fence for a block of code: more backticks than the code has in a row."""
+    longest = max(map(len, re.findall("`+", sql)), default=0)
+    return "`" * max(longest + 1, len("```"))
 
 
 def emit_guide(
     table: TableId, *, label: str, text: str, model_version: str, now: int
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the document that tells agents how to join a table.
-
-    The document is related to the dataset. It is hidden from global search, which would otherwise
-    list one document for each dataset.
-
-    Yields:
-        Two aspects. Stateful ingestion does not remove them; `withdraw` does.
-    """
+    """Write the document that tells agents how to join a table."""
+    # The document is related to the dataset. It is hidden from global search, which would
+    # otherwise list one document for each dataset.
     urn = document_urn(table)
-    info = _info(visible(f"How to join {label}"), text, model_version, now)
+    info = _document_info(visible(f"How to join {label}"), text, model_version, now)
     info.relatedAssets = [RelatedAssetClass(asset=dataset_urn(table))]
-    yield _unit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=info))
+    yield _document_unit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=info))
     hidden = DocumentSettingsClass(showInGlobalContext=False)
     # Only created: a person may let search show the document.
-    yield _unit(
-        MetadataChangeProposalWrapper(
-            entityUrn=urn,
-            aspect=hidden,
-            changeType=ChangeTypeClass.CREATE,
-            headers={"If-None-Match": "*"},
-        )
-    )
+    yield _document_unit(create(urn, hidden))
 
 
 def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
-    """Write the overview that tells agents where to find the document about each table.
-
-    Only this document appears in global search. DataHub's MCP server offers its tools for documents
-    only if search finds one.
-    """
-    info = _info("How to join datasets", OVERVIEW, model_version, now)
-    return _unit(MetadataChangeProposalWrapper(entityUrn=JOIN_OVERVIEW, aspect=info))
+    """Write the overview that tells agents where to find the document about each table."""
+    # Only this document appears in global search. DataHub's MCP server offers its tools for
+    # documents only if search finds one.
+    info = _document_info("How to join datasets", OVERVIEW, model_version, now)
+    return _document_unit(MetadataChangeProposalWrapper(entityUrn=JOIN_OVERVIEW, aspect=info))
 
 
-def _info(title: str, text: str, model_version: str, now: int) -> DocumentInfoClass:
+def _document_info(title: str, text: str, model_version: str, now: int) -> DocumentInfoClass:
     stamp = AuditStampClass(time=now, actor=AUTHOR)
     return DocumentInfoClass(
         title=title,
@@ -71,6 +217,70 @@ def _info(title: str, text: str, model_version: str, now: int) -> DocumentInfoCl
     )
 
 
-def _unit(proposal: MetadataChangeProposalWrapper) -> MetadataWorkUnit:
+def _document_unit(proposal: MetadataChangeProposalWrapper) -> MetadataWorkUnit:
     # Not primary, so that DataHub's removal of stale entities leaves documents to `withdraw`.
     return proposal.as_workunit(is_primary_source=False)
+
+
+def joins_for_agents(publication: Publication) -> dict[TableId, list[CatalogJoin]]:
+    """Return the joins of each table, including joins that only other pipelines write."""
+    # An agent knows nothing of value domains, so their implied joins are listed, too.
+    shared = by_table(publication.shared)
+    return {
+        table: [catalog_join(join) for join in (*own, *shared.get(table, ()))]
+        for table, own in by_table(publication.joins).items()
+    }
+
+
+class Documents(OwnEntities):
+    """For each dataset, a document that says how to join it."""
+
+    key = "documents"
+    entity = "document"
+    info = DocumentInfoClass
+    needs: ClassVar = {"document": ("documentInfo", "documentSettings", "status")}
+
+    @override
+    def urns(self, publication: Publication) -> Iterable[str]:
+        tables = publication.tables
+        return [*map(document_urn, tables), *([JOIN_OVERVIEW] if tables else ())]
+
+    @override
+    def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:
+        info = aspects.get(DocumentInfoClass)
+        assets = info.relatedAssets or () if isinstance(info, DocumentInfoClass) else ()
+        return (related.asset for related in assets)
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        publication, existing = run.publication, run.existing
+        names, version, now = labels(publication.titles), publication.model_version, publication.now
+        statements = {
+            join_urn(join): statement.sql
+            for join in publication.joins
+            if (statement := publication.statements.get(join.pairs)) and statement.sql
+        }
+        # What a person changed or deleted is skipped. So are documents of tables that this run did
+        # not read, because their SQL was not run.
+        kept = existing.closed_queries | {
+            document_urn(table)
+            for table in publication.unread - publication.described
+            if document_urn(table) in existing.present
+        }
+        guides: list[tuple[str, Iterator[MetadataWorkUnit]]] = []
+        for table, found in joins_for_agents(publication).items():
+            text = write_guide(table, found, statements)
+            units = emit_guide(table, label=names[table], text=text, model_version=version, now=now)
+            guides.append((document_urn(table), units))
+        if guides:
+            guides.append((JOIN_OVERVIEW, iter([emit_overview(model_version=version, now=now)])))
+        for urn, units in guides:
+            if urn not in kept:
+                yield from units
+                if urn in existing.hidden:
+                    yield set_status(urn, removed=False)
+                run.written.queries.append(urn)
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return 1 + 2 * lake.tables

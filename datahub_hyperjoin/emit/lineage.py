@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from datahub.emitter.serialization_helper import pre_json_transform
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -12,13 +12,23 @@ from datahub.metadata.schema_classes import (
     DatasetLineageTypeClass,
     UpstreamClass,
     UpstreamLineageClass,
+    _Aspect,
 )
 from datahub.metadata.urns import SchemaFieldUrn
 from datahub.utilities.urns.error import InvalidUrnError
+from typing_extensions import override
 
 from datahub_hyperjoin.emit.config import LineageForm
-from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
+from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
+from datahub_hyperjoin.emit.patches import (
+    JOINABLE,
+    Change,
+    change_lineage,
+    edge_path,
+    upstream_path,
+)
 from datahub_hyperjoin.emit.queries import query_of
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -29,10 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A lineage edge that represents a join.
-
-    The edge leads from the referenced column to the referring column.
-    """
+    """A lineage edge that represents a join."""
 
     upstream: ColumnId
     """The referenced column; its values are unique."""
@@ -72,10 +79,7 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Build the directed graph of the lineage between datasets.
-
-    Each edge leads from an upstream dataset to a downstream one.
-    """
+    """Build the directed graph of the lineage between datasets."""
     import networkx as nx  # noqa: PLC0415 (a tenth of a second, and few recipes write lineage)
 
     flows: nx.DiGraph[str] = nx.DiGraph()
@@ -88,10 +92,7 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
 
 def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
-    """Return the pairs of a join, each with the referring column first.
-
-    The list is empty if the join has no direction, or if names alone suggest it.
-    """
+    """Return the pairs of a join, each with the referring column first."""
     guessed = join.evidence is None and not join.catalog.is_confirmed
     if join.referenced is None or guessed:
         return []
@@ -106,25 +107,13 @@ def build_lineage(
     form: LineageForm = LineageForm.DASHED,
     queries: Container[str] = (),
 ) -> Lineage:
-    """Convert directed joins to lineage edges from the referenced to the referring column.
-
-    A join that would close a cycle is left out. The best joins are converted first. Joins whose
-    role has no direction and joins of a table with itself are no lineage. A composite key becomes
-    one edge for each pair of its columns.
-
-    The graph of data flows starts with the lineage of others and grows by each accepted join. A
-    join from table A to table B closes a cycle exactly if the graph has a path from B to A. Each
-    join costs one search of the graph.
-
-    Args:
-        upstreams: Lineage that others wrote, by the URN of the downstream dataset. Only cycles
-            through these datasets are seen.
-        queries: URNs of the `query` entities that this run writes. An edge names the query of its
-            join only if this run writes that query.
-
-    Returns:
-        The edges, and the number of joins that were skipped because of cycles.
-    """
+    """Convert directed joins to lineage edges from the referenced to the referring column."""
+    # A join that would close a cycle is left out. The best joins are converted first. Joins
+    # whose role has no direction and joins of a table with itself are no lineage. A composite
+    # key becomes one edge for each pair of its columns.
+    # The graph of data flows starts with the lineage of others and grows by each accepted
+    # join. A join from table A to table B closes a cycle exactly if the graph has a path from
+    # B to A. Each join costs one search of the graph.
     import networkx as nx  # noqa: PLC0415 (as above)
 
     flows = _flows(upstreams)
@@ -184,13 +173,113 @@ def _column_change(edge: Edge) -> dict[str, Any]:
 
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     """Yield patches that add lineage edges and keep all other lineage."""
-    by_table: dict[TableId, list[Edge]] = defaultdict(list)
+    of_table: dict[TableId, list[Edge]] = defaultdict(list)
     for edge in edges:
-        by_table[edge.downstream.table].append(edge)
-    for table, incoming in sorted(by_table.items()):
+        of_table[edge.downstream.table].append(edge)
+    for table, incoming in sorted(of_table.items()):
         # The best join of two tables comes first, and its query is that of their edge.
         added = {edge.upstream.table: edge for edge in reversed(incoming) if edge.adds_table}
         ordered = sorted(incoming, key=lambda edge: (edge.downstream, edge.upstream))
         changes = [_table_change(added[upstream]) for upstream in sorted(added)]
         changes += map(_column_change, ordered)
         yield change_lineage(dataset_urn(table), changes)
+
+
+def without_ours(
+    lineage: UpstreamLineageClass, edges: Iterable[WrittenEdge], downstream: str
+) -> UpstreamLineageClass:
+    """Return a dataset's lineage without the edges that this source wrote."""
+    ours = {edge.datasets for edge in edges if edge.adds_table}
+    return UpstreamLineageClass(
+        upstreams=[edge for edge in lineage.upstreams if (edge.dataset, downstream) not in ours],
+        fineGrainedLineages=[
+            edge
+            for edge in lineage.fineGrainedLineages or ()
+            if edge.transformOperation != JOINABLE
+        ],
+    )
+
+
+_FORM = ("properties", "query")
+"""Fields that determine how DataHub draws a lineage edge between two tables."""
+
+
+def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
+    """Drop lineage changes that would overwrite or remove an edge that others wrote."""
+    # Only edges between datasets are checked. An existing edge has the meaning of ours, so
+    # one of ours is overwritten only if DataHub would draw it otherwise. A connector may have
+    # written its own edge in the same position since the last run.
+    upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
+    present = {upstream_path(edge.dataset): edge for edge in upstreams}
+    return [
+        change
+        for change in changes
+        if not change["path"].startswith("/upstreams/")
+        or _is_ours_to_change(present.get(change["path"]), change)
+    ]
+
+
+def _is_ours_to_change(edge: UpstreamClass | None, change: Change) -> bool:
+    if edge is None:
+        return change["op"] != "remove"
+    if edge.auditStamp.actor != AUTHOR:
+        return False
+    value = change["value"]
+    return change["op"] == "remove" or any(
+        (getattr(edge, name) or None) != (value.get(name) or None) for name in _FORM
+    )
+
+
+def is_patchable(lineage: _Aspect | None) -> bool:
+    """Return whether the server can patch a dataset's lineage."""
+    # Each edge between columns must lead to exactly one column.
+    edges = lineage.fineGrainedLineages if isinstance(lineage, UpstreamLineageClass) else None
+    return all(len(edge.downstreams or ()) == 1 for edge in edges or ())
+
+
+class JoinLineage(Layer):
+    """Directed joins as lineage, from the referenced column to the referring column."""
+
+    key = "lineage"
+    needs: ClassVar = {"dataset": ("upstreamLineage",)}
+    fields = ("lineage",)
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        if not run.config.lineage:
+            return
+        lineage = build_lineage(
+            run.publication.linking,
+            run.existing.upstreams,
+            form=run.config.lineage,
+            queries=frozenset(run.written.queries),
+        )
+        run.count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
+        yield from emit_lineage(lineage.edges)
+        run.written.lineage += [
+            WrittenEdge(column_urn(edge.upstream), column_urn(edge.downstream), edge.adds_table)
+            for edge in lineage.edges
+        ]
+
+    @override
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        # An edge between datasets goes if this source wrote it and no current join needs it, be it
+        # that the joins are gone or that lineage is now written between columns only.
+        paths: dict[str, list[str]] = defaultdict(list)
+        for edge in gone.stale.lineage:
+            paths[edge.datasets[1]].append(edge_path(edge.upstream, edge.downstream))
+        for upstream, downstream in sorted(_table_edges(gone.last) - _table_edges(gone.current)):
+            paths[downstream].append(upstream_path(upstream))
+        for downstream, removed in paths.items():
+            changes: list[Change] = [
+                {"op": "remove", "path": path, "value": {}} for path in removed
+            ]
+            yield change_lineage(downstream, changes)
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return lake.tables / 2
+
+
+def _table_edges(written: WrittenState) -> set[tuple[str, str]]:
+    return {edge.datasets for edge in written.lineage if edge.adds_table}

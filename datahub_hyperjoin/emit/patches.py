@@ -1,11 +1,4 @@
-"""Build JSON patches that change only some entries of a DataHub aspect.
-
-People and other sources also write the aspects that this package patches.
-
-DataHub's own patch builders are not used. Their form changes between versions, and servers older
-than DataHub's pull request 17449 reject the form of later clients for an entity without the aspect.
-The form here is the same with every client, and those servers accept it.
-"""
+"""Build JSON patches that change only some entries of a DataHub aspect."""
 
 import copy
 import json
@@ -85,10 +78,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return a patch or a `status` aspect as JSON Patch operations; None for other proposals.
-
-    An aspect `status`, which is written as a whole, becomes one operation.
-    """
+    """Return a patch or a `status` aspect as JSON Patch operations; None for other proposals."""
     aspect = proposal.aspect
     if isinstance(aspect, StatusClass):
         return [{"op": "add", "path": "/removed", "value": aspect.removed}]
@@ -138,8 +128,6 @@ def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, A
 def tag_path(tag: str) -> str:
     """Return the JSON Patch path of an entity's tag.
 
-    The path is that of a tag without an attribution to a source.
-
     >>> tag_path("urn:li:tag:a/b")
     '/tags//urn:li:tag:a~1b'
     """
@@ -148,8 +136,6 @@ def tag_path(tag: str) -> str:
 
 def term_path(term: str) -> str:
     """Return the JSON Patch path of an entity's glossary term.
-
-    The path is that of a term without an attribution to a source.
 
     >>> term_path("urn:li:glossaryTerm:a/b")
     '/terms//urn:li:glossaryTerm:a~1b'
@@ -178,8 +164,6 @@ def upstream_path(dataset: str) -> str:
 def edge_path(upstream: str, downstream: str) -> str:
     """Return the JSON Patch path of a lineage edge between two columns.
 
-    The edge is one that this package writes; the value at its path holds its confidence.
-
     >>> edge_path("urn:li:schemaField:(a,id)", "urn:li:schemaField:(b,id)")
     '/fineGrainedLineages/JOINABLE_WITH/urn:li:schemaField:(b,id)/NONE/urn:li:schemaField:(a,id)'
     """
@@ -188,11 +172,7 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Add tags to an entity and remove outdated tags, in one patch.
-
-    Args:
-        contexts: Text that is stored with each tag to set, by the tag's URN.
-    """
+    """Add tags to an entity and remove outdated tags, in one patch."""
     changes: list[Change] = [
         {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
     ]
@@ -239,11 +219,7 @@ def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
 
 
 def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> MetadataWorkUnit:
-    """Add glossary terms to an entity, and create its aspect `glossaryTerms` if necessary.
-
-    Args:
-        exists: Whether the entity has the aspect. A new one needs a stamp.
-    """
+    """Add glossary terms to an entity, and create its aspect `glossaryTerms` if necessary."""
     changes: list[Change] = []
     if not exists:
         stamp = {"time": 0, "actor": actor}
@@ -261,11 +237,7 @@ def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
 
 
 def change_instructions(column: str, text: str) -> MetadataWorkUnit:
-    """Set or remove a column's instructions for AI agents.
-
-    Returns:
-        A patch that keeps synonyms, examples and people's own instructions.
-    """
+    """Set or remove a column's instructions for AI agents."""
     change: Change = {
         "op": "add" if text else "remove",
         "path": INSTRUCTIONS_PATH,
@@ -277,9 +249,7 @@ def change_instructions(column: str, text: str) -> MetadataWorkUnit:
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Change some edges of a dataset's lineage.
-
-    The patch names no keys of arrays: the server has its own form for lineage, in which the columns
-    of an edge are part of the path.
-    """
+    """Change some edges of a dataset's lineage."""
+    # The patch names no keys of arrays: the server has its own form for lineage, in which the
+    # columns of an edge are part of the path.
     return _patch(urn, UpstreamLineageClass.ASPECT_NAME, list(changes))

@@ -1,22 +1,43 @@
 """Write joins and suggestions as structured properties of columns and datasets."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, inf
+from typing import ClassVar
 
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
-from datahub.metadata.schema_classes import StructuredPropertiesClass
+from datahub.metadata.schema_classes import (
+    PropertyCardinalityClass,
+    StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
+    StructuredPropertySettingsClass,
+)
+from datahub.metadata.urns import StructuredPropertyUrn
+from typing_extensions import override
 
-from datahub_hyperjoin.emit.patches import set_properties
-from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.emit.layer import (
+    LakeSize,
+    Layer,
+    Withdrawal,
+    Writing,
+    create,
+    create_missing_definitions,
+)
+from datahub_hyperjoin.emit.patches import remove_properties, set_properties
+from datahub_hyperjoin.emit.publication import by_table, labels
+from datahub_hyperjoin.joins import Join, Role, lone_joins
 from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
+    CONFIRMED_JOINS,
+    DELETED_JOINS,
     JOIN_LINKS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
+    REJECTED_JOINS,
     SUGGESTED_JOINS,
     column_id,
     column_page,
@@ -60,22 +81,6 @@ _MAX_BYTES = 32766
 """Maximum length in bytes of a value that DataHub's search index accepts."""
 
 
-def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Label each table with its title, plus its folder or schema if the title is not unique.
-
-    >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
-    >>> list(labels({first: "airports", second: "airports"}).values())
-    ['airports in a', 'airports in b']
-    """
-    shared = {title for title, count in Counter(titles.values()).items() if count > 1}
-    longer = {
-        table: f"{title} in {table.parent}" if title in shared and table.parent else title
-        for table, title in titles.items()
-    }
-    repeated = Counter(longer.values())
-    return {table: name if repeated[name] == 1 else table.name for table, name in longer.items()}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partner:
     """A column that joins with a given column."""
@@ -107,17 +112,7 @@ class Partner:
 def partners(
     joins: Sequence[Join], ranks: Mapping[tuple[ColumnId, ColumnId], int] = _NO_RANKS
 ) -> dict[ColumnId, list[Partner]]:
-    """Return the join partners of each column, best first and without duplicates.
-
-    Args:
-        ranks: The rank of each suggested partner of a column.
-
-    Returns:
-        The partners, by column and best first: first the suggestions in the order of the ranking,
-        then the others. Of these, those that people or the catalog confirm come first, then
-        references, one-to-one joins, siblings and joins within a domain. Those that were not
-        verified come last of those that nobody confirmed.
-    """
+    """Return the join partners of each column, best first and without duplicates."""
     found: dict[ColumnId, dict[ColumnId, Partner]] = defaultdict(dict)
     for join in sorted(joins, key=_by_use):
         for left, right in join.pairs:
@@ -150,11 +145,7 @@ def _by_rank(
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Append each column's join partners in `listed` to its partners in `found`, each only once.
-
-    Args:
-        found: The partners of each column that the run found.
-    """
+    """Append each column's join partners in `listed` to its partners in `found`, each only once."""
     merged = {column: [*partners] for column, partners in found.items()}
     for column, kept in listed.items():
         own = merged.setdefault(column, [])
@@ -164,10 +155,7 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe how a column relates to its join partner.
-
-    Only references depend on `leads_on`, which is true if the column refers to its partner.
-    """
+    """Describe how a column relates to its join partner."""
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
         return visible(f"through {join.via[0].table}, in two steps")
@@ -177,15 +165,7 @@ def _relation(join: Join, *, leads_on: bool) -> str:
 
 
 def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list[Partner]:
-    """Read the join partners that `emit_column` wrote for a column.
-
-    Args:
-        properties: The column's structured properties, of any author.
-        namespace: Prefix of the properties' names.
-
-    Returns:
-        The partners, best first; none if the properties are not as this source wrote them.
-    """
+    """Read the join partners that `emit_column` wrote for a column."""
     values = {each.propertyUrn: each.values for each in properties.properties}
     urns, texts = (
         values.get(property_urn(namespace, name), []) for name in (JOINABLE_WITH, JOIN_SUGGESTIONS)
@@ -207,10 +187,8 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
 
 
 def _fit(text: str) -> str:
-    """Cut a text to the maximum length of a property value.
-
-    Only very long names exceed this size, and the cut may split a character.
-    """
+    """Cut a text to the maximum length of a property value."""
+    # Only very long names exceed this size, and the cut may split a character.
     return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
@@ -238,18 +216,13 @@ def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
 
 
 def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Return a label that consists of column names, followed by the name of their table.
-
-    DataHub's pages cut off the end of long names, so the columns come first.
-    """
+    """Return a label that consists of column names, followed by the name of their table."""
+    # DataHub's pages cut off the end of long names, so the columns come first.
     return visible(f"{_paths(columns)} · {names[columns[0].table]}")
 
 
 def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Return a Markdown link to columns of one table.
-
-    DataHub's page then shows the schema filtered by the first column.
-    """
+    """Return a Markdown link to columns of one table."""
     return f"[{markdown(_label(columns, names))}]({column_page(columns[0])})"
 
 
@@ -260,11 +233,9 @@ def _score(score: float) -> str:
 
 
 def _share(join: Join, *, of_left: bool) -> str:
-    """Describe the share of a column's rows, or else of its values, that have a join partner.
-
-    The text is empty for a key of several columns, because a share of its values says little about
-    one column.
-    """
+    """Describe the share of a column's rows, or else of its values, that have a join partner."""
+    # The text is empty for a key of several columns, because a share of its values says
+    # little about one column.
     if join.evidence is None or join.further:
         return ""
     contained = join.evidence if of_left else join.evidence.reversed
@@ -278,14 +249,7 @@ def _share(join: Join, *, of_left: bool) -> str:
 def emit_dataset(
     table: TableId, joins: Sequence[Join], names: Mapping[TableId, str], namespace: str
 ) -> MetadataWorkUnit:
-    """Write the best joins of one dataset as a structured property.
-
-    Each join links to the other dataset.
-
-    Returns:
-        One patch. References come first, then one-to-one joins, siblings and joins within a domain;
-        what people or the catalog confirm precedes all of them.
-    """
+    """Write the best joins of one dataset as a structured property."""
     lines = [_line(join, table, names) for join in sorted(joins, key=_by_use)[:_MAX_JOINS]]
     return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})
 
@@ -303,10 +267,7 @@ def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    """Describe a join in one line of Markdown, as seen from one of its tables.
-
-    The line links to the other table.
-    """
+    """Describe a join in one line of Markdown, as seen from one of its tables."""
     from_left = join.left.table == table
     own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
     leads_on = join.referenced != (join.left if from_left else join.right)
@@ -323,3 +284,185 @@ def _paths(columns: Sequence[ColumnId]) -> str:
     """Return the paths of columns as text, in parentheses if there are several."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths
+
+
+@dataclass(frozen=True)
+class _Property:
+    name: str
+    title: str
+    description: str
+    value_type: str
+    entity: str
+    settings: StructuredPropertySettingsClass
+    multiple: bool = True
+    flat: bool = False
+
+
+_PROPERTIES = (
+    _Property(
+        JOINABLE_WITH,
+        "Joinable with",
+        "Columns that can be joined with this column, best first.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        JOIN_SUGGESTIONS,
+        "Join suggestions",
+        "Columns that can be joined with this column, best first: the column and its table, the "
+        "joinability unless it is 1.00, how many of this column's values the other column has, and "
+        "how the two relate. Many rows of this table refer to one of the other in `many to one`; "
+        "columns with the `same key` refer to one key.",
+        "string",
+        "schemaField",
+        StructuredPropertySettingsClass(showInColumnsTable=True),
+    ),
+    _Property(
+        JOIN_LINKS,
+        "Joins with",
+        "The same suggestions as links, which open the other dataset at the other column.",
+        "rich_text",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+        flat=True,
+    ),
+    _Property(
+        BEST_JOIN_SCORE,
+        "Best join score",
+        "Joinability of this column's best suggestion, from 0 to 1.",
+        "number",
+        "schemaField",
+        StructuredPropertySettingsClass(showInSearchFilters=True),
+        multiple=False,
+    ),
+    _Property(
+        CONFIRMED_JOINS,
+        "Confirmed joins",
+        "Columns that this column joins with, as confirmed by people. Edit this property freely: "
+        "HyperJoin only reads it. A confirmed join is always suggested, whatever its score, and "
+        "later runs learn from it. It is enough to list a join at one of its two columns.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        REJECTED_JOINS,
+        "Rejected joins",
+        "Columns that this column does not join with, as decided by people. Edit this property "
+        "freely: HyperJoin only reads it. A rejected join is never suggested again, and later runs "
+        "learn from it. It is enough to list a join at one of its two columns.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        DELETED_JOINS,
+        "Deleted joins",
+        "Columns whose suggested join with this column people deleted, hid or rejected. HyperJoin "
+        "writes this property, so that it never suggests them again. To undo a deletion, list the "
+        "column under Confirmed joins.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        SUGGESTED_JOINS,
+        "Suggested joins",
+        "The ten best joins of this dataset's columns, references first.",
+        "rich_text",
+        "dataset",
+        StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
+    ),
+)
+
+
+def _property_key(namespace: str, definition: _Property) -> str:
+    name = flat_property_urn if definition.flat else property_urn
+    return name(namespace, definition.name)
+
+
+def _define(namespace: str, definition: _Property) -> StructuredPropertyDefinitionClass:
+    multiple, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
+    columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
+    return StructuredPropertyDefinitionClass(
+        qualifiedName=StructuredPropertyUrn.from_string(_property_key(namespace, definition)).id,
+        displayName=definition.title,
+        description=definition.description,
+        valueType=f"urn:li:dataType:datahub.{definition.value_type}",
+        typeQualifier=columns if definition.value_type == "urn" else None,
+        cardinality=multiple if definition.multiple else single,
+        entityTypes=[f"urn:li:entityType:datahub.{definition.entity}"],
+    )
+
+
+def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the metadata that creates the structured properties for joins."""
+    for definition in _PROPERTIES:
+        for aspect in (_define(namespace, definition), definition.settings):
+            yield create(_property_key(namespace, definition), aspect)
+
+
+def emit_deletions(
+    rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
+) -> Iterator[MetadataWorkUnit]:
+    """Write rejected pairs into the property *Deleted joins* of their first columns."""
+    key = property_urn(namespace, DELETED_JOINS)
+    values: dict[str, list[str]] = defaultdict(list)
+    for column, other in sorted({*rejected}):
+        values[column_urn(column)].append(column_urn(other))
+    for urn, others in values.items():
+        yield set_properties(urn, {key: others})
+    for urn in sorted({*map(column_urn, listed)} - values.keys()):
+        yield remove_properties(urn, [key])
+
+
+_COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)
+
+
+class Properties(Layer):
+    """Joins as structured properties of columns and datasets."""
+
+    key = "properties"
+    needs: ClassVar = {
+        "structuredProperty": ("propertyDefinition",),
+        "schemaField": ("structuredProperties",),
+        "dataset": ("structuredProperties",),
+    }
+    fields = ("columns", "datasets")
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        publication, namespace = run.publication, run.config.namespace
+        listed = run.existing.listed
+        yield from create_missing_definitions(define_properties(namespace), run.graph)
+        kept = {partner.column.table for own in listed.values() for partner in own}
+        names = labels({table: table.name for table in kept} | dict(publication.titles))
+        joins = [*publication.joins, *lone_joins(publication.crosswalks, publication.joins)]
+        found = with_listed(partners(joins, publication.ranks), listed)
+        shared = partners(publication.shared)
+        also = {column: shared[column] for column in found.keys() & shared.keys()}
+        for column, joined in with_listed(found, also).items():
+            if column in also:
+                # The other pipelines must not list the same joins in another order.
+                joined.sort(key=lambda partner: (-partner.score, partner.column))
+            yield emit_column(column, joined, names, namespace)
+            run.written.columns.append(column_urn(column))
+        shared_by_table = by_table(publication.shared)
+        for table, own in by_table(publication.linking).items():
+            yield emit_dataset(table, [*own, *shared_by_table.get(table, ())], names, namespace)
+            run.written.datasets.append(dataset_urn(table))
+
+    @override
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        # Columns and datasets belong to their connectors, so they only lose our properties.
+        own = [property_urn(gone.namespace, name) for name in _COLUMN_PROPERTIES]
+        own.append(flat_property_urn(gone.namespace, JOIN_LINKS))
+        for column in gone.stale.columns:
+            yield remove_properties(column, own)
+        for dataset in gone.stale.datasets:
+            yield remove_properties(dataset, [property_urn(gone.namespace, SUGGESTED_JOINS)])
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return 2 * len(_PROPERTIES) + lake.joins + lake.tables

@@ -1,21 +1,25 @@
 """The joins of a run, and what is written of them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from datahub_hyperjoin.emit.config import EmitConfig
-from datahub_hyperjoin.emit.queries import query_of
-from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement
-from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.joins import (
+    Bridge,
+    CrosswalkJoin,
+    Join,
+    JoinedColumns,
+    Statement,
+    sort_joins,
+)
+from datahub_hyperjoin.metadata.relationship_aspect import SCORE_DIGITS, join_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """The joins to write, and facts about their tables.
-
-    Columns have the field paths of the catalog.
-    """
+    """The joins to write, and facts about their tables."""
 
     joins: Sequence[Join]
     """Verified joins with their evidence, best first."""
@@ -54,10 +58,7 @@ class Publication:
 
     @property
     def linking(self) -> list[Join]:
-        """The joins that are not implied by other joins.
-
-        Each of them is written as metadata of its own.
-        """
+        """The joins that are not implied by other joins."""
         return [join for join in self.joins if join.pairs not in self.implied]
 
     @property
@@ -65,13 +66,94 @@ class Publication:
         """The tables that take part in joins."""
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
-    def shown_by(self, config: EmitConfig) -> frozenset[str]:
-        """Return the URNs of the queries and documents that `config` enables for these joins.
 
-        Args:
-            config: The layers to write.
-        """
-        joins = [*self.joins, *(join.as_join for join in self.crosswalks)] if config.queries else ()
-        tables = self.tables if config.documents else ()
-        guides = [*map(document_urn, tables), *([JOIN_OVERVIEW] if tables else ())]
-        return frozenset([*map(query_of, joins), *guides])
+def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
+    """Label each table with its title, plus its folder or schema if the title is not unique.
+
+    >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
+    >>> list(labels({first: "airports", second: "airports"}).values())
+    ['airports in a', 'airports in b']
+    """
+    shared = {title for title, count in Counter(titles.values()).items() if count > 1}
+    longer = {
+        table: f"{title} in {table.parent}" if title in shared and table.parent else title
+        for table, title in titles.items()
+    }
+    repeated = Counter(longer.values())
+    return {table: name if repeated[name] == 1 else table.name for table, name in longer.items()}
+
+
+def by_table(joins: Iterable[Join]) -> dict[TableId, list[Join]]:
+    """Group joins by each of their tables, in the order of the tables."""
+    grouped: dict[TableId, list[Join]] = defaultdict(list)
+    for join in joins:
+        for table in {join.left.table, join.right.table}:
+            grouped[table].append(join)
+    return dict(sorted(grouped.items()))
+
+
+def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
+    """Return a copy of a join, with renamed columns."""
+    return replace(
+        join,
+        left=name(join.left),
+        right=name(join.right),
+        referenced=name(join.referenced) if join.referenced else None,
+        further=tuple((name(left), name(right)) for left, right in join.further),
+        via=(name(join.via[0]), name(join.via[1])) if join.via else None,
+    )
+
+
+def rename_steps(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:
+    """Return a copy of a join through a crosswalk, with renamed columns."""
+    left, left_via, right_via, right = map(
+        name, (join.left, join.bridge.left_via, join.bridge.right_via, join.right)
+    )
+    return replace(join, bridge=Bridge(left, left_via, right_via, right))
+
+
+DEAD_BAND = 0.05
+"""Smallest change of a score that is written. After a smaller change, the join keeps its old score
+and thus its confidence band. The first decisions that calibrate the scores change them by up to
+0.03."""
+
+
+def keep_written_scores(
+    publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
+) -> Publication:
+    """Keep the earlier score of each join whose score has changed little."""
+    # A score that drifts slowly is written once it has moved far enough. It is compared with
+    # the score that was written, not with that of the last run.
+    joins = [_settled(join, catalog, remembered) for join in publication.joins]
+    return replace(
+        publication,
+        joins=sort_joins(joins),
+    )
+
+
+def scores_to_remember(publication: Publication) -> dict[str, float]:
+    """Return the scores of implied joins, for which no relationship is written."""
+    # A join is implied if other joins connect its value domain. Its score is given by the URN
+    # that its relationship would have.
+    return {
+        join_urn(join): join.joinability
+        for join in publication.joins
+        if join.pairs in publication.implied
+    }
+
+
+def _settled(join: Join, catalog: Catalog, remembered: Mapping[str, float]) -> Join:
+    # Rounded as it is written, so that joins with equal scores have the same order in every run.
+    now = replace(join, joinability=round(join.joinability, SCORE_DIGITS))
+    urn = join_urn(join)
+    relationship = catalog.relationships.get(urn)
+    before = now
+    if relationship and relationship.join and not relationship.removed:
+        before = relationship.join
+    elif urn in remembered:
+        before = replace(now, joinability=remembered[urn])
+    # What nobody verified has a band of its own, whatever its score.
+    same_kind = (before.evidence is None) == (now.evidence is None)
+    if same_kind and abs(before.joinability - now.joinability) < DEAD_BAND:
+        return replace(now, joinability=before.joinability)
+    return now

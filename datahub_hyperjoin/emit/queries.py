@@ -1,6 +1,7 @@
 """Write joins as DataHub's `query` entities, with tested SQL."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -13,10 +14,13 @@ from datahub.metadata.schema_classes import (
     QueryStatementClass,
     QuerySubjectClass,
     QuerySubjectsClass,
+    _Aspect,
 )
 from datahub.metadata.urns import DataPlatformUrn
-from typing_extensions import assert_never
+from typing_extensions import assert_never, override
 
+from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, set_status
+from datahub_hyperjoin.emit.publication import Publication, labels
 from datahub_hyperjoin.graphql.joins import with_left_table
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.graphql.sentences import describe_rows
@@ -41,11 +45,9 @@ def _title(
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe a join's evidence and the result of its SQL, in English.
-
-    Table a is the table of `first`. Tables are named by their aliases in the statement, because
-    DataHub reads the text as Markdown and would format some of their names.
-    """
+    """Describe a join's evidence and the result of its SQL, in English."""
+    # Table a is the table of `first`. Tables are named by their aliases in the statement,
+    # because DataHub reads the text as Markdown and would format some of their names.
     evidence = join.measured if first == join.left else join.measured.reversed
     return (
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
@@ -86,15 +88,7 @@ def emit_query(
     names: Mapping[TableId, str],
     now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join as a `query` entity.
-
-    The join may be direct or through a crosswalk.
-
-    The query names all joined datasets and columns.
-
-    Yields:
-        Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
-    """
+    """Write one join as a `query` entity."""
     title, description, columns = _present(join, statement, names)
     stamp = AuditStampClass(time=now, actor=AUTHOR)
     yield from _write(
@@ -146,10 +140,7 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe a join through a crosswalk, in English.
-
-    The text gives the evidence and the result of the SQL. Table a is the table of `first`.
-    """
+    """Describe a join through a crosswalk, in English."""
     evidence = join.evidence if first == join.left else join.evidence.reversed
     return (
         f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
@@ -173,3 +164,55 @@ def _write(
         yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit(
             is_primary_source=False
         )
+
+
+class Queries(OwnEntities):
+    """Joins as queries whose SQL was run, under the Highlighted Queries of both datasets."""
+
+    key = "queries"
+    entity = "query"
+    info = QueryPropertiesClass
+    read = (QuerySubjectsClass,)
+    needs: ClassVar = {"query": ("queryProperties", "querySubjects", "status")}
+
+    @override
+    def urns(self, publication: Publication) -> Iterable[str]:
+        joins: list[Join | CrosswalkJoin] = [*publication.joins, *publication.crosswalks]
+        return map(query_of, joins)
+
+    @override
+    def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:
+        subjects = aspects.get(QuerySubjectsClass)
+        found = subjects.subjects if isinstance(subjects, QuerySubjectsClass) else ()
+        return (subject.entity for subject in found)
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        """Write a query for each join whose SQL was run, those through crosswalks last."""
+        publication, existing, written = run.publication, run.existing, run.written
+        names, shown = labels(publication.titles), {*written.queries}
+        joins: list[Join | CrosswalkJoin] = [*publication.linking, *publication.crosswalks]
+        for join in joins:
+            urn = query_of(join)
+            statement = publication.statements.get(join.pairs, Statement())
+            if not statement.sql and isinstance(join, Join):
+                run.count("joins_without_query", 1)
+            # What a person changed or deleted is skipped, and a crosswalk between columns that
+            # have a query already.
+            if not statement.sql or urn in existing.closed_queries or urn in shown:
+                continue
+            yield from emit_query(
+                join,
+                statement=statement,
+                model_version=publication.model_version,
+                names=names,
+                now=publication.now,
+            )
+            if urn in existing.hidden:
+                yield set_status(urn, removed=False)
+            written.queries.append(urn)
+            shown.add(urn)
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return 3 * lake.joins

@@ -1,8 +1,9 @@
-"""Check that the changes of a run have reached the catalog.
+"""Mark what a run hides, and check that its changes have reached the catalog.
 
 A server may accept a request and lose it, or refuse it. An entity that is missing later was deleted
 by a person only if it has been in the catalog before, and what is still there has to be withdrawn
-once more.
+once more. DataHub keeps with each status only the ID of the run that wrote it. The checkpoint knows
+which of these runs are ours, but it may be lost. So each entity that a run hides names that run.
 """
 
 import time
@@ -10,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
+from itertools import groupby, islice
 from typing import TypeVar
 
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.committable import CommitPolicy, Committable
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -24,17 +27,68 @@ from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     GlossaryTermInfoClass,
     QueryPropertiesClass,
+    StatusClass,
 )
 from datahub.utilities import partition_executor
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
-from datahub_hyperjoin.emit.differences import find_changes
+from datahub_hyperjoin.emit.changes import find_changes
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
-from datahub_hyperjoin.emit.written_state_handler import WrittenStateHandler
+from datahub_hyperjoin.emit.written_state import WrittenStateHandler
+from datahub_hyperjoin.metadata.relationship_aspect import WITHDRAWN_BY
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
+
+
+_MARKED_AT_ONCE = 500
+_Marked = (
+    ERModelRelationshipPropertiesClass
+    | QueryPropertiesClass
+    | DocumentInfoClass
+    | GlossaryTermInfoClass
+)
+_MARKED: dict[str, type[_Marked]] = {
+    "erModelRelationship": ERModelRelationshipPropertiesClass,
+    "query": QueryPropertiesClass,
+    "document": DocumentInfoClass,
+    "glossaryTerm": GlossaryTermInfoClass,
+}
+
+
+def mark_withdrawn(
+    units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, run_id: str
+) -> Iterator[MetadataWorkUnit]:
+    """Store the ID of this run in the entities that the run hides."""
+    for hiding, group in groupby(units, key=hides):
+        while hiding and (chunk := list(islice(group, _MARKED_AT_ONCE))):
+            try:
+                yield from _marks(chunk, graph, run_id)
+            except UNREADABLE as error:
+                reason = explain(error, graph.config.token)
+                logger.warning("Only the checkpoint knows what this run withdraws: %s", reason)
+            yield from chunk
+        yield from group
+
+
+def _marks(
+    units: Sequence[MetadataWorkUnit], graph: DataHubGraph, run_id: str
+) -> Iterator[MetadataWorkUnit]:
+    """Yield workunits that store the run's ID in the entities that the run will hide."""
+    for entity, kind in _MARKED.items():
+        urns = [unit.get_urn() for unit in units if guess_entity_type(unit.get_urn()) == entity]
+        names = [kind.ASPECT_NAME, StatusClass.ASPECT_NAME]
+        found = graph.get_entities(entity, urns, names) if urns else {}
+        for urn, aspects in found.items():
+            properties, _ = aspects.get(kind.ASPECT_NAME, (None, None))
+            status, _ = aspects.get(StatusClass.ASPECT_NAME, (None, None))
+            hidden = isinstance(status, StatusClass) and status.removed
+            if isinstance(properties, kind) and not hidden:
+                properties.customProperties[WITHDRAWN_BY] = run_id
+                proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties)
+                yield proposal.as_workunit(is_primary_source=False)
+
 
 _BATCH = 500
 _PATIENCE, _PAUSE = 5.0, 0.2
@@ -51,17 +105,7 @@ Written = TypeVar("Written")
 
 
 class ReadBack(Committable):
-    """The last step of a run: a check that the run's changes have reached the catalog.
-
-    The step precedes the storage of the checkpoints. If the server has not processed a change by
-    then, the next run reads it back, or withdraws it again.
-
-    Args:
-        handler: Holds the written state of this run.
-        state: The source's `state_provider`, which stores the checkpoints.
-        ctx: The run's context.
-        platform: The source's platform, after which DataHub names its own checkpoint.
-    """
+    """The last step of a run: a check that the run's changes have reached the catalog."""
 
     def __init__(
         self,
@@ -78,14 +122,7 @@ class ReadBack(Committable):
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
     def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
-        """Pass on a run's workunits, and record the workunits that withdraw metadata.
-
-        Args:
-            units: All metadata of a run.
-
-        Yields:
-            All workunits, unchanged.
-        """
+        """Pass on a run's workunits, and record the workunits that withdraw metadata."""
         for unit in units:
             if removes(unit):
                 self._withdrawals.append(unit)
@@ -120,11 +157,9 @@ class ReadBack(Committable):
 
 
 def _send_now() -> None:
-    """Make DataHub's sink send its remaining records at once.
-
-    Otherwise it would wait half a minute. It sends them when it closes, too, but that is after the
-    checkpoints are stored.
-    """
+    """Make DataHub's sink send its remaining records at once."""
+    # Otherwise it would wait half a minute. It sends them when it closes, too, but that is
+    # after the checkpoints are stored.
     for executor in getattr(partition_executor, "_live_executors", ()):
         executor.min_process_interval = timedelta()
 
@@ -132,11 +167,9 @@ def _send_now() -> None:
 def _await(
     left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
 ) -> Sequence[Written]:
-    """Wait until the changes in `left` reach the catalog; return the changes that do not arrive.
-
-    `look` returns those of the given changes that are not in the catalog yet. The wait ends when
-    none has arrived for `_PATIENCE` seconds.
-    """
+    """Wait until the changes in `left` reach the catalog; return the changes that do not arrive."""
+    # `look` returns those of the given changes that are not in the catalog yet. The wait ends
+    # when none has arrived for `_PATIENCE` seconds.
     end = time.monotonic() + _PATIENCE
     try:
         while left and time.monotonic() < end:

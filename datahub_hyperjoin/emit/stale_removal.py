@@ -16,15 +16,6 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return DataHub's processor that removes outdated entities.
-
-    Args:
-        source: The source.
-        config: Its recipe.
-        ctx: The run's context.
-
-    Returns:
-        An empty list from DataHub 1.7 on, where the base class of sources adds the processor.
-    """
+    """Return DataHub's processor that removes outdated entities."""
     create = getattr(StaleEntityRemovalHandler, "create", None)
     return [create(source, config, ctx).workunit_processor] if create else []

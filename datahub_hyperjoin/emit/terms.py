@@ -1,23 +1,40 @@
 """Write each group of joinable columns as a glossary term."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar
 
 from datahub.emitter.mce_builder import datahub_guid
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
-    ChangeTypeClass,
     GlossaryNodeInfoClass,
     GlossaryTermInfoClass,
+    GlossaryTermsClass,
+    SystemMetadataClass,
 )
 from datahub.metadata.urns import GlossaryNodeUrn, GlossaryTermUrn
+from typing_extensions import override
 
+from datahub_hyperjoin.catalog.entities import fetch, is_outside_runs
+from datahub_hyperjoin.emit.layer import (
+    Info,
+    LakeSize,
+    OwnEntities,
+    Withdrawal,
+    Writing,
+    create,
+    set_status,
+)
+from datahub_hyperjoin.emit.patches import add_terms, remove_terms
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.metadata.urns import column_urn, plain_path
+from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, plain_path
 from datahub_hyperjoin.model.domains import ColumnGroup, find_column_groups
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import markdown, visible
@@ -64,11 +81,7 @@ def node_urn(namespace: str) -> str:
 
 
 def term_urn(namespace: str, anchor: ColumnId) -> str:
-    """Derive the URN of a new glossary term from one of the columns that get the term.
-
-    Args:
-        anchor: The column after which the group is identified.
-    """
+    """Derive the URN of a new glossary term from one of the columns that get the term."""
     return GlossaryTermUrn(f"{namespace}.{datahub_guid({'domain of': column_urn(anchor)})}").urn()
 
 
@@ -83,14 +96,9 @@ def is_own_term(term: str, namespace: str) -> bool:
 def assign_terms(
     groups: Sequence[ColumnGroup], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> dict[str, ColumnGroup]:
-    """Assign each group of columns an existing term that shares columns with it, or a new term.
-
-    A group keeps a term if it has at least half of the term's columns, or the term half of its own.
-    The largest overlaps come first.
-
-    Args:
-        known: URNs of the columns of each term that exists, by the term's URN.
-    """
+    """Assign each group of columns an existing term that shares columns with it, or a new term."""
+    # A group keeps a term if it has at least half of the term's columns, or the term half of
+    # its own. The largest overlaps come first.
     members = [frozenset(map(column_urn, group.members)) for group in groups]
     terms_of: dict[str, list[str]] = {}
     for term, columns in known.items():
@@ -118,23 +126,14 @@ def assign_terms(
 def find_terms(
     joins: Sequence[Join], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> Glossary:
-    """Group columns that join with each other, and give each group a glossary term.
-
-    Args:
-        known: URNs of the columns of each term that exists, by the term's URN.
-    """
+    """Group columns that join with each other, and give each group a glossary term."""
     return Glossary(terms=assign_terms(find_column_groups(joins), known, namespace))
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name the glossary term of each group of columns.
-
-    A term is named after the group's key column. Without a key, it is named after the group's most
-    frequent column name.
-
-    Returns:
-        Names by URN; two groups of the same name are told apart by a table.
-    """
+    """Name the glossary term of each group of columns."""
+    # A term is named after the group's key column. Without a key, it is named after the
+    # group's most frequent column name.
     names = {term: _name(group, titles) for term, group in groups.items()}
     several = Counter(names.values())
     return {
@@ -194,9 +193,108 @@ def create_term(
     )
     group_info = GlossaryNodeInfoClass(definition=_GROUP_TEXT, name=_GROUP_NAME)
     for urn, aspect in ((node, group_info), (term, info)):
-        yield MetadataChangeProposalWrapper(
-            entityUrn=urn,
-            aspect=aspect,
-            changeType=ChangeTypeClass.CREATE,
-            headers={"If-None-Match": "*"},
-        ).as_workunit(is_primary_source=False)
+        yield create(urn, aspect).as_workunit(is_primary_source=False)
+
+
+def read_glossary(
+    publication: Publication,
+    last: WrittenState,
+    others: Iterable[WrittenState],
+    graph: DataHubGraph,
+    namespace: str,
+) -> Glossary:
+    """Find the glossary terms of joinable columns, and those that people removed from columns."""
+    # A term was removed by a person if an earlier run added it, it is gone, and no ingestion
+    # changed the terms of the column since. A term that is back is no longer removed.
+    known: dict[str, set[str]] = defaultdict(set)
+    for state in (last, *others):
+        for term, written in (*state.terms.items(), *state.removed_terms.items()):
+            known[term].update(written)
+    ends = (column for join in publication.joins for pair in join.pairs for column in pair)
+    members = {*map(column_urn, ends)}.union(*known.values())
+    present = _read_terms(graph, sorted(members))
+    removed = {
+        term: {
+            column
+            for column in columns & present.keys()
+            if term not in present[column][0]
+            and (present[column][1] or column in last.removed_terms.get(term, ()))
+        }
+        for term, columns in known.items()
+    }
+    for column, (own, _) in present.items():
+        for term in filter(partial(is_own_term, namespace=namespace), own):
+            known[term].add(column)
+    found = find_terms(publication.joins, known, namespace)
+    return replace(
+        found,
+        removed={term: gone for term, gone in removed.items() if gone},
+        termed=frozenset(present),
+    )
+
+
+def _read_terms(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, tuple[frozenset[str], bool]]:
+    """Read the terms of columns that have the aspect, and whether a person changed them last."""
+    name, found = GlossaryTermsClass.ASPECT_NAME, {}
+    for urn, aspects in fetch(graph, "schemaField", urns, [name]).items():
+        aspect, stamp = aspects.get(name, (None, None))
+        if isinstance(aspect, GlossaryTermsClass):
+            by_person = stamp is None or is_outside_runs(stamp)
+            found[urn] = frozenset(term.urn for term in aspect.terms), by_person
+    return found
+
+
+class Terms(OwnEntities):
+    """Each group of columns whose values come from one set, as a glossary term of its columns."""
+
+    key = "glossary_terms"
+    entity = "glossaryTerm"
+    info = GlossaryTermInfoClass
+    needs: ClassVar = {
+        "glossaryNode": ("glossaryNodeInfo",),
+        "glossaryTerm": ("glossaryTermInfo", "status"),
+        "schemaField": ("glossaryTerms",),
+    }
+    fields = ("terms",)
+    outlives_edits = True
+
+    @override
+    def is_edited(self, info: Info, stamp: SystemMetadataClass | None) -> bool:
+        return stamp is not None and is_outside_runs(stamp)
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        publication, existing, written = run.publication, run.existing, run.written
+        namespace, titles = run.config.namespace, publication.titles
+        glossary = existing.glossary or find_terms(publication.joins, {}, namespace)
+        written.removed_terms = {urn: sorted(glossary.removed[urn]) for urn in glossary.removed}
+        names = name_terms(glossary.terms, titles)
+        of_column: dict[str, list[str]] = defaultdict(list)
+        for term, group in sorted(glossary.terms.items()):
+            written.terms[term] = sorted(glossary.columns_of(term))
+            # What people hid or deleted is not written.
+            if term in existing.closed_queries or not written.terms[term]:
+                continue
+            if term not in existing.present:
+                yield from create_term(term, group, names[term], titles, namespace)
+            if term in existing.hidden:
+                yield set_status(term, removed=False)
+            written.queries.append(term)
+            for column in written.terms[term]:
+                of_column[column].append(term)
+        for column, terms in sorted(of_column.items()):
+            yield add_terms(column, terms, exists=column in glossary.termed, actor=AUTHOR)
+
+    @override
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        terms: dict[str, list[str]] = defaultdict(list)
+        for term, columns in gone.stale.terms.items():
+            for column in columns:
+                terms[column].append(term)
+        for column, stale in sorted(terms.items()):
+            yield remove_terms(column, stale)
+        yield from super().withdraw(gone)
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return 2 + lake.joins / 2

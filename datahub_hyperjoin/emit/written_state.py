@@ -5,12 +5,22 @@ properties and lineage edges are parts of other people's entities, and queries a
 framework does not remove. This state records all of them, in a checkpoint of its own.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import chain
+from typing import Any, NamedTuple
 
+from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
-from datahub.ingestion.source.state.checkpoint import CheckpointStateBase
+from datahub.ingestion.source.state.checkpoint import Checkpoint, CheckpointStateBase
+from datahub.ingestion.source.state.stale_entity_removal_handler import (
+    StatefulStaleMetadataRemovalConfig,
+)
+from datahub.ingestion.source.state.stateful_ingestion_base import (
+    StatefulIngestionConfig,
+    StateProviderWrapper,
+)
+from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
 from datahub.metadata.schema_classes import (
     EmbedClass,
     GlossaryTermsClass,
@@ -18,26 +28,74 @@ from datahub.metadata.schema_classes import (
     StructuredPropertiesClass,
     UpstreamLineageClass,
 )
+from datahub.metadata.urns import SchemaFieldUrn
 from pydantic import ConfigDict, Field
 from typing_extensions import Self
 
-from datahub_hyperjoin.emit.written_parts import (
-    WrittenEdge,
-    dataset_of_column,
-    filtered_terms,
-    united_terms,
-)
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT, query_urn
+
+
+class WrittenEdge(NamedTuple):
+    """A lineage edge between two columns."""
+
+    upstream: str
+    """URN of the upstream column."""
+
+    downstream: str
+    """URN of the downstream column."""
+
+    adds_table: bool
+    """Whether this source also wrote the edge between the datasets of the two columns."""
+
+    @property
+    def datasets(self) -> tuple[str, str]:
+        """The URNs of the upstream and the downstream dataset."""
+        return dataset_of_column(self.upstream), dataset_of_column(self.downstream)
+
+
+def dataset_of_column(column: str) -> str:
+    """Return the URN of a column's dataset."""
+    return SchemaFieldUrn.from_string(column).parent
+
+
+class _Part(NamedTuple):
+    """What the entries of one field of the written state are about, and where DataHub has them."""
+
+    aspect: str
+    """Name of the aspect that holds an entry."""
+
+    datasets: Callable[[Any], Iterable[str]]
+    """Returns the URNs of the datasets that an entry is about."""
+
+    holder: Callable[[Any], str] = str
+    """Returns the URN of the entity that has the aspect."""
+
+
+def _of_column(column: str) -> tuple[str, ...]:
+    return (dataset_of_column(column),)
+
+
+# An entry of `lineage` is an edge, one of `terms` a term with a column, and any other a URN.
+_PARTS: Mapping[str, _Part] = {
+    "columns": _Part(StructuredPropertiesClass.ASPECT_NAME, _of_column),
+    "datasets": _Part(StructuredPropertiesClass.ASPECT_NAME, lambda dataset: (dataset,)),
+    "queries": _Part(StatusClass.ASPECT_NAME, lambda _: ()),
+    "lineage": _Part(
+        UpstreamLineageClass.ASPECT_NAME, lambda edge: edge.datasets, lambda edge: edge.datasets[1]
+    ),
+    "embeds": _Part(EmbedClass.ASPECT_NAME, lambda dataset: (dataset,)),
+    "contexts": _Part(AI_CONTEXT, _of_column),
+    "terms": _Part(GlossaryTermsClass.ASPECT_NAME, lambda it: _of_column(it[1]), lambda it: it[1]),
+}
+"""The fields of the written state whose entries `withdraw` takes back."""
+
 
 JOB = JobId("hyperjoin_written_state")
 """Name of the checkpoint that holds the written state; the same in all pipelines."""
 
 
 class WrittenState(CheckpointStateBase):
-    """The record of the metadata that a run wrote, and of metadata that people rejected or removed.
-
-    Entities are recorded by their URNs.
-    """
+    """The record of the metadata that a run wrote, and of what people rejected or removed."""
 
     # A later version may store more.
     model_config = ConfigDict(extra="ignore")
@@ -98,179 +156,183 @@ class WrittenState(CheckpointStateBase):
 
     def prepare_for_commit(self) -> None:
         """Sort all fields, so that the same state is always stored as the same bytes."""
-        self.relationships = dict(sorted(self.relationships.items()))
-        self.rejected = dict(sorted(self.rejected.items()))
-        self.hidden = dict(sorted(self.hidden.items()))
-        self.embeds = dict(sorted(self.embeds.items()))
-        self.contexts = dict(sorted(self.contexts.items()))
-        self.scores = dict(sorted(self.scores.items()))
-        self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
-        self.queries = _ordered(self.queries)
-        self.deleted_queries = _ordered(self.deleted_queries)
-        self.unseen = _ordered(self.unseen)
-        self.lineage = sorted(set(self.lineage))
-        self.terms = {urn: _ordered(self.terms[urn]) for urn in sorted(self.terms)}
-        removed = self.removed_terms
-        self.removed_terms = {urn: _ordered(removed[urn]) for urn in sorted(removed)}
+        for name in type(self).model_fields:
+            setattr(self, name, _ordered(getattr(self, name)))
 
     def merged_with(self, other: "WrittenState") -> Self:
-        """Return the union of two states.
-
-        Args:
-            other: The other state; where both have an entry for the same URN or edge, the entry of
-                this state is kept.
-        """
-        # If both states have an edge, this state's entry counts.
-        edges = {edge[:2]: edge for edge in (*other.lineage, *self.lineage)}
+        """Return the union of two states; where both have an entry, that of this state is kept."""
         both = self.model_copy(
             update={
-                "relationships": other.relationships | self.relationships,
-                "columns": [*self.columns, *other.columns],
-                "datasets": [*self.datasets, *other.datasets],
-                "queries": [*self.queries, *other.queries],
-                "lineage": list(edges.values()),
-                "terms": united_terms(self.terms, other.terms),
-                "removed_terms": united_terms(self.removed_terms, other.removed_terms),
-                "rejected": other.rejected | self.rejected,
-                "hidden": other.hidden | self.hidden,
-                "embeds": other.embeds | self.embeds,
-                "contexts": other.contexts | self.contexts,
-                "scores": other.scores | self.scores,
-                "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
-                "unseen": [*self.unseen, *other.unseen],
+                name: _united(held, getattr(other, name))
+                for name in type(self).model_fields
+                if isinstance(held := getattr(self, name), list | dict)
             }
         )
+        edges = {edge[:2]: edge for edge in (*other.lineage, *self.lineage)}
+        both.lineage = list(edges.values())
         both.prepare_for_commit()
         return both
 
     @property
+    def size(self) -> int:
+        """The number of entries that can be withdrawn."""
+        return sum(1 for name in _PARTS for _ in self.entries(name))
+
+    @property
     def all_datasets(self) -> frozenset[str]:
         """The URNs of all datasets that the written metadata is about."""
-        joined = chain(self.columns, self.contexts, *self.relationships.values())
-        flowing = chain(*(edge.datasets for edge in self.lineage))
-        termed = map(dataset_of_column, chain(*self.terms.values()))
-        own = chain(self.datasets, self.embeds, termed)
-        return frozenset(chain(own, map(dataset_of_column, joined), flowing))
+        own = (
+            dataset
+            for name, part in _PARTS.items()
+            for entry in self.entries(name)
+            for dataset in part.datasets(entry)
+        )
+        joined = map(dataset_of_column, chain(*self.relationships.values()))
+        return frozenset(chain(own, joined))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
-        """Return the entries of the state that concern the given datasets or queries.
-
-        Relationships are left out: they are either written again or no longer wanted.
-
-        Args:
-            datasets: URNs of datasets.
-            queries: Queries that show rows of these datasets.
-        """
-        terms = filtered_terms(self.terms, lambda column: dataset_of_column(column) in datasets)
+        """Return the entries that concern the given datasets or queries that show their rows."""
+        # Relationships are left out: they are either written again or no longer wanted.
+        found = self._kept(
+            lambda name, entry: not datasets.isdisjoint(_PARTS[name].datasets(entry))
+        )
         shown = (
             queries
-            | terms.keys()
+            | found["terms"].keys()
             | {
                 query_urn(urn)
                 for urn, columns in self.relationships.items()
                 if not datasets.isdisjoint(map(dataset_of_column, columns))
             }
         )
-        return type(self)(
-            columns=[column for column in self.columns if dataset_of_column(column) in datasets],
-            datasets=[dataset for dataset in self.datasets if dataset in datasets],
-            embeds={urn: url for urn, url in self.embeds.items() if urn in datasets},
-            contexts={
-                urn: text
-                for urn, text in self.contexts.items()
-                if dataset_of_column(urn) in datasets
-            },
-            queries=[query for query in self.queries if query in shown],
-            lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
-            terms=terms,
-        )
+        found["queries"] = [query for query in self.queries if query in shown]
+        return type(self)(**found)
 
     def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
-        """Return the entries of the state that DataHub stores in the given aspects.
+        """Return the entries that DataHub stores in aspects, given as URNs and aspects' names."""
 
-        Args:
-            aspects: URN of the entity and name of the aspect, of each.
-        """
-        status = {urn for urn, name in aspects if name == StatusClass.ASPECT_NAME}
-        properties = {urn for urn, name in aspects if name == StructuredPropertiesClass.ASPECT_NAME}
-        lineage = {urn for urn, name in aspects if name == UpstreamLineageClass.ASPECT_NAME}
-        embeds = {urn for urn, name in aspects if name == EmbedClass.ASPECT_NAME}
-        contexts = {urn for urn, name in aspects if name == AI_CONTEXT}
-        termed = {urn for urn, name in aspects if name == GlossaryTermsClass.ASPECT_NAME}
-        return type(self)(
-            relationships={urn: ends for urn, ends in self.relationships.items() if urn in status},
-            columns=[column for column in self.columns if column in properties],
-            datasets=[dataset for dataset in self.datasets if dataset in properties],
-            embeds={urn: url for urn, url in self.embeds.items() if urn in embeds},
-            contexts={urn: text for urn, text in self.contexts.items() if urn in contexts},
-            queries=[query for query in self.queries if query in status],
-            lineage=[edge for edge in self.lineage if edge.datasets[1] in lineage],
-            terms=filtered_terms(self.terms, lambda column: column in termed),
-        )
+        def is_held(name: str, entry: Any) -> bool:  # noqa: ANN401 (an entry of any field)
+            return (_PARTS[name].holder(entry), _PARTS[name].aspect) in aspects
 
-    def without(self, part: "WrittenState") -> Self:
-        """Return a copy without the entries of `part`; all relationships are kept.
+        hidden = {urn for urn, name in aspects if name == StatusClass.ASPECT_NAME}
+        relationships = {urn: ends for urn, ends in self.relationships.items() if urn in hidden}
+        return type(self)(relationships=relationships, **self._kept(is_held))
 
-        Args:
-            part: The other state.
-        """
-        edges = {edge[:2] for edge in part.lineage}
-        return self.model_copy(
-            update={
-                "columns": sorted({*self.columns} - {*part.columns}),
-                "datasets": sorted({*self.datasets} - {*part.datasets}),
-                "embeds": {
-                    urn: self.embeds[urn] for urn in self.embeds.keys() - part.embeds.keys()
-                },
-                "contexts": {
-                    urn: self.contexts[urn] for urn in self.contexts.keys() - part.contexts.keys()
-                },
-                "queries": sorted({*self.queries} - {*part.queries}),
-                "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
-                "terms": {
-                    urn: sorted({*columns}.difference(part.terms.get(urn, ())))
-                    for urn, columns in self.terms.items()
-                },
-            }
-        )
+    def without(self, other: "WrittenState") -> Self:
+        """Return a copy without the entries of another state; all relationships are kept."""
+        gone = {name: {_key(entry) for entry in other.entries(name)} for name in _PARTS}
+        return self.model_copy(update=self._kept(lambda name, entry: _key(entry) not in gone[name]))
+
+    def entries(self, name: str) -> Iterator[Any]:
+        """Yield the entries of a field: URNs, edges, or terms with their columns."""
+        held = getattr(self, name)
+        if name == "terms":
+            return ((term, column) for term, columns in held.items() for column in columns)
+        return iter(held)
+
+    def _kept(self, keep: Callable[[str, Any], bool]) -> dict[str, Any]:
+        """Return the entries of each part that fulfil a condition, by the name of the field."""
+        found: dict[str, Any] = {}
+        for name in _PARTS:
+            held = getattr(self, name)
+            kept = [entry for entry in self.entries(name) if keep(name, entry)]
+            if name == "terms":
+                found[name] = {}
+                for term, column in kept:
+                    found[name].setdefault(term, []).append(column)
+            else:
+                found[name] = {urn: held[urn] for urn in kept} if isinstance(held, dict) else kept
+        return found
 
     def with_seen(self, present: AbstractSet[str]) -> Self:
-        """Return a copy whose field `unseen` lists the written entities not yet in the catalog.
-
-        Args:
-            present: URNs of relationships and queries that the catalog has.
-        """
+        """Return a copy whose field `unseen` lists the written entities not yet in the catalog."""
         gone = {*self.rejected, *self.deleted_queries}
         unseen = {*self.relationships, *self.queries} - gone - present
         return self.model_copy(update={"unseen": sorted(unseen)})
 
-    def without_embeds(self, datasets: Container[str]) -> Self:
-        """Return a copy without the `embed` aspects of the given datasets.
 
-        Args:
-            datasets: URNs of datasets whose embed somebody else has written since.
-        """
-        kept = {urn: url for urn, url in self.embeds.items() if urn not in datasets}
-        return self.model_copy(update={"embeds": kept})
-
-    def without_contexts(self, columns: Container[str]) -> Self:
-        """Return a copy without the given columns' instructions for agents.
-
-        Args:
-            columns: URNs of columns whose instructions somebody else has written since.
-        """
-        kept = {urn: text for urn, text in self.contexts.items() if urn not in columns}
-        return self.model_copy(update={"contexts": kept})
-
-    def without_queries(self, queries: Container[str]) -> Self:
-        """Return a copy without the given queries.
-
-        Args:
-            queries: URNs of queries that this source no longer manages.
-        """
-        kept = [query for query in self.queries if query not in queries]
-        return self.model_copy(update={"queries": kept})
+def _key(entry: Any) -> Any:  # noqa: ANN401 (an entry of any field)
+    # An edge is the same whether or not it adds an edge between its tables.
+    return entry[:2] if isinstance(entry, WrittenEdge) else entry
 
 
-def _ordered(urns: Iterable[str]) -> list[str]:
-    return sorted(set(urns))
+def _ordered(held: Any) -> Any:  # noqa: ANN401 (the value of any field)
+    match held:
+        case dict():
+            return {
+                urn: sorted(set(value)) if isinstance(value, list) else value
+                for urn, value in sorted(held.items())
+            }
+        case list():
+            return sorted(set(held))
+        case _:
+            return held
+
+
+def _united(one: Any, other: Any) -> Any:  # noqa: ANN401 (the values of any field)
+    if isinstance(one, list):
+        return [*one, *other]
+    return {
+        urn: [*one.get(urn, ()), *other.get(urn, ())] if isinstance(value, list) else value
+        for urn, value in {**other, **one}.items()
+    }
+
+
+class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
+    """Loads the last run's written state, and stores this run's written state."""
+
+    def __init__(self, state: StateProviderWrapper, ctx: PipelineContext) -> None:
+        self._state, self._ctx = state, ctx
+        state.register_stateful_ingestion_usecase_handler(self)
+
+    @property
+    def job_id(self) -> JobId:
+        """The name under which DataHub stores the checkpoint of the written state."""
+        return JOB
+
+    @property
+    def _config(self) -> StatefulIngestionConfig | None:
+        return self._state.stateful_ingestion_config
+
+    @property
+    def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
+        """The settings for removing outdated metadata; None if removal is off."""
+        config = self._config
+        if not isinstance(config, StatefulStaleMetadataRemovalConfig):
+            return None
+        allowed = self.is_checkpointing_enabled() and config.remove_stale_metadata
+        return config if allowed else None
+
+    def is_checkpointing_enabled(self) -> bool:
+        """Return whether stateful ingestion is enabled."""
+        return self._state.is_stateful_ingestion_configured()
+
+    def create_checkpoint(self) -> Checkpoint[WrittenState] | None:
+        """Create a checkpoint with an empty state for this run."""
+        config, pipeline = self._config, self._ctx.pipeline_name
+        if not self.is_checkpointing_enabled() or not config or not pipeline:
+            return None
+        if config.ignore_new_state:
+            return None
+        return Checkpoint(
+            job_name=self.job_id,
+            pipeline_name=pipeline,
+            run_id=self._ctx.run_id,
+            state=WrittenState(),
+        )
+
+    def last(self) -> WrittenState | None:
+        """Load the state that the last run wrote."""
+        checkpoint = self._state.get_last_checkpoint(self.job_id, WrittenState)
+        return checkpoint.state if checkpoint else None
+
+    def current(self) -> WrittenState | None:
+        """Return the state of this run, which the handler will store."""
+        checkpoint = self._state.get_current_checkpoint(self.job_id)
+        return checkpoint.state if checkpoint else None
+
+    def store(self, written: WrittenState) -> None:
+        """Store the written state of this run."""
+        checkpoint = self._state.get_current_checkpoint(self.job_id)
+        if checkpoint:
+            checkpoint.state = written

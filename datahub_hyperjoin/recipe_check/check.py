@@ -18,7 +18,8 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog.read import read_known
-from datahub_hyperjoin.emit.expected_records import LakeSize, estimate_records
+from datahub_hyperjoin.emit.layer import LakeSize
+from datahub_hyperjoin.emit.layers import estimate_records
 from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe import list_faults, read_recipe, recipe_keys, unmet_requirements

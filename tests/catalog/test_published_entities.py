@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
     QuerySubjectsClass,
 )
 
-from datahub_hyperjoin.catalog.published_entities import read_published_entities
+from datahub_hyperjoin.emit.existing import read_published_entities
 from datahub_hyperjoin.metadata.urns import AUTHOR
 from gms import Gms
 

@@ -7,7 +7,7 @@ import pytest
 from datahub.metadata import schema_classes
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs
 
-from datahub_hyperjoin.catalog.contexts import read_contexts
+from datahub_hyperjoin.emit.contexts import read_contexts
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
 from datahub_hyperjoin.tables import ColumnId
 from gms import Gms

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 )
 from quick_runs import ALL, CARRIER, PLANE, Runs, join_of
 
-from datahub_hyperjoin.emit.guide import MOST_GUIDE_BYTES
+from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
 from datahub_hyperjoin.tables import pair_of
 from gms import Gms

@@ -13,12 +13,12 @@ from datahub.metadata.schema_classes import (
 )
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, join_of, shown, urn_of
 
+from datahub_hyperjoin.emit.pipelines import read_other_pipelines
 from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, REJECTED, column_urn, property_urn
-from datahub_hyperjoin.publishing.pipelines import read_other_pipelines
 from datahub_hyperjoin.tables import Pair, pair_of
 from gms import Gms
 from gms.clients import NEEDS_SCROLLING
@@ -139,7 +139,7 @@ def test_evidence_of_a_pipeline_that_has_not_run_for_days_is_written_anew(
     gms: Gms, quick: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick(ALL, pipeline="old name")
-    monkeypatch.setattr("datahub_hyperjoin.publishing.pipelines._RECENT_DAYS", -1)
+    monkeypatch.setattr("datahub_hyperjoin.emit.pipelines._RECENT_DAYS", -1)
     quick([other_model(pair) for pair in ALL], pipeline="new name")
     assert {join.joinability for join in all_joins(gms.graph())} == {0.71}
 
@@ -149,7 +149,7 @@ def test_a_pipeline_that_no_longer_runs_keeps_nothing(
 ) -> None:
     quick(ALL, pipeline="old name")
     quick(ALL, pipeline="new name")
-    monkeypatch.setattr("datahub_hyperjoin.publishing.pipelines._ACTIVE_DAYS", -1)
+    monkeypatch.setattr("datahub_hyperjoin.emit.pipelines._ACTIVE_DAYS", -1)
     quick([CARRIER], pipeline="new name")
     assert shown(gms) == {CARRIER}
 

@@ -7,9 +7,10 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.emit.findings import create_missing_definitions
+from datahub_hyperjoin.emit.layer import create_missing_definitions
+from datahub_hyperjoin.emit.properties import define_properties
+from datahub_hyperjoin.emit.relationships import define_tags
 from datahub_hyperjoin.metadata.urns import ACCEPTED, CONFIRMED_JOINS, REJECTED_JOINS, property_urn
 from gms import Gms
 

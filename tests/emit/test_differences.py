@@ -27,7 +27,7 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.changes import keep_changes
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
     change_tags,

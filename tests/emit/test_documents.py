@@ -7,14 +7,13 @@ from typing import Any
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import DocumentInfoClass
 
-from datahub_hyperjoin.emit import (
-    EmitConfig,
-    ExistingState,
-    Publication,
-    WrittenState,
-    emit_findings,
-)
+from datahub_hyperjoin.emit import EmitConfig
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
+from datahub_hyperjoin.emit.existing import ExistingState
+from datahub_hyperjoin.emit.layer import Writing
+from datahub_hyperjoin.emit.layers import write_layers
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import JOIN_OVERVIEW, document_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -56,13 +55,15 @@ def test_nothing_of_it_is_the_frameworks_to_delete() -> None:
 
 def texts(publication: Publication) -> dict[str, str]:
     """Return the texts of all documents that a run writes, by their titles."""
-    units = emit_findings(
-        publication,
-        config=EmitConfig(relationships=False, properties=False, documents=True),
-        existing=ExistingState(),
-        written=WrittenState(),
-        graph=None,
-        count=lambda name, number: None,  # noqa: ARG005 - nothing is counted
+    units = write_layers(
+        Writing(
+            publication=publication,
+            config=EmitConfig(relationships=False, properties=False, documents=True),
+            existing=ExistingState(),
+            written=WrittenState(),
+            graph=None,
+            count=lambda name, number: None,  # noqa: ARG005 - nothing is counted
+        )
     )
     found = (unit.get_aspect_of_type(DocumentInfoClass) for unit in units)
     return {info.title or "": info.contents.text for info in found if info}

@@ -10,17 +10,14 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
 
-from datahub_hyperjoin.emit import (
-    EmitConfig,
-    ExistingState,
-    Publication,
-    WrittenState,
-    emit_findings,
-    find_foreign_embeds,
-    withdraw,
-)
-from datahub_hyperjoin.emit.embeds import embed_url, remove_embed
+from datahub_hyperjoin.emit import EmitConfig
+from datahub_hyperjoin.emit.embeds import embed_url, find_foreign_embeds, remove_embed
+from datahub_hyperjoin.emit.existing import ExistingState
+from datahub_hyperjoin.emit.layer import Writing
+from datahub_hyperjoin.emit.layers import withdraw, write_layers
 from datahub_hyperjoin.emit.patches import removes
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -49,13 +46,15 @@ def emit(
     publication: Publication, existing: ExistingState = NOTHING
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
     written = WrittenState()
-    units = emit_findings(
-        publication,
-        config=EmitConfig(relationships=False, properties=False, embed=SERVICE),
-        existing=existing,
-        written=written,
-        graph=None,
-        count=lambda *_: None,
+    units = write_layers(
+        Writing(
+            publication=publication,
+            config=EmitConfig(relationships=False, properties=False, embed=SERVICE),
+            existing=existing,
+            written=written,
+            graph=None,
+            count=lambda *_: None,
+        )
     )
     return list(units), written
 

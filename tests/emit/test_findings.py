@@ -21,15 +21,14 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.emit import (
-    EmitConfig,
-    ExistingState,
-    Publication,
-    WrittenState,
-    emit_findings,
-)
+from datahub_hyperjoin.emit import EmitConfig
 from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.errors import RefusedError
+from datahub_hyperjoin.emit.existing import ExistingState
+from datahub_hyperjoin.emit.layer import Writing
+from datahub_hyperjoin.emit.layers import write_layers
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join, Role, Statement
 from datahub_hyperjoin.metadata.relationship_aspect import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
@@ -83,13 +82,15 @@ def emit(joins: list[Join]) -> Emit:
         graph: DataHubGraph | None = None,
     ) -> list[MetadataWorkUnit]:
         publication = Publication(joins=joins, titles=TITLES, model_version="0.1.0-abc")
-        found = emit_findings(
-            publication,
-            config=config,
-            existing=ExistingState(),
-            written=WrittenState(),
-            graph=graph,
-            count=lambda *_: None,
+        found = write_layers(
+            Writing(
+                publication=publication,
+                config=config,
+                existing=ExistingState(),
+                written=WrittenState(),
+                graph=graph,
+                count=lambda *_: None,
+            )
         )
         return list(found)
 
@@ -163,13 +164,15 @@ def test_without_a_server_each_definition_comes_before_its_values(
 
 def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
     server = create_autospec(DataHubGraph, instance=True)
-    findings = emit_findings(
-        Publication(joins=joins, titles=TITLES, model_version=""),
-        config=PROPERTIES,
-        existing=ExistingState(),
-        written=WrittenState(),
-        graph=server,
-        count=lambda *_: None,
+    findings = write_layers(
+        Writing(
+            publication=Publication(joins=joins, titles=TITLES, model_version=""),
+            config=PROPERTIES,
+            existing=ExistingState(),
+            written=WrittenState(),
+            graph=server,
+            count=lambda *_: None,
+        )
     )
     assert {server.emit_mcp.call_count for _ in findings} == {16}
 
@@ -257,13 +260,15 @@ EVERY_LAYER = EmitConfig(queries=True, lineage=LineageForm.DASHED)
 
 
 def write_all(publication: Publication, describe: Describe) -> list[dict[str, Any]]:
-    units = emit_findings(
-        publication,
-        config=EVERY_LAYER,
-        existing=ExistingState(),
-        written=WrittenState(),
-        graph=None,
-        count=lambda *_: None,
+    units = write_layers(
+        Writing(
+            publication=publication,
+            config=EVERY_LAYER,
+            existing=ExistingState(),
+            written=WrittenState(),
+            graph=None,
+            count=lambda *_: None,
+        )
     )
     return [describe(unit) for unit in units]
 

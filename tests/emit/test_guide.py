@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from chains import N_N, ONE_1, domain, join
 
-from datahub_hyperjoin.emit.guide import MOST_GUIDE_BYTES, write_column_guides, write_guide
+from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES, write_column_guides, write_guide
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.joins import Role, RowCounts, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId

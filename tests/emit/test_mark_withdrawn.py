@@ -10,8 +10,8 @@ from datahub.metadata.schema_classes import (
     SystemMetadataClass,
 )
 
-from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
-from datahub_hyperjoin.emit.mark_withdrawn import mark_withdrawn
+from datahub_hyperjoin.emit.existing import PublishedEntities, read_published_entities
+from datahub_hyperjoin.emit.read_back import mark_withdrawn
 from gms import Gms
 from workunits import JOIN, QUERY, hide, query, relationship
 

@@ -20,12 +20,8 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.emit.differences import (
-    drop_foreign,
-    is_comparable,
-    is_patchable,
-    leaves_unchanged,
-)
+from datahub_hyperjoin.emit.changes import is_comparable, leaves_unchanged
+from datahub_hyperjoin.emit.lineage import drop_foreign, is_patchable
 from datahub_hyperjoin.emit.patches import (
     Change,
     change_lineage,

@@ -17,10 +17,10 @@ from datahub_hyperjoin.emit.properties import (
     Partner,
     emit_column,
     emit_dataset,
-    labels,
     partners,
     read_partners,
 )
+from datahub_hyperjoin.emit.publication import labels
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId

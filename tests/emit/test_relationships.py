@@ -13,7 +13,7 @@ from datahub.metadata.urns import ErModelRelationshipUrn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.emit.findings import emit_relationship
+from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,

@@ -35,9 +35,9 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from datahub_hyperjoin.emit.definitions import define_properties
-from datahub_hyperjoin.emit.differences import keep_changes
-from datahub_hyperjoin.emit.findings import create_missing_definitions
+from datahub_hyperjoin.emit.changes import keep_changes
+from datahub_hyperjoin.emit.layer import create_missing_definitions
+from datahub_hyperjoin.emit.layers import withdraw
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
     change_tags,
@@ -45,10 +45,9 @@ from datahub_hyperjoin.emit.patches import (
     set_properties,
     upstream_path,
 )
+from datahub_hyperjoin.emit.properties import define_properties
 from datahub_hyperjoin.emit.stale_removal import stale_removal
-from datahub_hyperjoin.emit.withdraw import withdraw
-from datahub_hyperjoin.emit.written_parts import WrittenEdge
-from datahub_hyperjoin.emit.written_state import WrittenState
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,

@@ -9,9 +9,9 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
-from datahub_hyperjoin.emit.findings import emit_relationship
 from datahub_hyperjoin.emit.lineage import build_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
+from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.graphql.joins import best_first
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role

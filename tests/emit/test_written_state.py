@@ -14,9 +14,7 @@ from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_pro
     DatahubIngestionCheckpointingProvider,
 )
 
-from datahub_hyperjoin.emit.written_parts import WrittenEdge
-from datahub_hyperjoin.emit.written_state import WrittenState
-from datahub_hyperjoin.emit.written_state_handler import WrittenStateHandler
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState, WrittenStateHandler
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms
@@ -164,8 +162,10 @@ def test_merged_states_have_the_entries_of_both() -> None:
 
 
 def test_queries_can_be_dropped() -> None:
-    assert FULL.without_queries({query_urn(JOIN)}) == FULL.model_copy(update={"queries": []})
-    assert FULL.without_queries({ONE}) == FULL
+    assert FULL.without(WrittenState(queries=[query_urn(JOIN)])) == FULL.model_copy(
+        update={"queries": []}
+    )
+    assert FULL.without(WrittenState(queries=[ONE])) == FULL
 
 
 def test_an_edge_knows_its_datasets() -> None:

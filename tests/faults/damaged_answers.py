@@ -25,10 +25,11 @@ from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
 from datahub_hyperjoin.catalog.entities import fetch_each
-from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.catalog.relationships import History
 from datahub_hyperjoin.catalog.scope import DatasetFilter, PlatformInstance, Scope
+from datahub_hyperjoin.emit.existing import read_published_entities
+from datahub_hyperjoin.emit.pipelines import read_other_pipelines
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import (
     accept,
@@ -42,7 +43,6 @@ from datahub_hyperjoin.graphql import (
 )
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.metadata.urns import column_urn
-from datahub_hyperjoin.publishing.pipelines import read_other_pipelines
 from datahub_hyperjoin.tables import Table
 from faults.damage import damage, damage_json
 from faults.shared_catalog import AIRLINES, FLIGHTS, prepare

@@ -7,7 +7,7 @@ import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import TagPropertiesClass
 
-from datahub_hyperjoin.emit.findings import emit_relationship
+from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.graphql import all_joins, catalog_join
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
 from datahub_hyperjoin.metadata.confidence_bands import BANDS

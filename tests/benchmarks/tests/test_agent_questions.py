@@ -9,7 +9,7 @@ from quick_runs import CARRIER, join_of
 from benchmarks.agent_questions import Outcome, describe_outcomes
 from benchmarks.agents.answers import named_in_guide, named_in_property, named_in_sql
 from benchmarks.agents.questions import draw_questions, read_known_joins, read_references
-from datahub_hyperjoin.emit.guide import write_guide
+from datahub_hyperjoin.emit.documents import write_guide
 from datahub_hyperjoin.emit.patches import read_changes
 from datahub_hyperjoin.emit.properties import emit_dataset
 from datahub_hyperjoin.graphql import CatalogJoin

@@ -9,7 +9,15 @@ from datahub.metadata.schema_classes import StatusClass, StructuredPropertiesCla
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
+from datahub_hyperjoin.emit.existing import ExistingState
+from datahub_hyperjoin.emit.pipelines import (
+    ForeignMetadata,
+    OtherPipeline,
+    find_older_pipelines,
+    read_foreign_metadata,
+)
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.metadata.relationship_aspect import (
     from_aspect,
@@ -18,12 +26,6 @@ from datahub_hyperjoin.metadata.relationship_aspect import (
     to_aspect,
 )
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
-from datahub_hyperjoin.publishing.older_pipelines import (
-    ForeignMetadata,
-    find_older_pipelines,
-    read_foreign_metadata,
-)
-from datahub_hyperjoin.publishing.pipelines import OtherPipeline
 from datahub_hyperjoin.tables import ColumnId
 from lake import EVIDENCE, column, table
 

@@ -1,138 +1,49 @@
 """Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from datahub.emitter.mce_builder import get_sys_time
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.metadata.schema_classes import EmbedClass, UpstreamLineageClass
+from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.catalog import Catalog
-from datahub_hyperjoin.catalog.column_terms import read_column_terms
-from datahub_hyperjoin.catalog.contexts import read_contexts
-from datahub_hyperjoin.catalog.entities import fetch_each
-from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
 from datahub_hyperjoin.catalog.relationships import History
-from datahub_hyperjoin.emit import (
-    EmitConfig,
-    ExistingState,
+from datahub_hyperjoin.emit import EmitConfig, WrittenStateHandler
+from datahub_hyperjoin.emit.existing import ExistingState, Reading, read_existing
+from datahub_hyperjoin.emit.layer import OwnEntities, Writing
+from datahub_hyperjoin.emit.layers import LAYERS, find_unsupported, withdraw, write_layers
+from datahub_hyperjoin.emit.pipelines import (
+    OtherPipeline,
+    read_foreign_metadata,
+    shared_joins,
+    without_shared,
+)
+from datahub_hyperjoin.emit.properties import emit_deletions
+from datahub_hyperjoin.emit.publication import (
     Publication,
-    WrittenState,
-    WrittenStateHandler,
-    emit_findings,
-    find_foreign_contexts,
-    find_foreign_embeds,
-    find_unsupported,
-    withdraw,
-    without_ours,
+    keep_written_scores,
+    rename_columns,
+    rename_steps,
+    scores_to_remember,
 )
-from datahub_hyperjoin.emit.deletions import emit_deletions
-from datahub_hyperjoin.emit.terms import Glossary, find_terms, is_own_term
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import Join, sort_joins
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, join_urn
-from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, table_id
+from datahub_hyperjoin.joins import Join, Statement, Verdict, sort_joins
+from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, columns_urn, join_urn
+from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn, table_id
 from datahub_hyperjoin.model.domains import drop_redundant_joins
-from datahub_hyperjoin.publishing.kept_metadata import (
-    about_unread_tables,
-    carry_over,
-    read_listed,
-    untested_queries,
-)
-from datahub_hyperjoin.publishing.older_pipelines import read_foreign_metadata
-from datahub_hyperjoin.publishing.pipelines import OtherPipeline, shared_joins, without_shared
-from datahub_hyperjoin.publishing.renamed_columns import rename_columns, rename_steps
-from datahub_hyperjoin.publishing.settled_scores import keep_written_scores, scores_to_remember
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 
-def read_glossary(
-    publication: Publication,
-    last: WrittenState,
-    others: Iterable[WrittenState],
-    graph: DataHubGraph,
-    namespace: str,
-) -> Glossary:
-    """Find the glossary terms of joinable columns, and the terms that people removed from columns.
-
-    A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
-    the terms of the column since. A term that is back is no longer removed.
-    """
-    known: dict[str, set[str]] = defaultdict(set)
-    for state in (last, *others):
-        for term, written in (*state.terms.items(), *state.removed_terms.items()):
-            known[term].update(written)
-    ends = (column for join in publication.joins for pair in join.pairs for column in pair)
-    members = {*map(column_urn, ends)}.union(*known.values())
-    present = read_column_terms(graph, sorted(members))
-    removed = {
-        term: {
-            column
-            for column in columns & present.keys()
-            if term not in present[column].terms
-            and (present[column].by_person or column in last.removed_terms.get(term, ()))
-        }
-        for term, columns in known.items()
-    }
-    for column, own in present.items():
-        for term in filter(partial(is_own_term, namespace=namespace), own.terms):
-            known[term].add(column)
-    found = find_terms(publication.joins, known, namespace)
-    return replace(
-        found,
-        removed={term: gone for term, gone in removed.items() if gone},
-        termed=frozenset(present),
-    )
-
-
-# A dataset has one page in its Preview tab, and a column one text for agents. A run writes either
-# only if it is free or its own.
-
-
-def read_foreign_parts(
-    existing: ExistingState,
-    publication: Publication,
-    last: WrittenState,
-    *,
-    config: EmitConfig,
-    graph: DataHubGraph,
-) -> ExistingState:
-    """Add to `existing` the Preview pages and agent instructions that others wrote.
-
-    Also add the datasets that have an `embed` aspect.
-    """
-    embeds, contexts = {}, {}
-    if config.embed or last.embeds:
-        tables = map(dataset_urn, publication.tables if config.embed else ())
-        embeds = fetch_each(graph, "dataset", {*tables, *last.embeds}, EmbedClass)
-    if config.ai_context or last.contexts:
-        joins = publication.joins if config.ai_context else ()
-        columns = {column_urn(end) for join in joins for pair in join.pairs for end in pair}
-        contexts = read_contexts(graph, columns.union(last.contexts))
-    return replace(
-        existing,
-        embedded=frozenset(embeds),
-        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
-        foreign_contexts=frozenset(find_foreign_contexts(contexts, last.contexts)),
-    )
-
-
-# There they survive the loss of a checkpoint.
-
-
 def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
-    """Yield the metadata that stores which suggestions people deleted, hid or rejected.
-
-    Each pair is stored at one of its two columns.
-
-    A column of a table that the catalog shows lists the other one, because the other table may be
-    gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.
-    """
+    """Store which suggestions people deleted, where it survives the loss of a checkpoint."""
+    # A column of a table that the catalog shows lists the other one, because the other table
+    # may be gone. A relationship of several columns cannot be listed so: its pairs alone are
+    # not rejected.
     rejected = [
         (left, right) if left.table in catalog.datasets else (right, left)
         for urn, (left, right) in catalog.rejected.items()
@@ -145,6 +56,70 @@ def emit_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit
     )
 
 
+_NOT_RUN = Statement(untested=True)
+
+
+def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
+    """Return joins of earlier runs that stay published although this run did not find them."""
+    if not catalog.relationships:
+        return []
+    unread = findings.unread | catalog.absent
+    verified, named = (
+        {join_urn(rename_columns(join, catalog.field_path)) for join in joins}
+        for joins in (findings.joins, findings.named)
+    )
+    carried = []
+    for relationship in catalog.relationships.values():
+        join = relationship.join
+        if join is None or relationship.removed or not relationship.recorded:
+            continue
+        pair = (join.left, join.right)
+        evidence = catalog_evidence(join.pairs, catalog.facts)
+        judged = findings.described if join.evidence is None else frozenset()
+        is_open = evidence.verdict is None and any(end.table in unread - judged for end in pair)
+        current = verified | named if join.evidence is None else verified
+        if relationship.urn not in current and (is_open or evidence.verdict is Verdict.ACCEPTED):
+            carried.append(replace(join, catalog=evidence))
+    return carried
+
+
+def about_unread_tables(
+    last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
+) -> WrittenState:
+    """Return the part of the written state about tables that this run could not read."""
+    if not publication.unread:
+        return WrittenState()
+    unread = {dataset_urn(table) for table in publication.unread}
+    shown = {urn for urn, subjects in existing.query_subjects.items() if unread & subjects}
+    kept = last.about(unread, shown)
+    listing = {column_urn(column) for column in existing.listed}
+    # Of tables that were judged by names, all that stays is written again.
+    judged = set(map(dataset_urn, publication.described))
+    columns = [
+        urn
+        for urn in kept.columns
+        if urn in listing or dataset_urn(column_id(urn).table) not in judged
+    ]
+    datasets = [urn for urn in kept.datasets if urn not in judged]
+    held = {"columns": columns, "datasets": datasets}
+    on = [layer for layer in LAYERS if layer.is_on(config)]
+    entities = {layer.entity for layer in on if isinstance(layer, OwnEntities)}
+    return WrittenState(
+        queries=[urn for urn in kept.queries if guess_entity_type(urn) in entities],
+        **{name: held.get(name, getattr(kept, name)) for layer in on for name in layer.fields},
+    )
+
+
+def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
+    """Return the URNs of earlier `query` entities whose SQL this run could not test."""
+    joins = [(join, join.pairs) for join in publication.joins]
+    joins += [(crosswalk.as_join, crosswalk.pairs) for crosswalk in publication.crosswalks]
+    untested = [
+        join for join, pairs in joins if publication.statements.get(pairs, _NOT_RUN).untested
+    ]
+    return sorted({query_urn(join_urn(join)) for join in untested}.intersection(last.queries))
+
+
 _LARGE_DOMAIN = 4
 """A value domain with at least this many columns is published as a star of joins; a smaller domain
 is published with all its joins."""
@@ -155,13 +130,7 @@ _CHECKED_COLUMNS = 20
 def build_publication(
     findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
 ) -> Publication:
-    """Collect the joins that a run writes to the catalog.
-
-    Columns are named by the catalog's field paths.
-
-    Returns:
-        The joins of this run and those that are carried over, best first.
-    """
+    """Collect the joins that a run writes to the catalog."""
     carried = carry_over(findings, catalog)
     # What an earlier run verified is better known than what names suggest now.
     known = set(map(join_urn, carried))
@@ -216,11 +185,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 
 def load_history(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
-    """Load what earlier runs wrote and what people rejected.
-
-    Returns:
-        A history without joins of its own if there was no run.
-    """
+    """Load what earlier runs wrote and what people rejected."""
     own = _history(handler.last() or WrittenState())
     known = tuple(_history(other.state) for other in others)
     lost = handler.last() is None and not known and handler.is_checkpointing_enabled()
@@ -270,21 +235,11 @@ class PublishContext:
     older: Sequence[OtherPipeline] = ()
     """The older pipelines, which write all joins that this pipeline shares with them."""
 
-    @property
-    def hiders(self) -> frozenset[str]:
-        """IDs of all runs that hid relationships or queries, in any pipeline."""
-        states = [self.handler.last() or WrittenState(), *(one.state for one in self.others)]
-        return frozenset(run for state in states for run in state.hidden.values())
-
 
 def publish(
     publication: Publication, catalog: Catalog, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield the metadata that publishes this run's joins and withdraws outdated joins.
-
-    Yields:
-        All metadata that the catalog should hold, including what it holds already.
-    """
+    """Yield the metadata that publishes this run's joins and withdraws outdated joins."""
     last, written = context.handler.last() or WrittenState(), WrittenState()
     config, existing = context.config, ExistingState()
     publication = keep_written_scores(publication, catalog, last.scores)
@@ -295,7 +250,17 @@ def publish(
     if context.graph:
         config = _supported(context, context.graph)
         existing = foreign.protect(
-            _read_existing(publication, catalog, replace(context, config=config), context.graph)
+            read_existing(
+                publication,
+                catalog,
+                Reading(
+                    graph=context.graph,
+                    config=config,
+                    last=last,
+                    others=[other.state for other in context.others],
+                    warn=context.report.warn,
+                ),
+            )
         )
     written.rejected = {
         urn: (column_urn(left), column_urn(right))
@@ -303,13 +268,15 @@ def publish(
     }
     written.deleted_queries = sorted(existing.deleted_queries)
     # Without a graph, definitions become workunits, which a dry run drops like all others.
-    units = emit_findings(
-        publication,
-        config=config,
-        existing=existing,
-        written=written,
-        graph=None if context.dry else context.graph,
-        count=context.report.count,
+    units = write_layers(
+        Writing(
+            publication=publication,
+            config=config,
+            existing=existing,
+            written=written,
+            graph=None if context.dry else context.graph,
+            count=context.report.count,
+        )
     )
     yield from foreign.without_foreign_properties(
         units, foreign.changed_entities(publication, last)
@@ -317,8 +284,13 @@ def publish(
     if config.properties:
         yield from emit_rejected(catalog, config.namespace)
     left_alone = existing.closed_queries | existing.edited_terms
-    managed = last.without_queries(left_alone).without_embeds(existing.foreign_embeds)
-    managed = managed.without_contexts(existing.foreign_contexts)
+    managed = last.without(
+        WrittenState(
+            queries=[*left_alone],
+            embeds=dict.fromkeys(existing.foreign_embeds, ""),
+            contexts=dict.fromkeys(existing.foreign_contexts, ""),
+        )
+    )
     written.queries.extend(untested_queries(managed, publication) if config.queries else ())
     kept = about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.
@@ -345,10 +317,7 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield the changes that withdraw outdated metadata, if the recipe allows that.
-
-    In any case, the new written state is stored.
-    """
+    """Yield the changes that withdraw outdated metadata, if the recipe allows that."""
     removal = context.handler.removal
     if removal is None:
         # What is outdated stays in the state, for a later run that may remove it.
@@ -367,11 +336,9 @@ def _withdraw(
 
 
 def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
-    """Map the URN of each hidden entity to the ID of the run that hid it.
-
-    Entities that a fail-safe kept visible may be included. That does no harm: a run shows only
-    entities that the catalog really hides.
-    """
+    """Map the URN of each hidden entity to the ID of the run that hid it."""
+    # Entities that a fail-safe kept visible may be included. That does no harm: a run shows
+    # only entities that the catalog really hides.
     withdrawn = dict.fromkeys([*last.relationships, *last.queries], run_id)
     visible = {
         *written.relationships,
@@ -382,56 +349,3 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
     # An entity that was hidden before stays the work of that earlier run.
     hidden = withdrawn | last.hidden
     return {urn: run for urn, run in hidden.items() if urn not in visible}
-
-
-def _read_existing(
-    publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
-) -> ExistingState:
-    """Read the metadata that DataHub already has for the entities of this run."""
-    config, last = context.config, context.handler.last() or WrittenState()
-    relationships = catalog.relationships.values()
-    foreign = [relationship for relationship in relationships if not relationship.ours]
-    queries, upstreams, listed = PublishedEntities(), {}, {}
-    # Of a layer that is off now, people's edits stay, too.
-    glossary = None
-    if config.glossary_terms:
-        states = [other.state for other in context.others]
-        glossary = read_glossary(publication, last, states, graph, config.namespace)
-    terms = {*glossary.terms} if glossary else set()
-    if wanted := publication.shown_by(config).union(last.queries, terms):
-        queries = read_published_entities(
-            graph,
-            wanted,
-            written=last.queries,
-            unseen=last.unseen,
-            hiders=context.hiders,
-            warn=context.report.warn,
-        )
-    if config.properties:
-        listed = read_listed(last, publication, catalog, graph, config.namespace)
-    if config.lineage:
-        read = fetch_each(
-            graph,
-            "dataset",
-            {dataset_urn(table) for table in publication.tables},
-            UpstreamLineageClass,
-        )
-        upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
-    existing = ExistingState(
-        foreign=frozenset(relationship.urn for relationship in foreign),
-        edited={
-            relationship.urn: relationship.aspect
-            for relationship in foreign
-            if relationship.recorded and relationship.pairs and not relationship.removed
-        },
-        hidden=queries.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
-        closed_queries=queries.closed.union(last.deleted_queries),
-        deleted_queries=queries.deleted.union(last.deleted_queries) - queries.existing,
-        present=queries.existing.union(catalog.relationships),
-        query_subjects=queries.subjects,
-        listed=listed,
-        glossary=glossary,
-        edited_terms=queries.edited_terms,
-        upstreams=upstreams,
-    )
-    return read_foreign_parts(existing, publication, last, config=config, graph=graph)

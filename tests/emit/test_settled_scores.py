@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.emit import Publication
+from datahub_hyperjoin.emit.publication import (
+    DEAD_BAND,
+    Publication,
+    keep_written_scores,
+    scores_to_remember,
+)
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.relationship_aspect import (
     from_aspect,
     join_urn,
     pairs_in,
     to_aspect,
-)
-from datahub_hyperjoin.publishing.settled_scores import (
-    DEAD_BAND,
-    keep_written_scores,
-    scores_to_remember,
 )
 from lake import EVIDENCE, column
 

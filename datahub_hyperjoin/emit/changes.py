@@ -28,13 +28,13 @@ from datahub.metadata.schema_classes import (
     QueryPropertiesClass,
     StatusClass,
     StructuredPropertiesClass,
-    UpstreamClass,
     UpstreamLineageClass,
     _Aspect,
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
+from datahub_hyperjoin.emit.lineage import drop_foreign, is_patchable
 from datahub_hyperjoin.emit.patches import (
     INSTRUCTIONS_PATH,
     JOINABLE,
@@ -50,7 +50,6 @@ from datahub_hyperjoin.emit.patches import (
     with_changes,
 )
 from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
-from datahub_hyperjoin.metadata.urns import AUTHOR
 from datahub_hyperjoin.progress import Count, Warn
 
 # The values that our patches name are read from the typed aspect, each under the path that a patch
@@ -58,8 +57,6 @@ from datahub_hyperjoin.progress import Count, Warn
 
 _Values = Mapping[str, Any]
 
-_FORM = ("properties", "query")
-"""Fields that determine how DataHub draws a lineage edge between two tables."""
 _TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
 _PATH = re.compile(
     rf"/removed|{STAMP_PATH}|{INSTRUCTIONS_PATH}|(/tags//|/terms//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+"
@@ -68,10 +65,9 @@ _STAMPS = ("created", "lastModified")
 
 
 def without_timestamps(part: DictWrapper) -> dict[str, Any]:
-    """Convert an aspect to JSON without its timestamps.
-
-    The version of the model is left out, too: the aspect keeps that of the run which changed it.
-    """
+    """Convert an aspect to JSON without its timestamps."""
+    # The version of the model is left out, too: the aspect keeps that of the run which
+    # changed it.
     fields = pre_json_transform(part.to_obj())
     timeless_fields = {name: value for name, value in fields.items() if name not in _STAMPS}
     custom = fields.get("customProperties") or {}
@@ -81,20 +77,12 @@ def without_timestamps(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether the function `leaves_unchanged` can decide if a patch would change an aspect.
-
-    It can if it knows every path in the patch.
-    """
+    """Return whether `leaves_unchanged` can decide if a patch would change an aspect."""
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 
 def leaves_unchanged(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
-    """Return whether a patch would leave an aspect unchanged.
-
-    Args:
-        aspect: The current aspect; None if the entity has none.
-        changes: The operations of a patch for which `is_comparable` holds.
-    """
+    """Return whether a patch would leave an aspect unchanged."""
     present = _values(aspect)
     after = dict(present)
     for change in changes:
@@ -108,11 +96,9 @@ def leaves_unchanged(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
-    """Return the values of an aspect that this package's patches can set or remove.
-
-    Tags that another program attributes to itself have keys of their own, and column edges of
-    other operations or queries belong to other sources.
-    """
+    """Return the values of an aspect that this package's patches can set or remove."""
+    # Tags that another program attributes to itself have keys of their own, and column edges
+    # of other operations or queries belong to other sources.
     match aspect:
         case StatusClass():
             return {"/removed": aspect.removed}
@@ -144,11 +130,9 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Convert values to the form in which the server stores them.
-
-    The server stores one confidence for all edges into a column: the lowest of them, in single
-    precision.
-    """
+    """Convert values to the form in which the server stores them."""
+    # The server stores one confidence for all edges into a column: the lowest of them, in
+    # single precision.
     lowest: dict[str, float] = {}
     for path, value in values.items():
         if path.startswith(_COLUMN_EDGE):
@@ -156,43 +140,6 @@ def _settle(values: _Values) -> _Values:
             score = float(np.float32(value["confidenceScore"]))
             lowest[column] = min(score, lowest.get(column, 1.0))
     return {path: lowest.get(path.rpartition("/")[0], value) for path, value in values.items()}
-
-
-def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would overwrite or remove an edge that others wrote.
-
-    Only edges between datasets are checked. An existing edge has the meaning of ours, so one of
-    ours is overwritten only if DataHub would draw it otherwise. A connector may have written its
-    own edge in the same position since the last run.
-    """
-    upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
-    present = {upstream_path(edge.dataset): edge for edge in upstreams}
-    return [
-        change
-        for change in changes
-        if not change["path"].startswith(_TABLE_EDGE)
-        or _is_ours_to_change(present.get(change["path"]), change)
-    ]
-
-
-def _is_ours_to_change(edge: UpstreamClass | None, change: Change) -> bool:
-    if edge is None:
-        return change["op"] != "remove"
-    if edge.auditStamp.actor != AUTHOR:
-        return False
-    value = change["value"]
-    return change["op"] == "remove" or any(
-        (getattr(edge, name) or None) != (value.get(name) or None) for name in _FORM
-    )
-
-
-def is_patchable(lineage: _Aspect | None) -> bool:
-    """Return whether the server can patch a dataset's lineage.
-
-    Each edge between columns must lead to exactly one column.
-    """
-    edges = lineage.fineGrainedLineages if isinstance(lineage, UpstreamLineageClass) else None
-    return all(len(edge.downstreams or ()) == 1 for edge in edges or ())
 
 
 _CHUNK = 500
@@ -208,18 +155,7 @@ _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 def keep_changes(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, count: Count, warn: Warn
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield only the workunits that would change something in DataHub.
-
-    Args:
-        units: All metadata of a run.
-        graph: DataHub's server.
-        count: Receives the number of dropped workunits as `unchanged_aspects`.
-        warn: Receives a warning of lineage that cannot be patched, or of a server that cannot be
-            read. In the second case the remaining workunits pass without a comparison.
-
-    Yields:
-        The workunits; a patch of lineage may have other operations, with the same result.
-    """
+    """Yield only the workunits that would change something in DataHub."""
     source, snapshot = iter(units), _ServerSnapshot()
     while chunk := list(islice(source, _CHUNK)):
         try:
@@ -247,11 +183,7 @@ def keep_changes(
 
 
 def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list[MetadataWorkUnit]:
-    """Return the workunits that would change something in DataHub now.
-
-    Returns:
-        Those workunits, including lineage that cannot be patched, in order.
-    """
+    """Return the workunits that would change something in DataHub now."""
     found: list[MetadataWorkUnit] = []
     for start in range(0, len(units), _CHUNK):
         snapshot, chunk = _ServerSnapshot(), units[start : start + _CHUNK]
@@ -267,10 +199,8 @@ def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list
 def _without_ghosts(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph
 ) -> Iterator[MetadataWorkUnit]:
-    """Drop the workunits that would hide (soft-delete) an entity that does not exist.
-
-    A workunit is also dropped if nobody knows whether its entity exists.
-    """
+    """Drop the workunits that would hide (soft-delete) an entity that does not exist."""
+    # A workunit is also dropped if nobody knows whether its entity exists.
     for unit in units:
         try:
             if hides(unit) and not graph.exists(unit.get_urn()):
@@ -301,10 +231,7 @@ class _ServerSnapshot:
         self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
-        """Read the aspects that workunits would change.
-
-        One request covers all entities of a type.
-        """
+        """Read the aspects that workunits would change."""
         urns: dict[str, dict[str, None]] = defaultdict(dict)
         names: dict[str, set[str]] = defaultdict(set)
         for unit in units:
@@ -329,11 +256,7 @@ class _ServerSnapshot:
         self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
     def drop_unchanged(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
-        """Return the workunit to send, or None if sending it would change nothing.
-
-        A lineage patch may be returned with other operations. Comparable workunits are recorded as
-        sent.
-        """
+        """Return the workunit to send, or None if sending it would change nothing."""
         target, proposal = _target(unit), unit.metadata
         if target is None or isinstance(proposal, MetadataChangeEventClass):
             return unit
@@ -374,11 +297,10 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _record_if_changed(self, target: _Target, written: object, *, unchanged: bool) -> bool:
-        """Record a write as sent if it changes something, and return whether it does.
-
-        `unchanged` says whether the server's aspect has the written content. After a write the
-        snapshot is out of date. From then on, a write is compared with the last one sent.
-        """
+        """Record a write as sent if it changes something, and return whether it does."""
+        # `unchanged` says whether the server's aspect has the written content. After a
+        # write the snapshot is out of date. From then on, a write is compared with the
+        # last one sent.
         changed = self._sent[target] != written if target in self._sent else not unchanged
         if changed:
             self._sent[target] = written

@@ -10,6 +10,7 @@ from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.emit.publish import build_publication, carry_over
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -28,8 +29,6 @@ from datahub_hyperjoin.metadata.relationship_aspect import (
     to_aspect,
 )
 from datahub_hyperjoin.model.domains import find_domains
-from datahub_hyperjoin.publishing.kept_metadata import carry_over
-from datahub_hyperjoin.publishing.publish import build_publication
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lake import EVIDENCE, column, table
 

@@ -1,0 +1,339 @@
+"""The metadata that DataHub already has for the entities of a run."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    EmbedClass,
+    ERModelRelationshipPropertiesClass,
+    StatusClass,
+    StructuredPropertiesClass,
+    UpstreamLineageClass,
+    _Aspect,
+)
+from datahub.utilities.urns.urn import guess_entity_type
+
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.catalog.entities import (
+    Aspects,
+    NoteSkipped,
+    fetch,
+    fetch_each,
+    parse_entity,
+)
+from datahub_hyperjoin.catalog.relationships import (
+    expect_absent,
+    find_deleted,
+    hidden_by,
+    is_withdrawal,
+    report_skipped,
+)
+from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.contexts import find_foreign_contexts, read_contexts
+from datahub_hyperjoin.emit.embeds import find_foreign_embeds
+from datahub_hyperjoin.emit.layers import OWN_ENTITIES
+from datahub_hyperjoin.emit.lineage import without_ours
+from datahub_hyperjoin.emit.properties import Partner, read_partners
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.terms import Glossary, read_glossary
+from datahub_hyperjoin.emit.written_state import WrittenState
+from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingState:
+    """The metadata in DataHub that limits what a run may write."""
+
+    foreign: frozenset[str] = frozenset()
+    """URNs of relationships that a person wrote, or edited after this source wrote them."""
+
+    edited: Mapping[str, ERModelRelationshipPropertiesClass] = field(default_factory=dict)
+    """Current aspects, by URN, of relationships that this source wrote and a person edited later.
+    """
+
+    hidden: frozenset[str] = frozenset()
+    """URNs of relationships and queries that earlier runs hid because their join disappeared."""
+
+    closed_queries: frozenset[str] = frozenset()
+    """URNs of queries and documents that a person edited, hid or deleted."""
+
+    deleted_queries: frozenset[str] = frozenset()
+    """URNs of the queries and documents in `closed_queries` that no longer exist."""
+
+    present: frozenset[str] = frozenset()
+    """URNs of the relationships and queries that the catalog has."""
+
+    query_subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """URNs of the datasets and columns that published queries show, by the query's URN."""
+
+    listed: Mapping[ColumnId, Sequence[Partner]] = field(default_factory=dict)
+    """For each column, the partners that earlier runs listed and this run cannot judge."""
+
+    embedded: frozenset[str] = frozenset()
+    """URNs of the datasets that have the aspect `embed`, even if it is empty."""
+
+    foreign_embeds: frozenset[str] = frozenset()
+    """URNs of the datasets whose embed somebody else wrote."""
+
+    foreign_contexts: frozenset[str] = frozenset()
+    """URNs of the columns whose instructions for agents somebody else wrote."""
+
+    edited_terms: frozenset[str] = frozenset()
+    """URNs of glossary terms that a person edited."""
+
+    glossary: Glossary | None = None
+    """The glossary terms of the run's columns; None if nobody read them."""
+
+    upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
+    """Lineage of datasets by URN, without the edges that this source wrote."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedEntities:
+    """The SQL queries, documents and glossary terms that earlier runs published."""
+
+    hidden: frozenset[str] = frozenset()
+    """Entities that an earlier run hid; a run may show them again."""
+
+    closed: frozenset[str] = frozenset()
+    """Entities that a person edited, hid or deleted; no run writes them again."""
+
+    deleted: frozenset[str] = frozenset()
+    """The entities in `closed` that were hard-deleted."""
+
+    edited_terms: frozenset[str] = frozenset()
+    """Glossary terms that a person edited; runs still add them to columns, but never hide them."""
+
+    existing: frozenset[str] = frozenset()
+    """All published entities that the catalog still has."""
+
+    subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """URNs of the datasets and columns that each existing entity shows."""
+
+
+def read_published_entities(
+    graph: DataHubGraph,
+    urns: Collection[str],
+    *,
+    written: Collection[str],
+    unseen: Collection[str],
+    hiders: Collection[str],
+    warn: Warn,
+) -> PublishedEntities:
+    """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
+    # A hidden entity was hidden by us only if the run that last wrote its status is a run of
+    # this source that hid entities; otherwise a person hid it. An editor other than ingestion
+    # is a person, too.
+    skip = report_skipped(warn)
+    entities: dict[str, Aspects] = {}
+    for entity, members in _by_type([*urns, *written]).items():
+        found = _fetch_supported(graph, entity, members, skip)
+        if found is None:
+            written = [urn for urn in written if urn not in members]
+        entities |= found or {}
+    hidden_by_us: set[str] = set()
+    changed_by_people: set[str] = set()
+    edited_terms: set[str] = set()
+    for urn, aspects in entities.items():
+        layer = OWN_ENTITIES[guess_entity_type(urn)]
+        info, stamp = aspects.get(layer.info.ASPECT_NAME, (None, None))
+        is_edited = isinstance(info, layer.info) and layer.is_edited(info, stamp)
+        removed, run = hidden_by(aspects)
+        if is_edited and layer.outlives_edits:
+            edited_terms.add(urn)
+        if removed:
+            custom = info.customProperties if isinstance(info, layer.info) else {}
+            ours = is_withdrawal(run, custom or {}, hiders)
+            (hidden_by_us if ours else changed_by_people).add(urn)
+        elif is_edited and not layer.outlives_edits:
+            changed_by_people.add(urn)
+    # No other entity shows whether these have arrived, so if all are missing, none is taken
+    # for deleted.
+    arrived = _arrived(entities, unseen)
+    deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
+    expect_absent(graph, deleted)
+    return PublishedEntities(
+        hidden=frozenset(hidden_by_us),
+        closed=frozenset(changed_by_people) | deleted,
+        deleted=deleted,
+        edited_terms=frozenset(edited_terms),
+        existing=frozenset(entities),
+        subjects={
+            urn: parse_entity(urn, partial(_subjects, urn, aspects), skip) or frozenset()
+            for urn, aspects in entities.items()
+        },
+    )
+
+
+def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
+    """Return the URNs of the entities whose main aspect has arrived in DataHub."""
+    mains = {layer.info.ASPECT_NAME for layer in OWN_ENTITIES.values()}
+    return [urn for urn in entities if urn not in unseen or mains.intersection(entities[urn])]
+
+
+def _fetch_supported(
+    graph: DataHubGraph, entity: str, urns: Iterable[str], warn: NoteSkipped
+) -> dict[str, Aspects] | None:
+    """Read entities of one type; None if the server does not support the type."""
+    layer = OWN_ENTITIES[entity]
+    kinds: list[type[_Aspect]] = [layer.info, *layer.read, StatusClass]
+    names = [kind.ASPECT_NAME for kind in kinds]
+    try:
+        return fetch(graph, entity, sorted(urns), names, warn=warn)
+    except UnknownEntityTypeError:
+        return None
+
+
+def _by_type(urns: Iterable[str]) -> dict[str, set[str]]:
+    by_type: dict[str, set[str]] = defaultdict(set)
+    for urn in urns:
+        by_type[guess_entity_type(urn)].add(urn)
+    return by_type
+
+
+def _subjects(urn: str, aspects: Aspects) -> frozenset[str]:
+    found = {type(aspect): aspect for aspect, _ in aspects.values()}
+    return frozenset(OWN_ENTITIES[guess_entity_type(urn)].shown_by(found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a run needs to read the metadata that DataHub has for its entities."""
+
+    graph: DataHubGraph
+    config: EmitConfig
+    last: WrittenState
+    others: Sequence[WrittenState]
+    """What the last runs of other pipelines wrote."""
+
+    warn: Warn
+
+    @property
+    def hiders(self) -> frozenset[str]:
+        """IDs of all runs that hid relationships or queries, in any pipeline."""
+        return frozenset(
+            run for state in (self.last, *self.others) for run in state.hidden.values()
+        )
+
+
+def read_existing(publication: Publication, catalog: Catalog, reading: Reading) -> ExistingState:
+    """Read the metadata that DataHub already has for the entities of a run."""
+    config, last, graph = reading.config, reading.last, reading.graph
+    relationships = catalog.relationships.values()
+    foreign = [relationship for relationship in relationships if not relationship.ours]
+    queries, upstreams, listed = PublishedEntities(), {}, {}
+    # Of a layer that is off now, people's edits stay, too.
+    glossary = None
+    if config.glossary_terms:
+        glossary = read_glossary(publication, last, reading.others, graph, config.namespace)
+    shown = [
+        urn
+        for layer in OWN_ENTITIES.values()
+        if layer.is_on(config)
+        for urn in layer.urns(publication)
+    ]
+    if wanted := {*shown, *last.queries, *(glossary.terms if glossary else ())}:
+        queries = read_published_entities(
+            graph,
+            wanted,
+            written=last.queries,
+            unseen=last.unseen,
+            hiders=reading.hiders,
+            warn=reading.warn,
+        )
+    if config.properties:
+        listed = read_listed(last, publication, catalog, graph, config.namespace)
+    if config.lineage:
+        read = fetch_each(
+            graph,
+            "dataset",
+            {dataset_urn(table) for table in publication.tables},
+            UpstreamLineageClass,
+            _Aspect,
+        )
+        upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
+    existing = ExistingState(
+        foreign=frozenset(relationship.urn for relationship in foreign),
+        edited={
+            relationship.urn: relationship.aspect
+            for relationship in foreign
+            if relationship.recorded and relationship.pairs and not relationship.removed
+        },
+        hidden=queries.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
+        closed_queries=queries.closed.union(last.deleted_queries),
+        deleted_queries=queries.deleted.union(last.deleted_queries) - queries.existing,
+        present=queries.existing.union(catalog.relationships),
+        query_subjects=queries.subjects,
+        listed=listed,
+        glossary=glossary,
+        edited_terms=queries.edited_terms,
+        upstreams=upstreams,
+    )
+    return _read_foreign_parts(existing, publication, reading)
+
+
+def _read_foreign_parts(
+    existing: ExistingState, publication: Publication, reading: Reading
+) -> ExistingState:
+    """Add to `existing` the Preview pages and agent instructions that others wrote."""
+    # A dataset has one page in its Preview tab, and a column one text for agents. A run writes
+    # either only if it is free or its own.
+    config, last, graph = reading.config, reading.last, reading.graph
+    embeds, contexts = {}, {}
+    if config.embed or last.embeds:
+        tables = map(dataset_urn, publication.tables if config.embed else ())
+        embeds = fetch_each(graph, "dataset", {*tables, *last.embeds}, EmbedClass)
+    if config.ai_context or last.contexts:
+        joins = publication.joins if config.ai_context else ()
+        columns = {column_urn(end) for join in joins for pair in join.pairs for end in pair}
+        contexts = read_contexts(graph, columns.union(last.contexts))
+    return replace(
+        existing,
+        embedded=frozenset(embeds),
+        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
+        foreign_contexts=frozenset(find_foreign_contexts(contexts, last.contexts)),
+    )
+
+
+def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
+    """Return whether this run was unable to check a join partner that the catalog lists."""
+    judged = frozenset() if partner.is_verified else publication.described
+    return bool(tables & (publication.unread - judged))
+
+
+def read_listed(
+    last: WrittenState,
+    publication: Publication,
+    catalog: Catalog,
+    graph: DataHubGraph,
+    namespace: str,
+) -> dict[ColumnId, list[Partner]]:
+    """Read the join partners that the catalog lists but that this run cannot check."""
+    # Not every join has a relationship: those within a value domain and those through a
+    # crosswalk are listed with their columns only.
+    if not publication.unread:
+        return {}
+    # A property names the crosswalk of a join only in this text, see `emit.properties`.
+    through = {f"through {table}, in two steps" for table in publication.unread}
+    listed: dict[ColumnId, list[Partner]] = {}
+    for urn, properties in fetch_each(
+        graph, "schemaField", last.columns, StructuredPropertiesClass
+    ).items():
+        column = column_id(urn)
+        kept = [
+            replace(it, column=catalog.field_path(it.column))
+            for it in read_partners(properties, namespace)
+            if _is_unjudged(it, {column.table, it.column.table}, publication)
+            or it.relation in through
+            if catalog.facts.of(pair_of(column, it.column)).verdict is not Verdict.REJECTED
+        ]
+        if kept:
+            listed[catalog.field_path(column)] = kept
+    return listed

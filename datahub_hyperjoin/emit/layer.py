@@ -1,0 +1,226 @@
+"""What all kinds of metadata that a run can write have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar
+
+from datahub.configuration.common import OperationalError
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    ChangeTypeClass,
+    DocumentInfoClass,
+    ERModelRelationshipPropertiesClass,
+    GlossaryTermInfoClass,
+    QueryPropertiesClass,
+    StatusClass,
+    SystemMetadataClass,
+    _Aspect,
+)
+from datahub.utilities.urns.urn import guess_entity_type
+from requests import RequestException
+
+from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.errors import RefusedError
+from datahub_hyperjoin.emit.publication import Publication
+from datahub_hyperjoin.emit.written_state import WrittenState
+from datahub_hyperjoin.metadata.urns import AUTHOR
+from datahub_hyperjoin.progress import Count
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.emit.existing import ExistingState
+
+Info = (
+    ERModelRelationshipPropertiesClass
+    | QueryPropertiesClass
+    | DocumentInfoClass
+    | GlossaryTermInfoClass
+)
+"""The aspect without which people do not see an entity that this source created."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """What a run writes, and the record of what it has written."""
+
+    publication: Publication
+    config: EmitConfig
+    existing: "ExistingState"
+    """The metadata that DataHub holds already."""
+
+    written: WrittenState
+    """Receives everything that is written."""
+
+    graph: DataHubGraph | None
+    """DataHub's server, where definitions are committed before any value is sent; None if the run
+    has no server or writes nothing. Then each layer follows its definitions."""
+
+    count: Count
+    """Receives the number of joins that a layer cannot represent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawal:
+    """The metadata that an earlier run wrote and this run does not."""
+
+    last: WrittenState
+    current: WrittenState
+    namespace: str
+    """Prefix of the structured properties' names."""
+
+    @cached_property
+    def stale(self) -> WrittenState:
+        """The part of the last state that the current one lacks."""
+        stale = self.last.without(self.current)
+        stale.prepare_for_commit()
+        return stale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeSize:
+    """The number of tables and columns that a run compares."""
+
+    tables: int
+    columns: int = 0
+    """Number of columns of the tables that DataHub describes."""
+
+    described: int = 0
+    """Number of tables that DataHub describes."""
+
+    # How many columns join is not known before the tables are read. The shares below are those of
+    # the quick start's lake and of small databases; other lakes have half or twice as many joins.
+
+    @property
+    def joins(self) -> float:
+        """Expected number of joins, and of columns that have one."""
+        # Ten columns of a table that DataHub does not describe, and four joins of ten columns.
+        return 0.4 * (self.columns + 10 * (self.tables - self.described))
+
+
+class Layer(ABC):
+    """A kind of metadata: its name in the recipe, its aspects, and how it comes and goes."""
+
+    key: ClassVar[str]
+    """The key of the recipe's section `emit` that turns the layer on."""
+
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Names of the aspects that a server must have, by entity type."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of the written state that hold only this layer."""
+
+    def is_on(self, config: EmitConfig) -> bool:
+        """Return whether the recipe turns the layer on."""
+        return bool(getattr(config, self.key))
+
+    @abstractmethod
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        """Yield the metadata of a run's joins, and record it in `run.written`."""
+
+    @abstractmethod
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        """Yield the changes that remove what this run no longer writes."""
+
+    @abstractmethod
+    def expect(self, lake: LakeSize) -> float:
+        """Estimate the number of records of a first run."""
+
+
+class OwnEntities(Layer):
+    """A layer of entities that this source creates, rather than of parts of others' entities."""
+
+    entity: ClassVar[str]
+    """The entity type."""
+
+    info: ClassVar[type[Info]]
+
+    read: ClassVar[tuple[type[_Aspect], ...]] = ()
+    """Further aspects that tell what an entity shows."""
+
+    outlives_edits: ClassVar[bool] = False
+    """Whether an entity that a person edited stays in use, without being written or hidden."""
+
+    def urns(self, publication: Publication) -> Iterable[str]:  # noqa: ARG002 (for the subclasses)
+        """Return the URNs of the entities that a run may write."""
+        return ()
+
+    def shown_by(self, aspects: Mapping[type[_Aspect], _Aspect]) -> Iterable[str]:  # noqa: ARG002
+        """Return the URNs of the datasets and columns that an entity shows."""
+        return ()
+
+    def is_edited(self, info: Info, stamp: SystemMetadataClass | None) -> bool:  # noqa: ARG002
+        """Return whether a person edited an entity, given its aspect and the stamp of its write."""
+        # An editor other than ingestion is a person.
+        stamped = getattr(info, "lastModified", None)
+        return stamped is not None and stamped.actor != AUTHOR
+
+    def withdraw(self, gone: Withdrawal) -> Iterator[MetadataWorkUnit]:
+        """Hide entities rather than delete them: a link to one still leads to it."""
+        for urn in gone.stale.queries:
+            if guess_entity_type(urn) == self.entity:
+                yield set_status(urn, removed=True)
+
+
+def set_status(urn: str, *, removed: bool, primary: bool = False) -> MetadataWorkUnit:
+    """Hide or show an entity; if `primary`, let stateful ingestion hide it again later."""
+    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=removed))
+    return proposal.as_workunit(is_primary_source=primary)
+
+
+def create(urn: str, aspect: _Aspect) -> MetadataChangeProposalWrapper:
+    """Create an aspect; the server drops the write without an error if the aspect exists."""
+    return MetadataChangeProposalWrapper(
+        entityUrn=urn,
+        aspect=aspect,
+        changeType=ChangeTypeClass.CREATE,
+        headers={"If-None-Match": "*"},
+    )
+
+
+def create_missing_definitions(
+    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
+) -> Iterator[MetadataWorkUnit]:
+    """Create the structured properties and tags that do not exist yet."""
+    # Definitions that exist are kept, since a person may have changed them. The others are
+    # committed at once, because the server rejects metadata that refers to an unknown definition.
+    if graph is None:
+        for proposal in proposals:
+            yield proposal.as_workunit(is_primary_source=False)
+        return
+    wanted = list(proposals)
+    existing = _read_existing(wanted, graph)
+    for proposal in wanted:
+        if (proposal.entityUrn, proposal.aspectName) not in existing:
+            _commit(proposal, graph)
+
+
+def _read_existing(
+    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
+) -> set[tuple[str | None, str | None]]:
+    """Return the URN and aspect name of each proposed aspect that the server already has."""
+    # The set may be incomplete if the server cannot be read. That does no harm, because each
+    # proposal only creates: the server keeps an aspect that it has.
+    existing: set[tuple[str | None, str | None]] = set()
+    for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):
+        members = list(group)
+        urns = sorted({str(proposal.entityUrn) for proposal in members})
+        names = sorted({str(proposal.aspectName) for proposal in members})
+        try:
+            entities = graph.get_entities(entity_type, urns, names)
+        except (RequestException, ValueError, TypeError):
+            continue
+        existing.update((urn, name) for urn, aspects in entities.items() for name in aspects)
+    return existing
+
+
+def _commit(proposal: MetadataChangeProposalWrapper, graph: DataHubGraph) -> None:
+    try:
+        graph.emit_mcp(proposal)
+    except OperationalError as error:
+        reason = explain(error, graph.config.token)
+        raise RefusedError.definition(str(proposal.entityUrn), reason=reason) from error

@@ -1,0 +1,121 @@
+"""Write joins as relationships, DataHub's `erModelRelationship` entities."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, TagPropertiesClass
+from datahub.metadata.urns import TagUrn
+from typing_extensions import override
+
+from datahub_hyperjoin.emit.layer import (
+    LakeSize,
+    OwnEntities,
+    Writing,
+    create,
+    create_missing_definitions,
+    set_status,
+)
+from datahub_hyperjoin.emit.patches import change_tags
+from datahub_hyperjoin.joins import Join, Role, Statement
+from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES, BANDS, UNVERIFIED, band_of
+from datahub_hyperjoin.metadata.relationship_aspect import join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn, column_urn, role_urn
+
+_ROLES = {
+    Role.REFERENCE: "Many to one: the source of this join refers to unique values of the "
+    "destination.",
+    Role.ONE_TO_ONE: "Both sides of this join are unique, and the source refers to the "
+    "destination.",
+    Role.SIBLING: "Both sides of this join refer to the same key of another table. Joining them "
+    "usually multiplies rows.",
+    Role.SAME_DOMAIN: "Both sides of this join hold values of one kind, but neither is a key of "
+    "the other. Joining them may multiply rows.",
+}
+"""Descriptions of the tags that name roles."""
+
+_DECISIONS = {
+    ACCEPTED: "A person accepted this join. HyperJoin always suggests it, whatever its score, and "
+    "learns from it.",
+    REJECTED: "A person rejected this join. HyperJoin never suggests it again, and learns from it.",
+}
+"""Descriptions of the tags by which people decide."""
+
+
+def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
+    """Yield the metadata that creates the tags for relationships."""
+    low, high = BANDS["medium"], BANDS["high"]
+    bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
+    for band in BANDS:
+        aspect = TagPropertiesClass(
+            name=f"join:suggested-{band}",
+            description=f"A join suggested from the data, with {band} joinability: {bands}.",
+        )
+        yield create(band_urn(band), aspect)
+    aspect = TagPropertiesClass(
+        name=f"join:suggested-{UNVERIFIED}",
+        description="A join suggested by names and the catalog, since no row of one of the tables "
+        "was read: it is not verified on data, whatever its joinability.",
+    )
+    yield create(band_urn(UNVERIFIED), aspect)
+    roles = {role_urn(role): meaning for role, meaning in _ROLES.items()}
+    for tag, meaning in (roles | _DECISIONS).items():
+        yield create(
+            tag, TagPropertiesClass(name=TagUrn.from_string(tag).name, description=meaning)
+        )
+
+
+_OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
+
+
+def emit_relationship(
+    join: Join, model_version: str, *, no_sql: str = ""
+) -> Iterator[MetadataWorkUnit]:
+    """Write a join as a relationship with two tags: the join's role and its confidence band."""
+    urn, aspect = join_urn(join), to_aspect(join, model_version)
+    if no_sql:
+        aspect.customProperties["no_sql"] = no_sql
+    yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
+    contexts = {
+        band_urn(band_of(join)): f"{join.joinability:.4f}",
+        role_urn(join.role): RoleContext.of(join).text,
+    }
+    yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
+
+
+class Relationships(OwnEntities):
+    """Joins as relationships for programs; DataHub's framework hides those that are stale."""
+
+    key = "relationships"
+    entity = "erModelRelationship"
+    info = ERModelRelationshipPropertiesClass
+    needs: ClassVar = {
+        "erModelRelationship": ("erModelRelationshipProperties", "globalTags", "status"),
+        "tag": ("tagProperties",),
+    }
+
+    @override
+    def write(self, run: Writing) -> Iterator[MetadataWorkUnit]:
+        yield from create_missing_definitions(define_tags(), run.graph)
+        publication, existing = run.publication, run.existing
+        joins = {join_urn(join): join for join in publication.linking}
+        for urn, join in joins.items():
+            if urn not in existing.foreign:
+                statement = publication.statements.get(join.pairs, Statement())
+                version = publication.model_version
+                yield from emit_relationship(join, version, no_sql=statement.reason)
+                if urn in existing.hidden:
+                    yield set_status(urn, removed=False, primary=True)
+                run.written.relationships[urn] = (column_urn(join.left), column_urn(join.right))
+        for urn, aspect in existing.edited.items():
+            # Stateful ingestion removes every entity that a run does not write, so an edited
+            # relationship is written as it is.
+            yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
+            left, right = pairs_in(aspect)[0]
+            run.written.relationships[urn] = (column_urn(left), column_urn(right))
+
+    @override
+    def expect(self, lake: LakeSize) -> float:
+        return 2 * lake.joins

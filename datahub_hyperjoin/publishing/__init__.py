@@ -1,1 +1,0 @@
-"""Decide what a run writes to the catalog, what stays, and what is withdrawn."""
