@@ -1,8 +1,4 @@
-"""Facts from the catalog about tables, columns and pairs.
-
-Like the value types, this module imports no engine: the catalog's reader builds the facts, and the
-model learns from them.
-"""
+"""Facts from the catalog about tables, columns and pairs."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -50,19 +46,14 @@ class DeclaredKeys:
     """The keys that databases or the catalog declare."""
 
     unique: frozenset[ColumnId] = frozenset()
-    """Columns that are a whole primary key or have a unique constraint of their own."""
-
     composite: frozenset[tuple[ColumnId, ...]] = frozenset()
     """The columns of each composite key, in the declared order."""
 
     foreign: tuple[ForeignKey, ...] = ()
-    """The foreign keys."""
 
     def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
-        """Return the union of two sets of declared keys.
-
-        A foreign key in both keeps the name that it has in this object.
-        """
+        """Return the union of two sets of declared keys."""
+        # A foreign key in both keeps the name that it has in this object.
         # The order of a key's columns differs between databases and catalogs.
         named = {frozenset(key.pairs): key for key in (*other.foreign, *self.foreign)}
         return DeclaredKeys(
@@ -86,17 +77,14 @@ class DeclaredKeys:
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
     """Map each pair that a single-column foreign key declares to the name of that key.
 
-    A composite key declares one join of several columns, and says nothing of any single pair.
-
-    Args:
-        keys: The foreign keys.
-
     >>> people = TableId("postgres", "shop.people")
     >>> manager, identifier = ColumnId(people, "manager"), ColumnId(people, "id")
     >>> key = ForeignKey(name="fk_manager", pairs=((manager, identifier),))
     >>> declared_pairs([key]) == {(identifier, manager): "fk_manager"}
     True
     """
+    # A composite key declares one join of several columns, and says nothing of any single
+    # pair.
     declared: dict[Pair, str] = {}
     for key in keys:
         if not key.is_composite and key.pairs[0][0] != key.pairs[0][1]:
@@ -106,14 +94,9 @@ def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything that the catalog says about tables, columns and pairs.
-
-    All facts are empty if the run reads no catalog.
-    """
+    """Everything that the catalog says about tables, columns and pairs."""
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
-    """Catalog evidence of the pairs that the catalog mentions."""
-
     composites: Mapping[str, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of composite joins, by the URN from `columns_urn`."""
 
@@ -121,21 +104,13 @@ class CatalogFacts:
     """Columns that are a whole primary key or have a unique constraint of their own."""
 
     composite_keys: frozenset[tuple[ColumnId, ...]] = frozenset()
-    """The columns of each declared key of several columns, in the declared order."""
-
     foreign_keys: tuple[ForeignKey, ...] = ()
-    """The declared foreign keys, both single-column and composite."""
-
     statistics: Mapping[ColumnId, ColumnStatistics] = field(default_factory=dict)
-    """Statistics of the columns that the catalog has profiled."""
-
     columns: Mapping[TableId, frozenset[str]] = field(default_factory=dict)
     """Plain paths (without types) of the columns of each table that the catalog knows. A table that
     is missing here may have any columns."""
 
     described: Mapping[TableId, DescribedTable] = field(default_factory=dict)
-    """The tables that the catalog knows, with the declared types of their columns."""
-
     unread: frozenset[TableId] = frozenset()
     """Tables of the catalog that the run does not read, so that they get suggestions by names."""
 
@@ -170,10 +145,7 @@ class CatalogFacts:
         )
 
     def of(self, pair: Pair) -> CatalogEvidence:
-        """Return the catalog evidence of a pair.
-
-        The evidence is empty if the catalog does not mention the pair.
-        """
+        """Return the catalog evidence of a pair."""
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
@@ -192,11 +164,7 @@ class CatalogFacts:
         )
 
     def spelled_by(self, columns: Iterable[ColumnId]) -> "CatalogFacts":
-        """Return a copy of these facts in the spelling of the tables.
-
-        Args:
-            columns: The columns of the tables, without those that the catalog lacks.
-        """
+        """Return a copy of these facts in the spelling of the tables."""
         spellings = {
             column: known for column in columns if (known := self._in_catalog(column)) != column
         }

@@ -62,11 +62,7 @@ def limit_answers(graph: DataHubGraph) -> None:
 
 
 def read_within_limit(response: Response, *_: object, stream: bool = False, **__: object) -> None:
-    """Read the content of a response up to a limit; a hook of `requests`.
-
-    Args:
-        response: The response, whose content has not been read yet.
-    """
+    """Read the content of a response up to a limit; a hook of `requests`."""
     if stream:
         return
     parts, size = list[bytes](), 0
@@ -82,9 +78,6 @@ def read_within_limit(response: Response, *_: object, stream: bool = False, **__
 
 def is_sendable(token: str) -> bool:
     r"""Return whether a request can hold a token; of another one, no server can be asked.
-
-    Args:
-        token: The token, as a person or a setting gives it.
 
     >>> is_sendable("eyJhbGciOi.J9"), is_sendable("žeton"), is_sendable("a\nb")
     (True, False, False)
@@ -104,10 +97,6 @@ def response_of(error: BaseException) -> Response | None:
 def explain(error: Exception, token: str | None) -> str:
     """Explain in one line why a request failed.
 
-    Args:
-        error: An error of DataHub's client or of `requests`.
-        token: The token of the client; it is masked, and so is a password in the address.
-
     >>> explain(JSONDecodeError("Expecting value", "<html>", 0), None)
     "the response is not from DataHub's metadata service"
     """
@@ -115,10 +104,7 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the cause of a client error as text.
-
-    If the server responded, the reason includes its message.
-    """
+    """Return the cause of a client error as text."""
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
@@ -146,10 +132,7 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Combine GraphQL errors into one text.
-
-    Each message follows the name of its top-level field.
-    """
+    """Combine GraphQL errors into one text."""
     if not isinstance(errors, list):
         return str(errors)
     reasons = []
@@ -160,13 +143,7 @@ def _graphql_reason(errors: object) -> str:
 
 
 def is_unknown_entity(entity: str, error: Exception) -> bool:
-    """Return whether the server reports that it does not support an entity type.
-
-    The server may report this in a REST or a GraphQL response.
-
-    Args:
-        error: An error of DataHub's client or of `requests`.
-    """
+    """Return whether the server reports that it does not support an entity type."""
     response = response_of(error)
     text = str(error) if response is None else response.text
     enum_value = entity_type_to_graphql(entity)
@@ -182,15 +159,7 @@ def is_unknown_entity(entity: str, error: Exception) -> bool:
 
 
 def is_denied(error: Exception) -> bool:
-    """Return whether the server refused a request.
-
-    Args:
-        error: An error of DataHub's client or of `requests`.
-
-    Returns:
-        True for missing permissions and for errors of a GraphQL operation; False if the server
-        failed or did not respond.
-    """
+    """Return whether the server refused a request."""
     response = response_of(error)
     if response is not None:
         return response.status_code in _NO_ACCESS
@@ -201,11 +170,7 @@ def is_denied(error: Exception) -> bool:
 def translate_errors(
     graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
 ) -> Iterator[None]:
-    """In a `with` block, replace errors of DataHub's client by errors that `build` creates.
-
-    Args:
-        entity: The entity type that is requested; empty if the request does not depend on one.
-    """
+    """In a `with` block, replace errors of DataHub's client by errors that `build` creates."""
     try:
         yield
     except (RequestException, GraphError) as error:
@@ -216,11 +181,9 @@ def translate_errors(
 
 @contextmanager
 def translate_malformed(build: Callable[[str], HyperJoinError]) -> Iterator[None]:
-    """Translate parsing errors in a `with` block into errors of this package.
-
-    Inside it, `translate_errors` must surround the request itself: some errors of `requests` are of
-    the same kinds.
-    """
+    """Translate parsing errors in a `with` block into errors of this package."""
+    # Inside it, `translate_errors` must surround the request itself: some errors of
+    # `requests` are of the same kinds.
     try:
         yield
     except MALFORMED as error:

@@ -14,10 +14,6 @@ _IPV6 = 6
 def host_names(host: str) -> Sequence[str]:
     """Return the host names that clients may use for an address.
 
-    Returns:
-        Names as browsers write them, without ports. The list is empty for an address such as
-        0.0.0.0, which means all addresses of the machine.
-
     >>> host_names("127.0.0.1"), host_names("0.0.0.0"), host_names("joins.example")
     (('127.0.0.1', 'localhost', '[::1]'), (), ('joins.example',))
     """
@@ -34,9 +30,6 @@ def host_names(host: str) -> Sequence[str]:
 
 def is_loopback(host: str) -> bool:
     """Return whether an address can be reached from this machine only.
-
-    Args:
-        host: Address or name.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("10.0.0.1")
     (True, True, False)

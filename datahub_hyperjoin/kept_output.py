@@ -1,14 +1,14 @@
 """Keep the earlier output of DataHub's file sink if a run is interrupted or refused.
 
-Ctrl-C interrupts a run, and its traceback is not logged. A recipe with faults is refused.
-
 The sink collects all records and replaces its file when it is closed, however the run ends. After
 Ctrl-C, it would replace the output of the last run by the records so far, and if the recipe is
 refused, by an empty list. On a full disk, or after SIGTERM, half of the new output would be left.
-
-DataHub creates the sink before it imports the source, and passes the source nothing of it, so this
-module changes the sink's class when it is imported.
 """
+
+# DataHub has no extension point for this, so the class of its sink is changed. It creates the sink
+# before it imports the source, and passes the source nothing of it. A sink of our own would protect
+# only recipes that name it, but `type: file` is what people write. And a second plugin called
+# `file`, of sinks or of file systems, would end every run: "key already in use".
 
 import logging
 import signal
@@ -31,10 +31,6 @@ _close = FileSink.close
 
 
 def _close_unless_ended(sink: FileSink) -> None:
-    """Close a sink, unless Ctrl-C ended the run or the recipe was refused.
-
-    A sink that is closed replaces its file.
-    """
     match sys.exc_info()[1]:
         case KeyboardInterrupt():
             logger.warning("Run interrupted: %s keeps its earlier content", sink.filename)
@@ -48,8 +44,7 @@ def _close_unless_ended(sink: FileSink) -> None:
 
 
 class _WholeFiles(LocalFileSystem):
-    """DataHub's access to local files, except that a file is written as a whole or not at all."""
-
+    # A file is written as a whole or not at all.
     def write(self, path: str, content: str, **_: object) -> None:
         with replacing(Path(path), private=False) as unfinished:
             unfinished.write_text(content)
@@ -57,11 +52,7 @@ class _WholeFiles(LocalFileSystem):
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C in the `with` block.
-
-    Otherwise, Ctrl-C could leave half of the file. Only the main thread receives it, so in other
-    threads there is nothing to ignore.
-    """
+    # Ctrl-C could leave half of the file. Only the main thread receives it.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,10 +64,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Return False for a log record with the traceback of Ctrl-C, and True for any other.
-
-    People pressed Ctrl-C themselves, and the source says in a warning that the run was interrupted.
-    """
+    # People pressed Ctrl-C themselves, and the source warns that the run was interrupted.
     return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 

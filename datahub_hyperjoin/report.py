@@ -136,11 +136,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Report the catalog's datasets and declared joins, and people's decisions and deletions.
-
-        Args:
-            deleted: The pairs whose suggestions people deleted since the last run.
-        """
+        """Report the catalog's datasets and joins, and what people decided or deleted."""
         for left, right in deleted:
             self.deleted_suggestions.append(f"{left} = {right}")
         for dataset in sorted({*datasets} - {*read}):
@@ -159,11 +155,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             self.files_matched.append(f"{file} is {dataset}")
 
     def show_missing_sql(self, statements: Mapping[JoinedColumns, Statement]) -> None:
-        """Add the joins without SQL to the report, each with the reason.
-
-        Args:
-            statements: The SQL of all joins, or the reasons why they have none.
-        """
+        """Add the joins without SQL to the report, each with the reason."""
         for pairs, statement in sorted(statements.items()):
             if statement.reason:
                 equal = " and ".join(f"{left} = {right}" for left, right in pairs)
@@ -175,19 +167,11 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         crosswalks: Sequence[CrosswalkJoin] = (),
         named: Sequence[Join] = (),
     ) -> None:
-        """Put a table of the best joins, verified or not, at the end of the report.
-
-        Args:
-            named: The joins that were not verified on data, best first.
-        """
+        """Put a table of the best joins, verified or not, at the end of the report."""
         self._table = list_best_joins(joins, crosswalks, named)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
-        """Format the report as text: the counters, then the table of the best joins.
-
-        Args:
-            *args: The arguments of DataHub's own method, which differ between its versions.
-        """
+        """Format the report as text: the counters, then the table of the best joins."""
         counters = super().as_string(*args, **kwargs)  # type: ignore[arg-type]
         if not self._table:
             return counters

@@ -13,7 +13,6 @@ from typing import Any
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.decorators import (
     SourceCapability,
-    SupportStatus,
     capability,
     config_class,
     platform_name,
@@ -34,6 +33,7 @@ from datahub_hyperjoin.catalog.filed_decisions import (
     read_written_decisions,
     warn_of_unknown_columns,
 )
+from datahub_hyperjoin.catalog.versions import SUPPORT, TERMS, stale_removal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.client_errors import limit_answers
 from datahub_hyperjoin.decision_file import read_damaged_lines
@@ -43,7 +43,6 @@ from datahub_hyperjoin.emit import (
     WrittenStateHandler,
     keep_changes,
     mark_withdrawn,
-    stale_removal,
 )
 from datahub_hyperjoin.emit.pipelines import (
     OtherPipeline,
@@ -76,19 +75,13 @@ from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 
 paused_gc.resume()
 
-# DataHub renamed its levels in 1.7.0.8 and kept no aliases.
-_STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
-
-# Release 1.5.0.1 has no capability of glossary terms; they are the next thing to tags.
-_TERMS: SourceCapability = getattr(SourceCapability, "GLOSSARY_TERMS", SourceCapability.TAGS)
-
 
 @platform_name("HyperJoin", id="hyperjoin")
 @config_class(HyperJoinConfig)
-@support_status(_STATUS)
+@support_status(SUPPORT)
 @capability(SourceCapability.PLATFORM_INSTANCE, "By `platform_instance`")
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
-@capability(_TERMS, "Optional: `emit.glossary_terms`")
+@capability(TERMS, "Optional: `emit.glossary_terms`")
 @capability(SourceCapability.LINEAGE_COARSE, "Optional: joins, by `emit.lineage: dashed`")
 @capability(SourceCapability.LINEAGE_FINE, "Optional: joins, by `emit.lineage`")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")

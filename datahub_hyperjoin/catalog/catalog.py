@@ -28,17 +28,9 @@ class Catalog:
     """The tables of a run, with their metadata from DataHub."""
 
     tables: Sequence[Table]
-    """The tables that the run reads."""
-
     facts: CatalogFacts = field(default_factory=CatalogFacts)
-    """What the catalog says about the tables."""
-
     datasets: Mapping[TableId, "Dataset"] = field(default_factory=dict)
-    """The dataset of each table that has one."""
-
     relationships: Mapping[str, "Relationship"] = field(default_factory=dict)
-    """All relationships of the catalog, by URN."""
-
     rejected: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships of earlier runs that people deleted, hid or rejected, by URN. They are recorded
     because DataHub hard-deletes hidden entities after some time."""
@@ -56,7 +48,6 @@ class Catalog:
     """Maps a table to its dataset, for each table whose dataset has another name."""
 
     filed: Sequence[FiledDecision] = ()
-    """The decisions in the file that the recipe names."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
         """Replace a column's plain path with the field path that DataHub uses."""

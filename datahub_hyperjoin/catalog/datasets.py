@@ -110,8 +110,6 @@ class Dataset:
     """A table as the catalog describes it: columns, types, keys, tags and glossary terms."""
 
     table: TableId
-    """The table."""
-
     title: str
     """The name that DataHub's pages show."""
 
@@ -120,14 +118,10 @@ class Dataset:
     """
 
     types: tuple[DataType, ...] = ()
-    """Declared type of each column."""
-
     primary_key: tuple[str, ...] = ()
     """Plain paths (without types) of the primary key's columns; empty if no key is declared."""
 
     foreign_keys: tuple[ForeignKey, ...] = ()
-    """The foreign keys that the dataset declares."""
-
     labels: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a column's plain path and the URN of a tag or glossary term of that column; the path
     is empty for a tag or term of the dataset itself."""

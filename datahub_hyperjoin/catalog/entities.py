@@ -10,6 +10,7 @@ from datahub.ingestion.graph.filters import RawSearchFilter, RemovedStatusFilter
 from datahub.metadata.schema_classes import SystemMetadataClass, _Aspect
 
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.catalog.versions import can_scroll
 from datahub_hyperjoin.client_errors import (
     MALFORMED,
     response_of,
@@ -124,7 +125,7 @@ def _pages(
     # Each page depends on the cursor of the page before, so an error cannot be skipped: every
     # reason to use the slower way is raised as `_NoScrollError`, and all other errors end the
     # run.
-    if not hasattr(graph, "scroll_entities"):  # added in release 1.6 of the client
+    if not can_scroll(graph):
         raise _NoScrollError
     cursor: str | None = None
     while True:

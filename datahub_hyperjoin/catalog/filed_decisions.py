@@ -23,8 +23,6 @@ class Decision:
     """A person's decision about a join."""
 
     verdict: Verdict
-    """Accepted or rejected."""
-
     by: str = ""
     """URN of the person; empty if the catalog does not record it."""
 

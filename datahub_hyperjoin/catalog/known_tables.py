@@ -149,7 +149,6 @@ class FilePath:
     """Number of names in `parts` that are below the recipe's folder."""
 
     columns: Callable[[], frozenset[str]]
-    """A function that reads the names of the table's columns, or returns none if that fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +156,7 @@ class DatasetPath:
     """The name of a dataset as a path, and the dataset's columns."""
 
     parts: tuple[str, ...]
-    """The names between the slashes of the path."""
-
     columns: frozenset[str]
-    """Names of the dataset's columns."""
-
     is_earlier: bool = False
     """Whether an earlier run has written suggestions for this dataset."""
 
@@ -174,7 +169,6 @@ class Matches(Generic[_File, _Dataset]):
     """The dataset of each file that has one. No two files have the same dataset."""
 
     unclear: Mapping[_File, Sequence[_Dataset]]
-    """For each file whose dataset a person has to choose, the possible datasets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +317,6 @@ class KnownTables:
     """Maps a table to its dataset, for each table whose dataset has another name."""
 
     unclear: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
-    """For each file whose dataset a person has to choose, the possible datasets."""
-
     alike: Mapping[TableId, Sequence[TableId]] = field(default_factory=dict)
     """For each other table whose dataset is not clear, the datasets of the same letters in another
     case."""

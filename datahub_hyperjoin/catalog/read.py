@@ -83,6 +83,11 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
+# A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once, as
+# written by the last run and missing now, and recorded as rejected from then on, until a
+# relationship with the same URN exists again.
+
+
 @dataclass(frozen=True)
 class _JoinHistory:
     """The catalog's relationships, and people's decisions about joins."""

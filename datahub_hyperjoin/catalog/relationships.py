@@ -60,7 +60,6 @@ class History:
     """Whether the catalog lacks the checkpoint that earlier runs should have left."""
 
     others: "tuple[History, ...]" = ()
-    """The histories of the other pipelines."""
 
     @property
     def all(self) -> "tuple[History, ...]":
@@ -97,11 +96,7 @@ class Relationship:
     """A relationship in the catalog, with its status, tags and owners."""
 
     urn: str
-    """URN of the relationship."""
-
     aspect: ERModelRelationshipPropertiesClass
-    """The relationship as DataHub stores it."""
-
     pairs: tuple[Pair, ...]
     """The pairs of columns that the relationship joins, several for a composite key; empty if their
     URNs cannot be read."""
@@ -116,17 +111,11 @@ class Relationship:
     """The join that the relationship describes; None if `ours` is false."""
 
     removed: bool = False
-    """Whether the relationship is hidden, which DataHub calls soft-deleted."""
-
     removed_by_us: bool = False
     """Whether an earlier run hid the relationship, and nobody has changed its status since."""
 
     tags: frozenset[str] = frozenset()
-    """URNs of the tags of the relationship."""
-
     owners: tuple[str, ...] = ()
-    """URNs of the owners of the relationship."""
-
     tagged_by: Mapping[str, str] = field(default_factory=dict)
     """URN of the person who set a tag, by the tag's URN, if the catalog records it."""
 

@@ -47,12 +47,9 @@ class _GoneTable:
     """A table whose dataset was removed, with the metadata that DataHub still has."""
 
     table: TableId
-    paths: frozenset[str]
-    """Plain paths (without types) of the table's columns; empty if its schema is gone, too."""
-    decided: frozenset[str]
-    """Plain paths (without types) of the columns about which people decided."""
-    instance: str
-    """Platform instance of the table; empty if unknown."""
+    paths: frozenset[str]  # empty if its schema is gone, too
+    decided: frozenset[str]  # the paths of the columns about which people decided
+    instance: str  # empty if unknown
 
 
 def follow_renamed(

@@ -20,14 +20,8 @@ class DatasetFilter:
     """A filter for datasets by domain, container and tag."""
 
     domains: Sequence[str] = ()
-    """URNs or IDs of the domains whose datasets are kept; empty for all."""
-
     containers: Sequence[str] = ()
-    """URNs or IDs of the containers (databases, schemas, folders) whose datasets are kept, at any
-    level; empty for all."""
-
     tags: Sequence[str] = ()
-    """URNs or names of the tags whose datasets are kept; empty for all."""
 
     def __bool__(self) -> bool:
         return bool(self.domains or self.containers or self.tags)
@@ -73,10 +67,7 @@ class PlatformInstance:
     """DataHub platform; empty for all platforms."""
 
     env: str
-    """DataHub environment."""
-
     instance: str | None = None
-    """Name of the platform instance; None for the whole platform."""
 
     def contains(self, table: TableId) -> bool:
         """Return whether a table belongs to this platform instance, judging by the table's name.
@@ -102,11 +93,7 @@ class FolderNames:
     """The rules by which DataHub names the tables in the recipe's local folder."""
 
     folder: Path
-    """The local folder that the recipe names."""
-
     instance: PlatformInstance
-    """The platform instance of the datasets of these tables."""
-
     stated: bool = False
     """Whether the recipe states the names (`catalog.names`)."""
 
@@ -121,14 +108,8 @@ class Scope:
     """The part of the catalog that a run covers."""
 
     instances: tuple[PlatformInstance, ...]
-    """Platform instances of the run's tables."""
-
-    folder: FolderNames | None = None
-    """How the tables of the local folder are named; None if the recipe has no such folder."""
-
+    folder: FolderNames | None = None  # None if the recipe has no local folder
     dataset_filter: DatasetFilter
-    """Keeps datasets by domain, container and tag."""
-
     known_only: bool
     """Whether tables and columns that the catalog does not know are left out."""
 
@@ -136,16 +117,7 @@ class Scope:
     """Whether datasets that the run does not read get suggestions by names."""
 
     max_queries: int
-    """Maximum number of SQL queries that are read."""
-
     personal_tags: tuple[str, ...] = ()
-    """Regular expressions for the tags and glossary terms of personal columns."""
-
     namespace: str
-    """Namespace of this package's structured properties."""
-
     renamed: Mapping[TableId, TableId] = field(default_factory=dict)
-    """New names of tables, as the recipe states them."""
-
     decisions: Sequence[WrittenDecision] = ()
-    """The decisions of the recipe's file."""

@@ -41,14 +41,8 @@ class TableSelection:
     """The rules that select and name the tables of a source."""
 
     platform: str
-    """DataHub platform of the tables."""
-
     env: str
-    """DataHub environment of the tables."""
-
     instance: str | None = None
-    """DataHub platform instance of the tables."""
-
     names: str = "{table}"
     """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}`, `{folder}` and
     `{table}`."""
@@ -57,17 +51,11 @@ class TableSelection:
     """Whether the names are converted to lower case, except for the platform instance."""
 
     schemas: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
-    """Schemas to list."""
-
     tables: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
     """Tables to keep, as `schema.table` or by their path below the folder."""
 
     views: bool = True
-    """Whether views are kept."""
-
     dialect: Dialect = DEFAULT_DIALECT
-    """Dialect of files of delimited text."""
-
     key: str = "catalog"
     """The recipe key of the source, as in `connections[0]`."""
 

@@ -317,14 +317,8 @@ class SqlQuery:
     """Time of the last change, in milliseconds since 1970."""
 
     urn: str
-    """URN of the query."""
-
     statement: str
-    """The SQL of the query."""
-
     platform: str
-    """The platform on which the query ran."""
-
     subjects: frozenset[TableId]
     """The tables that the query reads, as far as the run knows them."""
 

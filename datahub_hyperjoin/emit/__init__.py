@@ -3,7 +3,6 @@
 from datahub_hyperjoin.emit.changes import keep_changes
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.read_back import ReadBack, mark_withdrawn
-from datahub_hyperjoin.emit.stale_removal import stale_removal
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
 
 __all__ = [
@@ -12,5 +11,4 @@ __all__ = [
     "WrittenStateHandler",
     "keep_changes",
     "mark_withdrawn",
-    "stale_removal",
 ]

@@ -33,6 +33,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
+from datahub_hyperjoin.catalog.versions import instructions_in
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.lineage import drop_foreign, is_patchable
 from datahub_hyperjoin.emit.patches import (
@@ -124,8 +125,7 @@ def _values(aspect: _Aspect | None) -> _Values:
             }
             return tables | columns
         case _:
-            # Of the instructions for agents, older clients have no class.
-            text = getattr(aspect, "instructions", None)
+            text = instructions_in(aspect)
             return {INSTRUCTIONS_PATH: text} if text else {}
 
 

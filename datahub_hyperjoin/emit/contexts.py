@@ -12,6 +12,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from typing_extensions import override
 
 from datahub_hyperjoin.catalog.entities import fetch
+from datahub_hyperjoin.catalog.versions import instructions_in
 from datahub_hyperjoin.emit.documents import joins_for_agents, write_column_guides
 from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import change_instructions
@@ -26,8 +27,7 @@ def read_contexts(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, str]:
     found = {
         urn: aspects[AI_CONTEXT][0] for urn, aspects in entities.items() if AI_CONTEXT in aspects
     }
-    # Clients before release 1.7 have no class for the aspect.
-    texts = {urn: getattr(aspect, "instructions", None) for urn, aspect in found.items()}
+    texts = {urn: instructions_in(aspect) for urn, aspect in found.items()}
     return {urn: text for urn, text in texts.items() if text}
 
 

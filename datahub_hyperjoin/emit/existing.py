@@ -68,8 +68,6 @@ class ExistingState:
     """URNs of the queries and documents in `closed_queries` that no longer exist."""
 
     present: frozenset[str] = frozenset()
-    """URNs of the relationships and queries that the catalog has."""
-
     query_subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """URNs of the datasets and columns that published queries show, by the query's URN."""
 
@@ -80,19 +78,20 @@ class ExistingState:
     """URNs of the datasets that have the aspect `embed`, even if it is empty."""
 
     foreign_embeds: frozenset[str] = frozenset()
-    """URNs of the datasets whose embed somebody else wrote."""
-
     foreign_contexts: frozenset[str] = frozenset()
-    """URNs of the columns whose instructions for agents somebody else wrote."""
-
     edited_terms: frozenset[str] = frozenset()
-    """URNs of glossary terms that a person edited."""
-
     glossary: Glossary | None = None
-    """The glossary terms of the run's columns; None if nobody read them."""
-
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
     """Lineage of datasets by URN, without the edges that this source wrote."""
+
+    @property
+    def left_alone(self) -> WrittenState:
+        """What this source no longer manages, since somebody else changed it."""
+        return WrittenState(
+            queries=[*self.closed_queries, *self.edited_terms],
+            embeds=dict.fromkeys(self.foreign_embeds, ""),
+            contexts=dict.fromkeys(self.foreign_contexts, ""),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +127,6 @@ def read_published_entities(
     warn: Warn,
 ) -> PublishedEntities:
     """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
-    # A hidden entity was hidden by us only if the run that last wrote its status is a run of
-    # this source that hid entities; otherwise a person hid it. An editor other than ingestion
-    # is a person, too.
     skip = report_skipped(warn)
     entities: dict[str, Aspects] = {}
     for entity, members in _by_type([*urns, *written]).items():
@@ -138,6 +134,31 @@ def read_published_entities(
         if found is None:
             written = [urn for urn in written if urn not in members]
         entities |= found or {}
+    hidden_by_us, changed_by_people, edited_terms = _judge(entities, hiders)
+    # No other entity shows whether these have arrived, so if all are missing, none is taken
+    # for deleted.
+    arrived = _arrived(entities, unseen)
+    deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
+    expect_absent(graph, deleted)
+    return PublishedEntities(
+        hidden=hidden_by_us,
+        closed=changed_by_people | deleted,
+        deleted=deleted,
+        edited_terms=edited_terms,
+        existing=frozenset(entities),
+        subjects={
+            urn: parse_entity(urn, partial(_subjects, urn, aspects), skip) or frozenset()
+            for urn, aspects in entities.items()
+        },
+    )
+
+
+def _judge(
+    entities: Mapping[str, Aspects], hiders: Collection[str]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the entities that we hid, that people changed, and that people edited as terms."""
+    # A hidden entity was hidden by us only if the run that last wrote its status is a run of this
+    # source that hid entities; otherwise a person hid it.
     hidden_by_us: set[str] = set()
     changed_by_people: set[str] = set()
     edited_terms: set[str] = set()
@@ -154,22 +175,7 @@ def read_published_entities(
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif is_edited and not layer.outlives_edits:
             changed_by_people.add(urn)
-    # No other entity shows whether these have arrived, so if all are missing, none is taken
-    # for deleted.
-    arrived = _arrived(entities, unseen)
-    deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
-    expect_absent(graph, deleted)
-    return PublishedEntities(
-        hidden=frozenset(hidden_by_us),
-        closed=frozenset(changed_by_people) | deleted,
-        deleted=deleted,
-        edited_terms=frozenset(edited_terms),
-        existing=frozenset(entities),
-        subjects={
-            urn: parse_entity(urn, partial(_subjects, urn, aspects), skip) or frozenset()
-            for urn, aspects in entities.items()
-        },
-    )
+    return frozenset(hidden_by_us), frozenset(changed_by_people), frozenset(edited_terms)
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
@@ -228,11 +234,10 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
     config, last, graph = reading.config, reading.last, reading.graph
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
-    queries, upstreams, listed = PublishedEntities(), {}, {}
-    # Of a layer that is off now, people's edits stay, too.
-    glossary = None
+    queries, glossary, listed = PublishedEntities(), None, {}
     if config.glossary_terms:
         glossary = read_glossary(publication, last, reading.others, graph, config.namespace)
+    # Of a layer that is off now, people's edits stay, too.
     shown = [
         urn
         for layer in OWN_ENTITIES.values()
@@ -250,15 +255,6 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         )
     if config.properties:
         listed = read_listed(last, publication, catalog, graph, config.namespace)
-    if config.lineage:
-        read = fetch_each(
-            graph,
-            "dataset",
-            {dataset_urn(table) for table in publication.tables},
-            UpstreamLineageClass,
-            _Aspect,
-        )
-        upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
     existing = ExistingState(
         foreign=frozenset(relationship.urn for relationship in foreign),
         edited={
@@ -274,9 +270,16 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         listed=listed,
         glossary=glossary,
         edited_terms=queries.edited_terms,
-        upstreams=upstreams,
+        upstreams=_read_upstreams(publication, reading) if config.lineage else {},
     )
     return _read_foreign_parts(existing, publication, reading)
+
+
+def _read_upstreams(publication: Publication, reading: Reading) -> dict[str, UpstreamLineageClass]:
+    tables = {*map(dataset_urn, publication.tables)}
+    read = fetch_each(reading.graph, "dataset", tables, UpstreamLineageClass)
+    ours = reading.last.lineage
+    return {urn: without_ours(lineage, ours, urn) for urn, lineage in read.items()}
 
 
 def _read_foreign_parts(

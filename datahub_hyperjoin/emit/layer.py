@@ -51,8 +51,6 @@ class Writing:
     publication: Publication
     config: EmitConfig
     existing: "ExistingState"
-    """The metadata that DataHub holds already."""
-
     written: WrittenState
     """Receives everything that is written."""
 
@@ -71,7 +69,6 @@ class Withdrawal:
     last: WrittenState
     current: WrittenState
     namespace: str
-    """Prefix of the structured properties' names."""
 
     @cached_property
     def stale(self) -> WrittenState:
@@ -135,8 +132,6 @@ class OwnEntities(Layer):
     """A layer of entities that this source creates, rather than of parts of others' entities."""
 
     entity: ClassVar[str]
-    """The entity type."""
-
     info: ClassVar[type[Info]]
 
     read: ClassVar[tuple[type[_Aspect], ...]] = ()

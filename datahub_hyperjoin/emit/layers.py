@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import (
     DocumentUrn,
     ErModelRelationshipUrn,
@@ -13,6 +12,7 @@ from datahub.metadata.urns import (
 )
 from requests import HTTPError, RequestException
 
+from datahub_hyperjoin.catalog.versions import knows_contexts, read_registry
 from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.contexts import Contexts
@@ -85,20 +85,13 @@ _EXAMPLES = {
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
     """Find the enabled kinds of metadata that the DataHub server does not support."""
     wanted = {layer.key: layer.needs for layer in LAYERS if layer.is_on(config)}
-    registry = _read_registry(graph)
+    registry = read_registry(graph)
     unsupported = {}
     for layer, needs in wanted.items():
         lacks = _ask(graph, needs) if registry is None else _look_up(registry, needs)
         if missing := ", ".join(lacks):
             unsupported[layer] = missing
     return unsupported
-
-
-def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """Return the aspects that the server supports, by entity type; None if unknown."""
-    read = getattr(graph, "get_entity_aspect_specs", None)
-    specifications = read() if read else None
-    return specifications.entity_aspects if specifications else None
 
 
 def _look_up(
@@ -116,17 +109,10 @@ def _look_up(
 def _ask(graph: DataHubGraph, needs: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     # Without a registry only missing entity types can be found: the server names them in an error.
     for entity, aspects in needs.items():
-        if AI_CONTEXT in aspects and not _knows_contexts(graph):
+        if AI_CONTEXT in aspects and not knows_contexts(graph):
             yield f"the aspect {AI_CONTEXT} of {entity}"
         if entity in _EXAMPLES and not _knows(graph, entity, aspects):
             yield f"the entity type {entity}"
-
-
-def _knows_contexts(graph: DataHubGraph) -> bool:
-    """Return whether both the DataHub client and the server support the aspect `aiContext`."""
-    # It holds instructions for AI agents. A client without it cannot tell whose instructions
-    # a column has.
-    return AI_CONTEXT in ASPECT_NAME_MAP and graph.server_config.is_version_at_least(1, 7, 0)
 
 
 def _knows(graph: DataHubGraph, entity: str, aspects: tuple[str, ...]) -> bool:

@@ -42,11 +42,7 @@ class Edge:
     """A lineage edge that represents a join."""
 
     upstream: ColumnId
-    """The referenced column; its values are unique."""
-
     downstream: ColumnId
-    """The referring column."""
-
     confidence: float
     """The joinability. Of all edges into a column, DataHub stores only the lowest confidence."""
 
@@ -64,10 +60,7 @@ class Lineage:
     """Lineage edges that represent the joins of a run, and the number of skipped joins."""
 
     edges: tuple[Edge, ...] = ()
-    """The lineage edges, those of the best joins first."""
-
     skipped_cycles: int = 0
-    """Number of joins that were skipped because they would have closed a cycle."""
 
 
 def _parent(urn: str) -> str | None:

@@ -48,11 +48,7 @@ class OtherPipeline:
     """Another HyperJoin pipeline that writes to the same catalog."""
 
     name: str
-    """The `pipeline_name` in the recipe of the pipeline."""
-
     state: WrittenState
-    """What the last run of the pipeline wrote."""
-
     active: bool
     """Whether the pipeline has run in the last 45 days. Other runs may remove what an inactive
     pipeline wrote."""
@@ -182,8 +178,6 @@ class ForeignMetadata:
     """Relationships of this run's joins that other pipelines write, by URN."""
 
     queries: frozenset[str] = frozenset()
-    """URNs of the queries that other pipelines write."""
-
     described: frozenset[str] = frozenset()
     """URNs of columns and datasets whose lists of joins other pipelines write."""
 

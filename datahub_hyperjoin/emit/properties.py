@@ -86,11 +86,7 @@ class Partner:
     """A column that joins with a given column."""
 
     column: ColumnId
-    """The partner."""
-
     score: float
-    """Joinability, in [0, 1]."""
-
     relation: str = ""
     """How the given column relates to the partner, as in `many to one`; empty if unknown."""
 

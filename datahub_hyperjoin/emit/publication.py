@@ -25,14 +25,10 @@ class Publication:
     """Verified joins with their evidence, best first."""
 
     ranks: Mapping[tuple[ColumnId, ColumnId], int] = field(default_factory=dict)
-    """The rank of each suggested partner of a column."""
-
     titles: Mapping[TableId, str]
     """For each table, the name that users know."""
 
     model_version: str
-    """Version of the model that suggested the joins."""
-
     statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
     """The SQL of joins, or the reasons why they have none."""
 
@@ -41,8 +37,6 @@ class Publication:
     list these joins."""
 
     crosswalks: Sequence[CrosswalkJoin] = ()
-    """Joins in two steps, best first."""
-
     unread: frozenset[TableId] = frozenset()
     """Tables that this run did not read. Their metadata is not withdrawn."""
 

@@ -212,23 +212,11 @@ class PublishContext:
     """The settings, the server and the state that a run needs to write metadata."""
 
     config: EmitConfig
-    """The settings that select the metadata to write."""
-
     graph: DataHubGraph | None
-    """DataHub's server, if there is one."""
-
     dry: bool
-    """Whether nothing may be written."""
-
     handler: WrittenStateHandler
-    """The handler that loads and stores the written state."""
-
     run_id: str
-    """ID of this run."""
-
     report: HyperJoinReport
-    """The report that receives counts and warnings."""
-
     others: Sequence[OtherPipeline] = ()
     """The other pipelines, whose metadata stays."""
 
@@ -249,19 +237,14 @@ def publish(
     written.model_version = publication.model_version
     if context.graph:
         config = _supported(context, context.graph)
-        existing = foreign.protect(
-            read_existing(
-                publication,
-                catalog,
-                Reading(
-                    graph=context.graph,
-                    config=config,
-                    last=last,
-                    others=[other.state for other in context.others],
-                    warn=context.report.warn,
-                ),
-            )
+        reading = Reading(
+            graph=context.graph,
+            config=config,
+            last=last,
+            others=[other.state for other in context.others],
+            warn=context.report.warn,
         )
+        existing = foreign.protect(read_existing(publication, catalog, reading))
     written.rejected = {
         urn: (column_urn(left), column_urn(right))
         for urn, (left, right) in catalog.rejected.items()
@@ -283,14 +266,7 @@ def publish(
     )
     if config.properties:
         yield from emit_rejected(catalog, config.namespace)
-    left_alone = existing.closed_queries | existing.edited_terms
-    managed = last.without(
-        WrittenState(
-            queries=[*left_alone],
-            embeds=dict.fromkeys(existing.foreign_embeds, ""),
-            contexts=dict.fromkeys(existing.foreign_contexts, ""),
-        )
-    )
+    managed = last.without(existing.left_alone)
     written.queries.extend(untested_queries(managed, publication) if config.queries else ())
     kept = about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.

@@ -9,7 +9,6 @@ which of these runs are ours, but it may be lost. So each entity that a run hide
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import timedelta
 from functools import partial
 from itertools import groupby, islice
 from typing import TypeVar
@@ -29,9 +28,9 @@ from datahub.metadata.schema_classes import (
     QueryPropertiesClass,
     StatusClass,
 )
-from datahub.utilities import partition_executor
 from datahub.utilities.urns.urn import guess_entity_type
 
+from datahub_hyperjoin.catalog.versions import send_now
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.changes import find_changes
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
@@ -135,7 +134,7 @@ class ReadBack(Committable):
             return
         if not (written.unseen or self._withdrawals):
             return
-        _send_now()
+        send_now()
         written.unseen = sorted(_await(written.unseen, partial(_find_absent, graph), graph))
         standing = _await(self._withdrawals, partial(find_changes, graph=graph), graph)
         if standing:
@@ -154,14 +153,6 @@ class ReadBack(Committable):
             for unit in withdrawals:
                 if hides(unit):
                     removal.state.add_checkpoint_urn("*", unit.get_urn())
-
-
-def _send_now() -> None:
-    """Make DataHub's sink send its remaining records at once."""
-    # Otherwise it would wait half a minute. It sends them when it closes, too, but that is
-    # after the checkpoints are stored.
-    for executor in getattr(partition_executor, "_live_executors", ()):
-        executor.min_process_interval = timedelta()
 
 
 def _await(

@@ -45,8 +45,6 @@ class Glossary:
     """The glossary terms of a run, with the columns of each term."""
 
     terms: Mapping[str, ColumnGroup]
-    """The columns of each term, by its URN."""
-
     removed: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     """URNs of the columns from which people removed a term, by the term's URN."""
 

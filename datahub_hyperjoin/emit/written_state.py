@@ -39,11 +39,7 @@ class WrittenEdge(NamedTuple):
     """A lineage edge between two columns."""
 
     upstream: str
-    """URN of the upstream column."""
-
     downstream: str
-    """URN of the downstream column."""
-
     adds_table: bool
     """Whether this source also wrote the edge between the datasets of the two columns."""
 
@@ -62,8 +58,6 @@ class _Part(NamedTuple):
     """What the entries of one field of the written state are about, and where DataHub has them."""
 
     aspect: str
-    """Name of the aspect that holds an entry."""
-
     datasets: Callable[[Any], Iterable[str]]
     """Returns the URNs of the datasets that an entry is about."""
 
@@ -104,27 +98,17 @@ class WrittenState(CheckpointStateBase):
     """Relationships, each with the two columns that it joins."""
 
     columns: list[str] = Field(default_factory=list)
-    """Columns that have structured properties of this project."""
-
     datasets: list[str] = Field(default_factory=list)
-    """Datasets that have the structured property of this project."""
-
     queries: list[str] = Field(default_factory=list)
     """URNs of queries that show a join, documents that say how to join a dataset, and glossary
     terms."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
-    """Lineage edges between columns."""
-
     embeds: dict[str, str] = Field(default_factory=dict)
     """Address that the Preview tab of each dataset shows, by the dataset's URN."""
 
     contexts: dict[str, str] = Field(default_factory=dict)
-    """Instructions for agents, by the URN of the column."""
-
     terms: dict[str, list[str]] = Field(default_factory=dict)
-    """Columns of each glossary term."""
-
     removed_terms: dict[str, list[str]] = Field(default_factory=dict)
     """Columns from which people removed each glossary term."""
 

@@ -89,7 +89,7 @@ def test_without_a_registry_versions_tell_whether_columns_have_instructions(
     monkeypatch: pytest.MonkeyPatch, version: Version, *, client: bool, missing: bool
 ) -> None:
     known = {AI_CONTEXT: object()} if client else {}
-    monkeypatch.setattr("datahub_hyperjoin.emit.layers.ASPECT_NAME_MAP", known)
+    monkeypatch.setattr("datahub_hyperjoin.catalog.versions.ASPECT_NAME_MAP", known)
     config = EmitConfig(relationships=False, properties=False, ai_context=True)
     with Gms(version) as gms:
         gms.fail("specifications", status=404, times=99)
