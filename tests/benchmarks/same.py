@@ -1,9 +1,9 @@
 """Compare what two versions of the package find and write: `make same BASE=COMMIT`.
 
-It runs the quick start, the lakes of the gallery, two databases, Spark and each folder given, with
-the code of both versions in one environment, and prints every line that differs. Without
-differences, a change has kept what users see: joins, scores, roles, evidence, SQL, the records for
-DataHub and the page.
+It runs the quick start, the lakes of the gallery, two databases, a cluster of Spark and each folder
+given, with the code of both versions in one environment, and prints every line that differs.
+Without differences, a change has kept what users see: joins, scores, roles, evidence, SQL, the
+records for DataHub and the page.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from sqlalchemy import create_engine, make_url, text
 from tabulate import tabulate
 
 from benchmarks.gallery import LAKES
+from clusters import standalone
 from datahub_hyperjoin.demo import write_lake
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,15 @@ def ingest(lake: Path, code: Path, out: Path, **config: object) -> str:
     # Its data are one line, whose parts are easier to compare.
     shown = re.sub(r"(?<=[\]}]),(?=[\[{])", ",\n", page.read_text("utf-8"))
     return "\n".join([*lines, shown])
+
+
+def ingest_by_spark(lake: Path, folder: Path, code: Path, out: Path) -> str:
+    """Run a recipe on a cluster of two workers, which read each Parquet file in many tasks."""
+    with standalone(folder / f"cluster-{out.name}") as config:
+        # Executors get the code of the version.
+        settings = {**config.settings, "spark.executorEnv.PYTHONPATH": str(code)}
+        spark = {"master": config.master, "settings": settings}
+        return ingest(lake, code, out, spark=spark, profile={"split_bytes": 1})
 
 
 def _command(code: Path, *arguments: str) -> str:
@@ -145,7 +155,11 @@ def main() -> int:
                     copytree(lake / publisher, folder / each.name / publisher)
                 runs[each.name] = partial(ingest, folder / each.name)
             runs |= {Path(each).name: partial(find, each) for each in arguments.lakes}
-            runs["Spark"] = partial(ingest, folder / "baseball", spark={"master": "local[2]"})
+            for file in sorted((lake / "lahman").rglob("*.csv")):
+                parquet = folder / "parquet" / f"{file.stem}.parquet"
+                parquet.parent.mkdir(exist_ok=True)
+                pd.read_csv(file).to_parquet(parquet)
+            runs["Spark"] = partial(ingest_by_spark, folder / "parquet", folder)
             urls = databases(lake / "lahman", folder)
             runs |= {kind: partial(find, url) for kind, url in urls.items()}
             rows = compare(runs, base, folder)
