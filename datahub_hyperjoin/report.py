@@ -12,8 +12,8 @@ from datahub.utilities.lossy_collections import LossyList
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Verdict
+from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.visible import logger_of, visible
 

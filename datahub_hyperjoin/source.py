@@ -60,8 +60,8 @@ from datahub_hyperjoin.emit.publish import (
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.joins import RunSql
+from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.model.config.sections import find_unused_keys
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
 from datahub_hyperjoin.recipe.config import HyperJoinConfig

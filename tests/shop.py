@@ -15,10 +15,8 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
-from datahub_hyperjoin.metadata.confidence_bands import BANDS, band
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.joins import BANDS, Cardinality, Evidence, Join, Role, band
+from datahub_hyperjoin.metadata.relationships import join_urn, tag_context, to_aspect
 from datahub_hyperjoin.metadata.urns import band_urn, dataset_urn, role_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from gms import Gms
@@ -74,7 +72,7 @@ class Shop:
         self.gms.put(urn, to_aspect(join, "1"))
         tags = {
             band_urn(band(joinability)): f"{joinability:.4f}",
-            role_urn(role): RoleContext.of(join).text,
+            role_urn(role): tag_context(join),
         }
         self.gms.put(
             urn,

@@ -12,9 +12,12 @@ from datahub_hyperjoin.emit import errors as emit_errors
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.evaluate import errors as evaluate_errors
 from datahub_hyperjoin.explain import errors as explain_errors
+from datahub_hyperjoin.export import errors as export_errors
 from datahub_hyperjoin.graphql import errors as graphql_errors
+from datahub_hyperjoin.joins import errors as path_errors
 from datahub_hyperjoin.model import errors as model_errors
 from datahub_hyperjoin.model.llm import errors as llm_errors
+from datahub_hyperjoin.page import errors as page_errors
 from datahub_hyperjoin.recipe import errors as recipe_errors
 from datahub_hyperjoin.service import errors as service_errors
 from datahub_hyperjoin.spark import errors as spark_errors
@@ -26,10 +29,13 @@ MODULES = [
     emit_errors,
     evaluate_errors,
     explain_errors,
+    export_errors,
     file_errors,
     graphql_errors,
     llm_errors,
     model_errors,
+    page_errors,
+    path_errors,
     recipe_errors,
     service_errors,
     spark_errors,

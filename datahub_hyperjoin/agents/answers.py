@@ -13,10 +13,8 @@ from datahub.sql_parsing.sqlglot_utils import get_dialect
 from sqlglot import Dialect, exp
 
 from datahub_hyperjoin.agents.limit import Answer, add_entries
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.safety import reasons_unsafe
-from datahub_hyperjoin.graphql.words import Phrases, describe_join, summarize_join
-from datahub_hyperjoin.joins import FILE_DIALECT
+from datahub_hyperjoin.joins import FILE_DIALECT, Join, reasons_unsafe
+from datahub_hyperjoin.joins.describe import Phrases, describe, summarize
 from datahub_hyperjoin.quoted_names import escape_for_quotes
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -32,7 +30,7 @@ case; SQL finds the converted names only without quotes."""
 _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 
 
-def write_path_sql(joins: Sequence[CatalogJoin]) -> str:
+def write_path_sql(joins: Sequence[Join]) -> str:
     """Write SQL for a path of joins, with the table and column names from the catalog.
 
     Args:
@@ -53,7 +51,7 @@ def write_path_sql(joins: Sequence[CatalogJoin]) -> str:
     return _write(joins, _dialect(tables[0].platform))
 
 
-def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
+def _write(joins: Sequence[Join], dialect: Dialect) -> str:
     aliases = (f"t{number}" for number in count(1))
     first = joins[0].left.table
     alias_of = {first: next(aliases)}
@@ -72,7 +70,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
     return statement.sql(dialect=dialect)
 
 
-def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
+def _steps(joins: Sequence[Join]) -> Iterator[tuple[TableId, _Pairs]]:
     """Yield the second and later tables of a path, each with its pairs to the previous table.
 
     A crosswalk is a table of its own.
@@ -134,9 +132,7 @@ Statements = Mapping[str, str]
 """Tested SQL, by the URN of the join."""
 
 
-def list_joins_of(
-    name: str, joins: Sequence[CatalogJoin], *, min_score: float, skip: int = 0
-) -> Answer:
+def list_joins_of(name: str, joins: Sequence[Join], *, min_score: float, skip: int = 0) -> Answer:
     """Build the answer that lists a dataset's joins, safe joins first.
 
     Args:
@@ -158,17 +154,17 @@ def _count(safe: int) -> str:
     return {0: NO_SAFE_JOIN, 1: "1 safe join"}.get(safe, f"{safe} safe joins")
 
 
-def list_with_reasons(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
+def list_with_reasons(joins: Sequence[Join], *, min_score: float) -> list[Phrases]:
     """Summarise each join, with any reasons why it is not safe."""
     return [_listed(join, reasons_unsafe(join, min_score=min_score)) for join in joins]
 
 
-def _listed(join: CatalogJoin, reasons: Sequence[str]) -> Phrases:
-    return {**summarize_join(join), **({"unsafe": "; ".join(reasons)} if reasons else {})}
+def _listed(join: Join, reasons: Sequence[str]) -> Phrases:
+    return {**summarize(join), **({"unsafe": "; ".join(reasons)} if reasons else {})}
 
 
 def suggest_safe_joins(
-    name: str, safe: Sequence[CatalogJoin], statements: Statements, *, skip: int = 0
+    name: str, safe: Sequence[Join], statements: Statements, *, skip: int = 0
 ) -> Answer:
     """Build the answer that describes a dataset's safe joins, with their SQL.
 
@@ -184,7 +180,7 @@ def suggest_safe_joins(
     return add_entries(answer, "joins", entries, skip=skip)
 
 
-def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
+def _ends(join: Join) -> tuple[TableId, bool]:
     """Return a join's right table, and whether each left row matches at most one right row.
 
     A person has to choose among safe joins that agree in both.
@@ -192,12 +188,12 @@ def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
     return join.right.table, join.to_one
 
 
-def _detailed(join: CatalogJoin, statements: Statements, rivals: int) -> Answer:
+def _detailed(join: Join, statements: Statements, rivals: int) -> Answer:
     choice = {"choose": f"{rivals} safe joins with this dataset"} if rivals > 1 else {}
-    return {**describe_join(join), **choice, **sql_of([join], statements)}
+    return {**describe(join), **choice, **sql_of([join], statements)}
 
 
-def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
+def sql_of(joins: Sequence[Join], statements: Statements) -> Answer:
     """Return the SQL of a path of joins, and say whether that SQL was tested.
 
     Returns:
@@ -211,16 +207,16 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
     return {"sql": written, "sql_is": _SQL_IS_WRITTEN} if written else {"sql_is": _NO_SQL}
 
 
-def answer_none_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
+def answer_none_safe(name: str, joins: Sequence[Join], *, min_score: float) -> Answer:
     """Build the answer that none of the joins is safe, with the reasons."""
     answer: Answer = {"answer": NO_SAFE_JOIN, "of": name, "next": ASK}
     return add_entries(answer, "unsafe", list_with_reasons(joins, min_score=min_score))
 
 
-def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:
+def assess_join(join: Join, statements: Statements, *, min_score: float) -> Answer:
     """Build the answer about one join: its safety and its description."""
     reasons = reasons_unsafe(join, min_score=min_score)
     if reasons:
         verdict = {"answer": "not safe", "unsafe": "; ".join(reasons), "next": ASK}
-        return {**verdict, **describe_join(join), "urn": join.urn}
-    return {"answer": "safe", **describe_join(join), **sql_of([join], statements), "urn": join.urn}
+        return {**verdict, **describe(join), "urn": join.urn}
+    return {"answer": "safe", **describe(join), **sql_of([join], statements), "urn": join.urn}

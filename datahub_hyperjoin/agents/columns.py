@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.path_ends import choose_column
+from datahub_hyperjoin.graphql.find import choose_column
+from datahub_hyperjoin.joins import Join
 
 
-def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]:
+def joins_of_named(joins: Sequence[Join], name: str) -> list[Join]:
     """Select the joins of the column that an agent names.
 
     Args:
@@ -22,7 +22,7 @@ def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]
     return [join for join in joins if chosen in _columns_of(join)]
 
 
-def _columns_of(join: CatalogJoin) -> set[str]:
+def _columns_of(join: Join) -> set[str]:
     """Return the paths of a join's columns in the left table.
 
     If a table joins with itself, the columns of both sides count.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from datahub_hyperjoin.graphql.words import shorten
+from datahub_hyperjoin.joins.describe import shorten
 from datahub_hyperjoin.visible import visible
 
 MOST_BYTES = 5_250

@@ -24,7 +24,6 @@ from datahub_hyperjoin.agents.answers import (
 from datahub_hyperjoin.agents.columns import joins_of_named
 from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.graphql import (
-    CatalogJoin,
     JoinPath,
     accept,
     all_joins,
@@ -35,12 +34,13 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
-from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.join_sql import sql_of_joins
-from datahub_hyperjoin.graphql.path_ends import PathEnd, find_path_end, fits_end, table_of
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, reasons_unsafe_in_path
-from datahub_hyperjoin.graphql.steps import leads_from_key, leads_to_key
-from datahub_hyperjoin.graphql.words import describe_join, grain_in_words, shorten, summarize_join
+from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.graphql.read import sql_of_joins
+from datahub_hyperjoin.joins import MIN_SCORE, Join, doubts, is_safe, reasons_unsafe
+from datahub_hyperjoin.joins.describe import describe, describe_grain, shorten, summarize
+from datahub_hyperjoin.joins.errors import NoPathError
+from datahub_hyperjoin.joins.paths import PathEnd, fits_end, table_of
+from datahub_hyperjoin.joins.safety import leads_from_key, leads_to_key
 from datahub_hyperjoin.metadata.urns import table_id
 from datahub_hyperjoin.wording import name_some
 
@@ -61,7 +61,7 @@ Ends = tuple[PathEnd, PathEnd]
 
 
 def find_safe_path(
-    joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
+    joins: Sequence[Join], ends: Ends, *, min_score: float, most: int | None = None
 ) -> JoinPath | None:
     """Find the best safe path of joins between two tables, with at most `most` joins.
 
@@ -73,16 +73,17 @@ def find_safe_path(
         min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
         most: Maximum number of joins; None for no limit.
     """
-    trusted = [join for join in joins if not reasons_unsafe_in_path(join, min_score=min_score)]
+    trusted = [join for join in joins if not doubts(join, min_score=min_score)]
     try:
         path = find_path(trusted, *ends, most=most, min_joinability=min_score)
     except NoPathError:
         return None
-    rivals = tuple(rival for rival in path.rivals if rival.is_safe)
-    return replace(path, rivals=rivals) if path.is_safe else None
+    rivals = tuple(rival for rival in path.rivals if is_safe(*rival.joins, min_score=min_score))
+    safe = is_safe(*path.joins, min_score=min_score)
+    return replace(path, rivals=rivals) if safe else None
 
 
-def choose_rival(path: JoinPath, chosen: Collection[CatalogJoin]) -> JoinPath:
+def choose_rival(path: JoinPath, chosen: Collection[Join]) -> JoinPath:
     """Return the one of a path and its rivals that uses all joins that the user chose.
 
     Returns:
@@ -98,9 +99,7 @@ def choose_rival(path: JoinPath, chosen: Collection[CatalogJoin]) -> JoinPath:
     return replace(fitting[0], rivals=tuple(fitting[1:]))
 
 
-def choose_among(
-    joins: Sequence[CatalogJoin], ends: Ends, chosen: Collection[CatalogJoin]
-) -> list[CatalogJoin]:
+def choose_among(joins: Sequence[Join], ends: Ends, chosen: Collection[Join]) -> list[Join]:
     """Return the joins that the user may mean.
 
     Where the user named a column, joins of its table over other columns are left out. Where the
@@ -120,7 +119,7 @@ def choose_among(
 
 
 def answer_path(
-    path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
+    path: JoinPath, joins: Sequence[Join], statements: Statements, *, min_score: float
 ) -> Answer:
     """Build the answer that describes a safe path, or that asks the user to choose.
 
@@ -149,7 +148,7 @@ def answer_path(
     return {
         "answer": "safe path",
         "datasets": [table.name for table in path.tables],
-        "grain": grain_in_words(path),
+        "grain": describe_grain(path.joins),
         "joinability": f"{path.strength:.2f} for all joins together",
         "joins": [_describe_step(join) for join in path.joins],
         **sql_of(path.joins, statements),
@@ -157,14 +156,12 @@ def answer_path(
     }
 
 
-def _describe_step(join: CatalogJoin) -> Answer:
-    described = describe_join(join)
+def _describe_step(join: Join) -> Answer:
+    described = describe(join)
     return {key: described[key] for key in _IN_A_STEP if key in described}
 
 
-def _doubtful_rivals(
-    path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
-) -> list[CatalogJoin]:
+def _doubtful_rivals(path: JoinPath, joins: Sequence[Join], min_score: float) -> list[Join]:
     """List unsafe references that the user may mean instead of a path.
 
     They connect the same two tables as a join of the path, or the two ends of the path.
@@ -174,13 +171,13 @@ def _doubtful_rivals(
     rivals = (
         join
         for join in joins
-        if frozenset(join.tables) in tables and join.open and join.likely_role.is_directed
+        if frozenset(join.tables) in tables and join.open and join.role.is_directed
     )
     return [join for join in rivals if reasons_unsafe(join, min_score=min_score)][:_MOST_RIVALS]
 
 
 def explain_no_path(
-    joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
+    joins: Sequence[Join], ends: Ends, *, min_score: float, most: int | None = None
 ) -> Answer:
     """Explain why no safe path of joins connects two datasets, and what would help.
 
@@ -203,7 +200,7 @@ def explain_no_path(
     if unsafe:
         answer |= {"why": "the best path needs joins that are not safe", "next": ASK}
         return add_entries(answer, "unsafe", list_with_reasons(unsafe, min_score=min_score))
-    return {**answer, **(_improbable(path) if path.is_safe else _repeating(path))}
+    return {**answer, **(_improbable(path) if path.keeps_grain else _repeating(path))}
 
 
 def _improbable(path: JoinPath) -> Answer:
@@ -215,7 +212,7 @@ def _improbable(path: JoinPath) -> Answer:
         "why": f"the best path has {len(path.joins)} joins, and a joinability of only "
         f"{path.strength:.2f} for all of them together",
         "next": ASK,
-        "joins": [summarize_join(join) for join in path.joins if not join.is_confirmed],
+        "joins": [summarize(join) for join in path.joins if not join.is_confirmed],
     }
 
 
@@ -230,9 +227,9 @@ def _repeating(path: JoinPath) -> Answer:
     via = ", ".join(table.name for table in shared)
     return {
         "why": f"all rows of both datasets that share a row of {via} would be paired",
-        "grain": grain_in_words(path),
+        "grain": describe_grain(path.joins),
         "next": f"Aggregate both datasets to one row for each row of {via} before joining them",
-        "joins": [summarize_join(join) for join in path.joins],
+        "joins": [summarize(join) for join in path.joins],
     }
 
 
@@ -372,12 +369,12 @@ class JoinTools:
         Call this tool only if the user has decided so.
         """
         found = find_join(self._graph, join)
-        if not found.verdicts:
+        if not (found.published and found.published.verdicts):
             return {"answer": "nobody has decided", "join": found.arrows}
         undo(self._graph, found.urn)
         return {"answer": "undone", "join": found.arrows}
 
-    def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
+    def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[Join]]:
         """Return the name and the joins of the dataset or column that an agent asks about.
 
         If `other` is given, only the joins with that dataset are returned.
@@ -397,7 +394,7 @@ def _nothing(name: str) -> Answer:
     return {"answer": NO_SAFE_JOIN, "of": name, "why": "the catalog has no join of it"}
 
 
-def _unless_described(join: CatalogJoin, why: str) -> str:
+def _unless_described(join: Join, why: str) -> str:
     """Return the reason for a decision, or an empty text if the join already has a description.
 
     A reason is stored as the join's description, which must not replace an existing one.
@@ -405,6 +402,6 @@ def _unless_described(join: CatalogJoin, why: str) -> str:
     return "" if join.description else why
 
 
-def _decided(verdict: str, join: CatalogJoin, why: str) -> Answer:
+def _decided(verdict: str, join: Join, why: str) -> Answer:
     kept = {"description_kept": shorten(join.description)} if join.description else {"why": why}
     return {"answer": verdict, "join": join.arrows, **kept}

@@ -24,12 +24,7 @@ from datahub_hyperjoin.catalog.entities import (
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.metadata.relationship_aspect import (
-    WITHDRAWN_BY,
-    from_aspect,
-    is_ours,
-    pairs_in,
-)
+from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY, from_aspect, is_ours, pairs_in
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import Pair, TableId
 

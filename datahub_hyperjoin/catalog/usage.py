@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, parse_entity, scroll
 from datahub_hyperjoin.catalog.relationships import report_skipped
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of

@@ -10,7 +10,7 @@ from datahub_hyperjoin.cli.output_format import with_format
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.words import describe_join
+from datahub_hyperjoin.joins.describe import describe
 from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
             end = "" if str(error).endswith("?") else "."
             message = f"{error}{end} To see why a pair is not suggested, add --recipe or --in"
             raise click.ClickException(message) from error
-    phrases = describe_join(join)
+    phrases = describe(join)
     if as_json:
         return visible_json(phrases)
     return "\n".join(f"{name}: {phrase}" for name, phrase in phrases.items())

@@ -11,10 +11,12 @@ from datahub_hyperjoin.export import (
     ExportFormat,
     export_joins,
     precede_with_checksum,
+    read_declared,
     word_reasons,
     write_export,
 )
-from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
+from datahub_hyperjoin.graphql import all_joins, find_dataset, joins_of_dataset
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.wording import name_some, number_of
 
 
@@ -45,9 +47,6 @@ def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None
     Only references to a key and one-to-one joins are written, which repeat no rows. A line says how
     many other joins were left out, and why.
     """
-    # It imports Spark, which takes a second that the other commands should not wait for.
-    from datahub_hyperjoin.export.declared import read_declared  # noqa: PLC0415
-
     export_format = ExportFormat(format_name)
     with connected() as graph:
         joins = _read(graph, datasets)
@@ -67,7 +66,7 @@ def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None
         click.echo(f"{format_name} cannot hold the names of {names}", err=True)
 
 
-def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:
+def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[Join]:
     """Read the joins of the named datasets; all joins if none is named.
 
     A join between two named datasets is returned once.

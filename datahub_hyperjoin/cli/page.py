@@ -39,8 +39,7 @@ def open_page(*, page: Path, serve: bool, decisions: Path | None, by: str, port:
     """
     # They take a second to import, which the other commands should not wait for.
     from datahub_hyperjoin.decision_file import read_decision_file  # noqa: PLC0415
-    from datahub_hyperjoin.page.local import LocalPage  # noqa: PLC0415
-    from datahub_hyperjoin.page.local_server import LocalServer  # noqa: PLC0415
+    from datahub_hyperjoin.page.local import LocalPage, LocalServer  # noqa: PLC0415
 
     with reporting():
         opened = LocalPage.read(page, decisions, by=by)

@@ -1,7 +1,6 @@
 """The commands that list the joins in DataHub, decide about them, and find paths of joins."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -22,21 +21,19 @@ from datahub_hyperjoin.graphql import (
     reject,
     undo,
 )
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.path_ends import find_path_end
-from datahub_hyperjoin.graphql.paths import MIN_JOINABILITY
-from datahub_hyperjoin.graphql.steps import JoinPath, Step
-from datahub_hyperjoin.graphql.words import join_in_brief
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.joins.describe import join_in_brief
+from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, Step
+from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of
 
 _HEADERS = ("joinability", "join", "role", "cardinality", "decision")
 
 
-def as_table(joins: Sequence[CatalogJoin]) -> str:
+def as_table(joins: Sequence[Join]) -> str:
     """Format joins as a text table.
 
     `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
@@ -45,40 +42,40 @@ def as_table(joins: Sequence[CatalogJoin]) -> str:
     return tabulate([*map(_cells, joins)], headers=_HEADERS, disable_numparse=True)
 
 
-def _cells(join: CatalogJoin) -> tuple[str, ...]:
-    role = ", ".join(filter(None, [join.role.value if join.role else "", _way(join)]))
+def _cells(join: Join) -> tuple[str, ...]:
+    role = ", ".join(filter(None, [join.role.value if join.known_role else "", _way(join)]))
     return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
 
 
-def _way(join: CatalogJoin) -> str:
+def _way(join: Join) -> str:
     """Describe how values are compared; empty if they are compared as written."""
     return "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
 
 
-def _score(join: CatalogJoin) -> str:
+def _score(join: Join) -> str:
     doubt = "" if join.is_verified else ", not verified"
-    return "" if join.joinability is None else f"{join.joinability:.2f}{doubt}"
+    return "" if join.is_written else f"{join.joinability:.2f}{doubt}"
 
 
-def _decision(join: CatalogJoin) -> str:
+def _decision(join: Join) -> str:
     words = [join.verdict.value] if join.verdict else []
-    if join.joinability is None and not join.band:
+    if join.is_written and not join.band:
         words.append("created by a user")
-    if join.removed:
+    if join.is_hidden:
         words.append("hidden")
     return ", ".join(words)
 
 
-def as_json(joins: Sequence[CatalogJoin]) -> str:
+def as_json(joins: Sequence[Join]) -> str:
     """Format joins as JSON.
 
     The JSON keys never change, because scripts rely on them.
     """
-    return _dump([_record(join) for join in joins])
+    return _dump([join_as_json(join) for join in joins])
 
 
 def decisions_as_json(
-    joins: Sequence[CatalogJoin],
+    joins: Sequence[Join],
     verdict: Verdict | None,
     undone: Mapping[str, Sequence[Verdict]] | None = None,
 ) -> str:
@@ -91,41 +88,6 @@ def decisions_as_json(
     if undone is None:
         return _dump(records)
     return _dump([{**each, "undone": undone[str(each["urn"])]} for each in records])
-
-
-def _record(join: CatalogJoin) -> dict[str, Any]:
-    return {
-        "urn": join.urn,
-        "name": join.name,
-        "columns": [{"left": _column(left), "right": _column(right)} for left, right in join.pairs],
-        "cardinality": join.cardinality.value,
-        "joinability": join.joinability,
-        "band": join.band or None,
-        "decision": join.verdict.value if join.verdict else None,
-        "hidden": join.removed,
-        "description": join.description or None,
-        "owners": list(join.owners),
-        "role": join.role.value if join.role else None,
-        "referenced": _column(join.referenced) if join.referenced else None,
-        "declared": join.declared,
-        "left_fan_out": join.left_fan_out,
-        "right_fan_out": join.right_fan_out,
-        "left_containment": join.left_containment,
-        "right_containment": join.right_containment,
-        "left_counts": asdict(join.left_counts) if join.left_counts else None,
-        "right_counts": asdict(join.right_counts) if join.right_counts else None,
-        "compared_as": join.compared_as or None,
-        "crosswalk": _crosswalk(join.via) if join.via else None,
-    }
-
-
-def _crosswalk(via: tuple[ColumnId, ColumnId]) -> dict[str, str]:
-    left, right = via
-    return {"dataset": dataset_urn(left.table), "left": left.path, "right": right.path}
-
-
-def _column(column: ColumnId) -> dict[str, str]:
-    return {"dataset": dataset_urn(column.table), "column": column.path}
 
 
 def _dump(value: object) -> str:
@@ -167,7 +129,7 @@ def _route(path: JoinPath) -> str:
     return visible(" → ".join(names))
 
 
-def _crosswalks(joins: Sequence[CatalogJoin]) -> list[str]:
+def _crosswalks(joins: Sequence[Join]) -> list[str]:
     """Describe the two steps of each join through a crosswalk, as lines of text."""
     steps = [
         visible(
@@ -194,7 +156,7 @@ def _choices(steps: Sequence[Step]) -> list[str]:
     return ["", "Other references between the same tables:", *choices] if choices else []
 
 
-def _direct(joins: Sequence[CatalogJoin]) -> list[str]:
+def _direct(joins: Sequence[Join]) -> list[str]:
     """List, as lines of text, the direct joins between a path's first and last table."""
     names = [join_in_brief(join) for join in joins]
     return ["", "Direct joins of the first and the last table:", *names] if names else []
@@ -205,7 +167,7 @@ def path_as_json(path: JoinPath) -> str:
     rivals = [
         {**_path_record(rival), "differs": path.difference_in_words(rival)} for rival in path.rivals
     ]
-    direct = [_record(join) for join in path.direct]
+    direct = [join_as_json(join) for join in path.direct]
     return _dump({**_path_record(path), "rivals": rivals, "direct": direct})
 
 
@@ -217,10 +179,10 @@ def _path_record(path: JoinPath) -> dict[str, Any]:
         "grain": dataset_urn(path.grain) if path.grain else None,
         "multiplies_by": path.multiplies_by,
         "joins": [
-            _record(step.join)
+            join_as_json(step.join)
             | {
                 "multiplies_by": step.multiplies_by,
-                "alternatives": [_record(other) for other in step.alternatives],
+                "alternatives": [join_as_json(other) for other in step.alternatives],
             }
             for step in path.steps
         ],
@@ -336,7 +298,7 @@ def _decide(
         click.echo(decisions_as_json(joins, verdict))
 
 
-def _find_joins(graph: DataHubGraph, names: tuple[str, ...]) -> list[CatalogJoin]:
+def _find_joins(graph: DataHubGraph, names: tuple[str, ...]) -> list[Join]:
     """Find all joins that the user named, so that a wrong name changes nothing."""
     found = [find_join(graph, name) for name in names]
     return [*{join.urn: join for join in found}.values()]

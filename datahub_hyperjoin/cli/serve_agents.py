@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from datahub_hyperjoin.agents.errors import MissingMcpError, UnguardedServerError
 from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.graphql.safety import MIN_SCORE
+from datahub_hyperjoin.joins import MIN_SCORE
 
 
 @click.command("mcp")

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from datahub_hyperjoin.join_listing import DECLARED
 from datahub_hyperjoin.joins import FILE_DIALECT, Join, Statement
+from datahub_hyperjoin.joins.describe import DECLARED
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible, visible_json
 from datahub_hyperjoin.wording import number_of

@@ -28,8 +28,8 @@ from datahub_hyperjoin.discovery.errors import (
 from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
+from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -39,8 +39,7 @@ from datahub_hyperjoin.visible import visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from datahub_hyperjoin.graphql.path_ends import PathEnd
-    from datahub_hyperjoin.graphql.steps import JoinPath
+    from datahub_hyperjoin.joins.paths import JoinPath, PathEnd
 
 _SHOWN_ROWS = 25
 """Number of joins that a notebook shows."""

@@ -19,8 +19,8 @@ from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.join_listing import shown_first
 from datahub_hyperjoin.joins import RunSql
+from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig

@@ -50,7 +50,7 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
     with_changes,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from datahub_hyperjoin.progress import Count, Warn
 
 # The values that our patches name are read from the typed aspect, each under the path that a patch

@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog.versions import instructions_in
 from datahub_hyperjoin.emit.documents import joins_for_agents, write_column_guides
 from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import change_instructions
-from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT, column_urn
 from datahub_hyperjoin.tables import TableId
 
@@ -37,7 +37,7 @@ def find_foreign_contexts(contexts: Mapping[str, str], written: Mapping[str, str
 
 
 def emit_contexts(
-    joins: Mapping[TableId, Sequence[CatalogJoin]], foreign: Container[str], written: dict[str, str]
+    joins: Mapping[TableId, Sequence[Join]], foreign: Container[str], written: dict[str, str]
 ) -> Iterator[MetadataWorkUnit]:
     """Set the instructions of columns with safe joins, unless somebody else wrote them."""
     for table, own in joins.items():

@@ -25,11 +25,9 @@ from typing_extensions import override
 
 from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, create, set_status
 from datahub_hyperjoin.emit.publication import Publication, by_table, labels
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, with_left_table
-from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, single_join_path
-from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words, share_in_words
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, join_urn
+from datahub_hyperjoin.joins import Join, best_first, grain_of, reasons_unsafe
+from datahub_hyperjoin.joins.describe import comparison_in_words, decision_in_words, share_in_words
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION, catalog_join, join_urn
 from datahub_hyperjoin.metadata.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import code_span, markdown, visible
@@ -66,10 +64,10 @@ A document without such a line knows no safe join of the two. Do not guess one: 
 """
 
 
-def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
+def write_guide(table: TableId, joins: Sequence[Join], statements: Mapping[str, str]) -> str:
     """Write, in Markdown, the text that tells an agent how to join a table."""
-    turned = _by_partner([with_left_table(join, table) for join in best_first(joins)])
-    reasons = {join.urn: reasons_unsafe(join, min_score=MIN_SCORE) for join in turned}
+    turned = _by_partner([join.seen_from(table) for join in best_first(joins)])
+    reasons = {join.urn: reasons_unsafe(join) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
     rivals = Counter(join.right.table for join in safe)
     page = _Page(f"# How to join {markdown(str(table))}\n\n{_INTRODUCTION}")
@@ -84,10 +82,10 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
     return page.text
 
 
-def write_column_guides(table: TableId, joins: Sequence[CatalogJoin]) -> dict[ColumnId, str]:
+def write_column_guides(table: TableId, joins: Sequence[Join]) -> dict[ColumnId, str]:
     """Write the texts that tell an agent how to join each column of a table."""
-    turned = [with_left_table(join, table) for join in best_first(joins)]
-    safe = [join for join in turned if not reasons_unsafe(join, min_score=MIN_SCORE)]
+    turned = [join.seen_from(table) for join in best_first(joins)]
+    safe = [join for join in turned if not reasons_unsafe(join)]
     rivals = Counter(join.right.table for join in safe)
     lines: dict[ColumnId, list[str]] = defaultdict(list)
     for join in safe:
@@ -103,7 +101,7 @@ def _some(lines: Sequence[str]) -> str:
     return "".join([*lines[:_MOST_OF_COLUMN], *more])
 
 
-def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:
+def _by_partner(joins: Sequence[Join]) -> list[Join]:
     """Sort a table's joins so that joins with the same other table are adjacent."""
     # An excerpt of a document shows neighbouring lines.
     first: dict[TableId, int] = {}
@@ -141,13 +139,13 @@ class _Page:
             self.add(f"- {len(lines) - shown} more\n")
 
 
-def _safe_line(join: CatalogJoin, rivals: int) -> str:
+def _safe_line(join: Join, rivals: int) -> str:
     return "; ".join([_condition(join), *_notes(join, rivals)])
 
 
-def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
+def _notes(join: Join, rivals: int) -> Iterator[str]:
     yield join.cardinality.words
-    grain = single_join_path(join).grain
+    grain = grain_of([join])
     yield f"grain: {'this table' if grain == join.left.table else markdown(str(grain))}"
     if join.matches is not None:
         yield (
@@ -162,15 +160,15 @@ def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
     yield decision_in_words(join)
 
 
-def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
+def _unsafe_line(join: Join, reasons: Sequence[str]) -> str:
     why = markdown("; ".join(reasons))
-    if join.open and join.is_verified and not (join.is_confirmed or join.likely_role.is_directed):
+    if join.open and join.is_verified and not (join.is_confirmed or join.role.is_directed):
         # A value domain has many such joins, and a whole sentence for each leaves no room.
-        why = f"{join.likely_role.value}, no key on either side"
+        why = f"{join.role.value}, no key on either side"
     return f"{_condition(join)}: {why}"
 
 
-def _condition(join: CatalogJoin) -> str:
+def _condition(join: Join) -> str:
     """Return the join condition as code, with the left table's column first in each comparison."""
     arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
     return code_span(" and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs))
@@ -222,7 +220,7 @@ def _document_unit(proposal: MetadataChangeProposalWrapper) -> MetadataWorkUnit:
     return proposal.as_workunit(is_primary_source=False)
 
 
-def joins_for_agents(publication: Publication) -> dict[TableId, list[CatalogJoin]]:
+def joins_for_agents(publication: Publication) -> dict[TableId, list[Join]]:
     """Return the joins of each table, including joins that only other pipelines write."""
     # An agent knows nothing of value domains, so their implied joins are listed, too.
     shared = by_table(publication.shared)

@@ -35,7 +35,7 @@ from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.written_state import JOB, WrittenState
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Join, Verdict, sort_joins
-from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, join_urn
+from datahub_hyperjoin.metadata.relationships import catalog_evidence, join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, plain_path
 from datahub_hyperjoin.progress import Warn
 

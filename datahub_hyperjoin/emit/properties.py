@@ -28,8 +28,7 @@ from datahub_hyperjoin.emit.layer import (
 )
 from datahub_hyperjoin.emit.patches import remove_properties, set_properties
 from datahub_hyperjoin.emit.publication import by_table, labels
-from datahub_hyperjoin.joins import Join, Role, lone_joins
-from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
+from datahub_hyperjoin.joins import NOT_VERIFIED, Join, Role, lone_joins
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,

@@ -13,7 +13,7 @@ from datahub_hyperjoin.joins import (
     Statement,
     sort_joins,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import SCORE_DIGITS, join_urn
+from datahub_hyperjoin.metadata.relationships import SCORE_DIGITS, join_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 

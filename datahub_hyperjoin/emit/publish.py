@@ -32,7 +32,7 @@ from datahub_hyperjoin.emit.publication import (
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Join, Statement, Verdict, sort_joins
-from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence, columns_urn, join_urn
+from datahub_hyperjoin.metadata.relationships import catalog_evidence, columns_urn, join_urn
 from datahub_hyperjoin.metadata.urns import column_id, column_urn, dataset_urn, query_urn, table_id
 from datahub_hyperjoin.model.domains import drop_redundant_joins
 from datahub_hyperjoin.report import HyperJoinReport

@@ -21,12 +21,14 @@ from typing_extensions import assert_never, override
 
 from datahub_hyperjoin.emit.layer import LakeSize, OwnEntities, Writing, set_status
 from datahub_hyperjoin.emit.publication import Publication, labels
-from datahub_hyperjoin.graphql.joins import with_left_table
-from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.graphql.sentences import describe_rows
-from datahub_hyperjoin.joins import FILE_DIALECT, CrosswalkJoin, Join, Statement
-from datahub_hyperjoin.metadata.confidence_bands import band
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION, SQL_DIALECT, join_urn
+from datahub_hyperjoin.joins import FILE_DIALECT, CrosswalkJoin, Join, Statement, band
+from datahub_hyperjoin.joins.describe import describe_rows
+from datahub_hyperjoin.metadata.relationships import (
+    MODEL_VERSION,
+    SQL_DIALECT,
+    catalog_join,
+    join_urn,
+)
 from datahub_hyperjoin.metadata.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
@@ -74,7 +76,7 @@ def _describe_statement(statement: Statement) -> str:
 
 def _describe_rows(join: Join, first: ColumnId) -> str:
     """Describe how many rows of a, the table of `first`, and of b have partners."""
-    known = with_left_table(catalog_join(join), first.table)
+    known = catalog_join(join).seen_from(first.table)
     # The names of columns could be formatted as Markdown.
     forward = describe_rows(known, ("a", "b"), columns=False)
     return f"{forward} {describe_rows(known.reversed, ('b', 'a'), columns=False)}"

@@ -35,7 +35,7 @@ from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.changes import find_changes
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
-from datahub_hyperjoin.metadata.relationship_aspect import WITHDRAWN_BY
+from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)

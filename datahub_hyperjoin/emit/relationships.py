@@ -18,10 +18,8 @@ from datahub_hyperjoin.emit.layer import (
     set_status,
 )
 from datahub_hyperjoin.emit.patches import change_tags
-from datahub_hyperjoin.joins import Join, Role, Statement
-from datahub_hyperjoin.metadata.confidence_bands import BAND_NAMES, BANDS, UNVERIFIED, band_of
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn, pairs_in, to_aspect
-from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.joins import BAND_NAMES, BANDS, UNVERIFIED, Join, Role, Statement
+from datahub_hyperjoin.metadata.relationships import join_urn, pairs_in, tag_context, to_aspect
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn, column_urn, role_urn
 
 _ROLES = {
@@ -79,8 +77,8 @@ def emit_relationship(
         aspect.customProperties["no_sql"] = no_sql
     yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
     contexts = {
-        band_urn(band_of(join)): f"{join.joinability:.4f}",
-        role_urn(join.role): RoleContext.of(join).text,
+        band_urn(join.band): f"{join.joinability:.4f}",
+        role_urn(join.role): tag_context(join),
     }
     yield change_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])
 

@@ -1,10 +1,4 @@
-"""Errors that occur while joins are exported.
-
-CatalogError
-└─ NoSafeJoinError       the catalog has no join that may be exported
-OutputError
-└─ ForeignFileError      the output file exists and holds something else
-"""
+"""Errors that occur while joins are exported."""
 
 from typing_extensions import Self
 

@@ -1,196 +1,54 @@
-"""Write joins in one of the export formats."""
+"""Write joins in one of the export formats, to a file without overwriting people's changes.
 
+The first line of a file holds a checksum of the other lines. The file is replaced only if that
+checksum is right, so nobody has edited it. The same joins give the same file, which suits a version
+control system.
+"""
+
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from pathlib import Path
 
-from typing_extensions import assert_never
-
-from datahub_hyperjoin.export import held_names
-from datahub_hyperjoin.export.constraints import (
-    to_databricks_constraints,
-    to_snowflake_constraints,
-)
-from datahub_hyperjoin.export.dbml import to_dbml
-from datahub_hyperjoin.export.errors import NoSafeJoinError
-from datahub_hyperjoin.export.evidence import describe_evidence, list_evidence
-from datahub_hyperjoin.export.lookml import to_lookml
-from datahub_hyperjoin.export.metricflow import to_metricflow
-from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
-from datahub_hyperjoin.export.ossie import to_ossie
-from datahub_hyperjoin.export.quoting import (
+from datahub_hyperjoin.errors import UnwritablePathError
+from datahub_hyperjoin.export.errors import ForeignFileError, NoSafeJoinError
+from datahub_hyperjoin.export.names import (
     can_quote,
+    cube_holds,
+    databricks_holds,
+    dbml_holds,
+    dbt_holds,
     dialect_of,
-    needs_quotes,
-    quoted_name,
-    quoted_path,
+    holds_any,
+    lookml_holds,
+    metricflow_holds,
+    name_parts,
+    snowflake_holds,
 )
-from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, select_safe, word_reasons
 from datahub_hyperjoin.export.schema import (
     DeclaredColumns,
-    ExportedTable,
     JoinSchema,
     KeyColumns,
-    NamedJoin,
+    LeftOut,
+    SafeJoin,
     build_schema,
     rank_keys,
+    select_safe,
+    word_reasons,
 )
-from datahub_hyperjoin.export.semantic_view import to_semantic_view
-from datahub_hyperjoin.export.sqlalchemy_tables import to_sqlalchemy
-from datahub_hyperjoin.export.text import write_yaml
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
-from datahub_hyperjoin.tables import DataType, TableId
-from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.export.sql_formats import (
+    to_databricks_constraints,
+    to_semantic_view,
+    to_snowflake_constraints,
+)
+from datahub_hyperjoin.export.text_formats import to_dbml, to_lookml, to_mermaid, to_sqlalchemy
+from datahub_hyperjoin.export.yaml_formats import to_cube, to_dbt_tests, to_metricflow, to_ossie
+from datahub_hyperjoin.joins import Join, best_first
+from datahub_hyperjoin.storage import replacing
+from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.wording import name_some
-
-_Cube = dict[str, Any]
-
-_TYPES: Mapping[DataType | None, str] = {
-    DataType.INTEGER: "number",
-    DataType.DECIMAL: "number",
-    DataType.BOOLEAN: "boolean",
-    DataType.DATE: "time",
-    DataType.TIMESTAMP: "time",
-}
-
-
-def to_cube(schema: JoinSchema) -> str:
-    """Write the joins as a Cube data model.
-
-    A cube joins another cube by its name, so each further reference to a table gets a cube of its
-    own. Such a cube has no joins, because a table that refers to itself would join without end.
-    """
-    cubes = [_cube(table, schema.joins_from(table)) for table in schema.tables]
-    roles = [
-        {**_cube(join.referenced, ()), "name": join.alias}
-        for join in schema.joins
-        if join.needs_role
-    ]
-    document = {"cubes": [*cubes, *roles]}
-    return write_yaml(document)
-
-
-def _cube(table: ExportedTable, joins: Sequence[NamedJoin]) -> _Cube:
-    cube = {"name": table.name, "sql_table": quoted_path(table.path, dialect_of(table.id))}
-    joined = {"joins": [_join(join) for join in joins]} if joins else {}
-    return {**cube, **joined, "dimensions": _dimensions(table)}
-
-
-def _join(named: NamedJoin) -> dict[str, str]:
-    dialect = dialect_of(named.referring.id)  # both tables are on one platform
-    columns = (
-        (quoted_name(left, dialect), quoted_name(right, dialect))
-        for left, right in named.join.columns
-    )
-    conditions = (f"{{CUBE}}.{left} = {{{named.alias}}}.{right}" for left, right in columns)
-    return {
-        "name": named.alias,
-        "relationship": "one_to_one" if named.join.is_one_to_one else "many_to_one",
-        "sql": " AND ".join(conditions),
-    }
-
-
-def _dimensions(table: ExportedTable) -> list[dict[str, Any]]:
-    names = distinct_names([[identifier(path)] for path in table.columns])
-    return [
-        {
-            "name": name,
-            "sql": quoted_name(path, dialect_of(table.id)),
-            "type": _TYPES.get(kind, "string"),
-            **({"primary_key": True} if path in table.primary_key else {}),
-        }
-        for name, (path, kind) in zip(names, table.columns.items(), strict=True)
-    ]
-
-
-# GitHub and DataHub's documentation show such diagrams.
-
-_ENTITIES = str.maketrans(
-    {'"': "#quot;", "#": "#35;", "%": "#37;", "<": "#lt;", ">": "#gt;", "\\": "#92;"}
-)
-"""Quotes end a text, `%%{` begins a directive, browsers read HTML, and backslashes begin the
-escapes of characters that are not seen."""
-
-
-def to_mermaid(schema: JoinSchema) -> str:
-    """Write the tables and joins as a Mermaid entity relationship diagram."""
-    lines = [
-        "erDiagram",
-        *(line for table in schema.tables for line in _entity(schema, table)),
-        *map(_relationship, schema.joins),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _entity(schema: JoinSchema, table: ExportedTable) -> Iterator[str]:
-    referring = {path for join in schema.joins_from(table) for path in join.join.referring_columns}
-    unique = {path for key in table.unique_keys for path in key if len(key) == 1}
-    names = distinct_names([[identifier(path)] for path in table.columns])
-    yield f"    {table.name} {{"
-    for name, (path, kind) in zip(names, table.columns.items(), strict=True):
-        roles = {"PK": table.primary_key, "FK": referring, "UK": unique}
-        keys = ", ".join(key for key, columns in roles.items() if path in columns)
-        comment = "" if name == path else f'"{_plain(path)}"'
-        words = [kind.value if kind else "unknown", name, keys, comment]
-        yield "        " + " ".join(filter(None, words))
-    yield "    }"
-
-
-def _relationship(named: NamedJoin) -> str:
-    left = "|o" if named.join.is_one_to_one else "}o"
-    right = "||" if named.join.keeps_rows else "o|"
-    condition = " and ".join(
-        f"{referring} = {referenced}" for referring, referenced in named.join.columns
-    )
-    start, end = named.referring.name, named.referenced.name
-    return f'    {start} {left}--{right} {end} : "{_plain(condition)}"'
-
-
-def _plain(text: str) -> str:
-    """Write the characters that would end a quoted text or change its meaning as entities."""
-    return visible(text.translate(_ENTITIES))
-
-
-def to_dbt_tests(schema: JoinSchema) -> str:
-    """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests.
-
-    If some values of a join have no match, its test only warns.
-    """
-    models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
-    document = {"version": 2, "models": models}
-    return write_yaml(document)
-
-
-def _columns(schema: JoinSchema, table: ExportedTable) -> list[dict[str, Any]]:
-    columns = []
-    for path in table.columns:
-        is_key = (path,) in {join.join.referenced_columns for join in schema.joins_to(table)}
-        joins = [
-            join for join in schema.joins_from(table) if join.join.referring_columns == (path,)
-        ]
-        tests = [*(["unique"] if is_key else []), *map(_test, joins)]
-        quote = {"quote": True} if needs_quotes(path) else {}
-        columns += [{"name": path, **quote, "data_tests": tests}] if tests else []
-    return columns
-
-
-def _test(named: NamedJoin) -> dict[str, Any]:
-    (path,) = named.join.referenced_columns
-    field = quoted_name(path, dialect_of(named.referenced.id)) if needs_quotes(path) else path
-    severity = "error" if named.join.is_complete else "warn"
-    return {
-        "relationships": {
-            "name": named.name,
-            "description": describe_evidence(named.join),
-            "arguments": {"to": f"ref('{named.referenced.name}')", "field": field},
-            "config": {"severity": severity, "meta": {"datahub": list_evidence(named.join)}},
-        }
-    }
-
-
-_NOTHING_DECLARED = DeclaredColumns()
 
 
 class ExportFormat(str, Enum):
@@ -211,27 +69,50 @@ class ExportFormat(str, Enum):
     @property
     def comment(self) -> str:
         """The characters that start a comment in this format."""
-        match self:
-            case (
-                ExportFormat.SNOWFLAKE_SEMANTIC_VIEW
-                | ExportFormat.SNOWFLAKE_CONSTRAINTS
-                | ExportFormat.DATABRICKS_CONSTRAINTS
-            ):
-                return "--"
-            case ExportFormat.DBML:
-                return "//"
-            case ExportFormat.MERMAID:
-                return "%%"
-            case (
-                ExportFormat.OSSIE
-                | ExportFormat.DBT_TESTS
-                | ExportFormat.METRICFLOW
-                | ExportFormat.LOOKML
-                | ExportFormat.CUBE
-                | ExportFormat.SQLALCHEMY
-            ):
-                return "#"
-        assert_never(self)
+        return _FORMATS[self].comment
+
+
+@dataclass(frozen=True)
+class _Format:
+    """What the export knows of a format."""
+
+    write: Callable[[JoinSchema], str]
+
+    holds: Callable[[str, str], bool]
+    """Whether the format can hold a name, given sqlglot's name of its table's dialect."""
+
+    comment: str = "#"
+    """The characters that start a comment."""
+
+    composite: bool = True
+    """Whether the format can hold keys of several columns."""
+
+    self_reference: bool = True
+    """Whether the format can hold references of a table to itself."""
+
+    second_key: bool = True
+    """Whether the format can hold a key beside the primary key."""
+
+
+_FORMATS = {
+    ExportFormat.OSSIE: _Format(to_ossie, can_quote),
+    ExportFormat.DBT_TESTS: _Format(to_dbt_tests, dbt_holds, composite=False),
+    ExportFormat.METRICFLOW: _Format(
+        to_metricflow, metricflow_holds, composite=False, self_reference=False
+    ),
+    ExportFormat.SNOWFLAKE_SEMANTIC_VIEW: _Format(to_semantic_view, snowflake_holds, "--"),
+    ExportFormat.SNOWFLAKE_CONSTRAINTS: _Format(to_snowflake_constraints, snowflake_holds, "--"),
+    ExportFormat.DATABRICKS_CONSTRAINTS: _Format(
+        to_databricks_constraints, databricks_holds, "--", second_key=False
+    ),
+    ExportFormat.LOOKML: _Format(to_lookml, lookml_holds),
+    ExportFormat.CUBE: _Format(to_cube, cube_holds),
+    ExportFormat.DBML: _Format(to_dbml, dbml_holds, "//"),
+    ExportFormat.MERMAID: _Format(to_mermaid, holds_any, "%%"),
+    ExportFormat.SQLALCHEMY: _Format(to_sqlalchemy, holds_any),
+}
+
+_NOTHING_DECLARED = DeclaredColumns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,14 +133,15 @@ class Exported:
 
 
 def export_joins(
-    joins: Iterable[CatalogJoin],
+    joins: Iterable[Join],
     export_format: ExportFormat,
     *,
     declared: DeclaredColumns = _NOTHING_DECLARED,
 ) -> Exported:
     """Return the safe joins as text in an export format, with the `declared` types and keys.
 
-    A safe join matches each row of one table with at most one row of the other.
+    A safe join matches each row of one table with at most one row of the other, and is probable or
+    confirmed: `datahub_hyperjoin.joins.is_safe` has the rule.
 
     Args:
         joins: Joins of the catalog; `catalog_join` converts those of a run.
@@ -288,7 +170,7 @@ def export_joins(
         names = f" ({name_some(unheld)})" if unheld else ""
         reasons = f"{word_reasons(left_out)}{names}"
         raise NoSafeJoinError.for_format(export_format.value, reasons=reasons)
-    text = _writer(export_format)(build_schema(held, declared))
+    text = _FORMATS[export_format].write(build_schema(held, declared))
     return Exported(text=text, joins=len(held), left_out=left_out, unheld=tuple(unheld))
 
 
@@ -298,34 +180,18 @@ def reason_left_out(
     """Return why a format cannot express a safe join; None if it can.
 
     Args:
-        primary_keys: The primary key of each referenced table, which only the format
-            `databricks-constraints` needs.
+        primary_keys: The primary key of each referenced table, for formats without further keys.
     """
+    known = _FORMATS[export_format]
     if not _holds_names(join, export_format):
         return LeftOut.NAMES
-    is_composite = len(join.columns) > 1
-    match export_format:
-        case ExportFormat.DBT_TESTS:
-            return LeftOut.COMPOSITE if is_composite else None
-        case ExportFormat.METRICFLOW:
-            if is_composite:
-                return LeftOut.COMPOSITE
-            return LeftOut.SELF_REFERENCE if join.is_self_reference else None
-        case ExportFormat.DATABRICKS_CONSTRAINTS:
-            is_primary = join.referenced_columns == primary_keys[join.referenced]
-            return None if is_primary else LeftOut.SECOND_KEY
-        case (
-            ExportFormat.OSSIE
-            | ExportFormat.SNOWFLAKE_SEMANTIC_VIEW
-            | ExportFormat.SNOWFLAKE_CONSTRAINTS
-            | ExportFormat.LOOKML
-            | ExportFormat.CUBE
-            | ExportFormat.DBML
-            | ExportFormat.MERMAID
-            | ExportFormat.SQLALCHEMY
-        ):
-            return None
-    assert_never(export_format)
+    if not known.composite and len(join.columns) > 1:
+        return LeftOut.COMPOSITE
+    if not known.self_reference and join.is_self_reference:
+        return LeftOut.SELF_REFERENCE
+    if not known.second_key and join.referenced_columns != primary_keys[join.referenced]:
+        return LeftOut.SECOND_KEY
+    return None
 
 
 def _without_unheld_keys(declared: DeclaredColumns, export_format: ExportFormat) -> DeclaredColumns:
@@ -346,59 +212,56 @@ def _holds_names(join: SafeJoin, export_format: ExportFormat) -> bool:
 
 def _holds(table: TableId, columns: KeyColumns, export_format: ExportFormat) -> bool:
     """Return whether a format can hold the names of a table and its columns."""
-    holds, dialect = _holder(export_format), dialect_of(table)
+    holds, dialect = _FORMATS[export_format].holds, dialect_of(table)
     return all(holds(name, dialect) for name in (*name_parts(table), *columns))
 
 
-def _holder(  # noqa: C901, PLR0911
-    export_format: ExportFormat,
-) -> Callable[[str, str], bool]:
-    # As complex as there are formats.
-    match export_format:
-        case ExportFormat.MERMAID | ExportFormat.SQLALCHEMY:
-            return held_names.holds_any
-        case ExportFormat.OSSIE:
-            return can_quote
-        case ExportFormat.DBT_TESTS:
-            return held_names.dbt_holds
-        case ExportFormat.METRICFLOW:
-            return held_names.metricflow_holds
-        case ExportFormat.SNOWFLAKE_SEMANTIC_VIEW | ExportFormat.SNOWFLAKE_CONSTRAINTS:
-            return held_names.snowflake_holds
-        case ExportFormat.DATABRICKS_CONSTRAINTS:
-            return held_names.databricks_holds
-        case ExportFormat.LOOKML:
-            return held_names.lookml_holds
-        case ExportFormat.CUBE:
-            return held_names.cube_holds
-        case ExportFormat.DBML:
-            return held_names.dbml_holds
-    assert_never(export_format)
+_OPTION = "--out"
+_MODE = 0o644
 
 
-def _writer(export_format: ExportFormat) -> Callable[[JoinSchema], str]:  # noqa: C901, PLR0911
-    # As complex as there are formats.
-    match export_format:
-        case ExportFormat.OSSIE:
-            return to_ossie
-        case ExportFormat.DBT_TESTS:
-            return to_dbt_tests
-        case ExportFormat.METRICFLOW:
-            return to_metricflow
-        case ExportFormat.SNOWFLAKE_SEMANTIC_VIEW:
-            return to_semantic_view
-        case ExportFormat.SNOWFLAKE_CONSTRAINTS:
-            return to_snowflake_constraints
-        case ExportFormat.DATABRICKS_CONSTRAINTS:
-            return to_databricks_constraints
-        case ExportFormat.LOOKML:
-            return to_lookml
-        case ExportFormat.CUBE:
-            return to_cube
-        case ExportFormat.DBML:
-            return to_dbml
-        case ExportFormat.MERMAID:
-            return to_mermaid
-        case ExportFormat.SQLALCHEMY:
-            return to_sqlalchemy
-    assert_never(export_format)
+def precede_with_checksum(exported: Exported, export_format: ExportFormat) -> str:
+    """Return the text of an export, preceded by a line with the text's checksum.
+
+    Args:
+        exported: The export.
+        export_format: Its format.
+    """
+    return f"{_first_line(exported.text, export_format)}\n{exported.text}"
+
+
+def _first_line(text: str, export_format: ExportFormat) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    command = f"hyperjoin export --format {export_format.value}"
+    return f"{export_format.comment} Written by `{command}`, checksum {digest}"
+
+
+def write_export(path: Path, text: str, export_format: ExportFormat) -> None:
+    """Write an export to a file.
+
+    Args:
+        path: The file; missing folders are created.
+        text: The text that `precede_with_checksum` returns.
+        export_format: Its format.
+
+    Raises:
+        ForeignFileError: The file exists, and is not as an export in this format wrote it.
+        UnwritablePathError: The file cannot be written.
+    """
+    if path.exists() and not _is_own(path, export_format):
+        raise ForeignFileError.at(str(path))
+    try:
+        with replacing(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8", newline="\n")
+        path.chmod(_MODE)  # others read it, as they read a file in a version control system
+    except OSError as error:
+        reason = f"writing fails: {error.strerror}"
+        raise UnwritablePathError.because(_OPTION, str(path), reason=reason) from error
+
+
+def _is_own(path: Path, export_format: ExportFormat) -> bool:
+    try:
+        first, _, text = path.read_text(encoding="utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return first == _first_line(text, export_format)

@@ -1,13 +1,128 @@
-"""Name tables and joins so that all export formats accept the names."""
+"""Names of tables, columns and joins in exports: which are accepted, and how they are quoted."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
+from threading import get_ident
 
-from datahub_hyperjoin.export.quoting import dialect_of
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.generator import Generator
+
+from datahub_hyperjoin.quoted_names import escape_for_quotes
 from datahub_hyperjoin.tables import TableId
+
+_DIALECTS = {
+    "athena": "athena",
+    "bigquery": "bigquery",
+    "clickhouse": "clickhouse",
+    "databricks": "databricks",
+    "delta-lake": "spark",
+    "duckdb": "duckdb",
+    "hive": "hive",
+    "iceberg": "spark",
+    "mariadb": "mysql",
+    "mssql": "tsql",
+    "mysql": "mysql",
+    "oracle": "oracle",
+    "postgres": "postgres",
+    "presto": "presto",
+    "redshift": "redshift",
+    "snowflake": "snowflake",
+    "spark": "spark",
+    "sqlite": "sqlite",
+    "trino": "trino",
+}
+"""sqlglot's names for the SQL dialects of DataHub platforms. Platforms that are not listed get
+standard SQL."""
+
+_FOLDING = {"snowflake", "oracle"}
+"""Dialects that store unquoted names in upper case. DataHub's connectors write these names in lower
+case."""
+
+_NOWHERE = re.compile("[\0\ud800-\udfff]")
+_UNQUOTABLE = {
+    "bigquery": re.compile(r"[`\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"),
+    "oracle": re.compile('["\0\ud800-\udfff]'),
+}
+"""Characters that quoted names of a dialect cannot hold; those of the others are `_NOWHERE`."""
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = re.compile(
+    "all|and|any|as|asc|between|by|case|cast|check|column|constraint|create|cross|"
+    "current|current_date|current_time|current_timestamp|current_user|default|desc|"
+    "distinct|drop|else|end|except|exists|false|fetch|for|foreign|from|full|grant|"
+    "group|having|in|inner|insert|intersect|interval|into|is|join|left|like|limit|"
+    "natural|not|null|offset|on|or|order|outer|over|partition|primary|references|"
+    "right|row|rows|select|set|some|start|table|then|to|true|union|unique|update|"
+    "user|using|values|view|when|where|window|with"
+)
+"""Words that at least one SQL dialect does not accept as names without quotes."""
+
+
+def dialect_of(table: TableId) -> str:
+    """Return sqlglot's name for a table's SQL dialect; empty for standard SQL."""
+    return _DIALECTS.get(table.platform, "")
+
+
+def needs_quotes(name: str) -> bool:
+    """Return whether a name, as DataHub writes it, must be quoted in SQL.
+
+    >>> needs_quotes("customer"), needs_quotes("order"), needs_quotes("Order No")
+    (False, True, True)
+    """
+    return bool(_RESERVED.fullmatch(name)) or not _PLAIN.fullmatch(name)
+
+
+@cache
+def quoted_name(name: str, dialect: str) -> str:
+    """Quote a name, so that it may contain any characters or be a reserved word.
+
+    >>> quoted_name("order", "databricks"), quoted_name("order", "postgres")
+    ('`order`', '"order"')
+    >>> quoted_name("order", "snowflake"), quoted_name("Order", "snowflake")
+    ('"ORDER"', '"Order"')
+    """
+    folded = name.upper() if dialect in _FOLDING and _PLAIN.fullmatch(name) else name
+    written = exp.to_identifier(escape_for_quotes(folded, dialect), quoted=True)
+    return _generator(dialect, get_ident()).generate(written)
+
+
+def can_quote(name: str, dialect: str) -> bool:
+    """Return whether a dialect has a way to write a name, even between quotes.
+
+    >>> can_quote("Order `No`", "mysql"), can_quote("Order `No`", "bigquery")
+    (True, False)
+    """
+    return bool(name) and not _UNQUOTABLE.get(dialect, _NOWHERE).search(name)
+
+
+@lru_cache(maxsize=64)
+def _generator(dialect: str, thread: int) -> Generator:
+    """Create a dialect's SQL generator for one thread, because threads cannot share a generator.
+
+    Creating one takes a hundred times as long as quoting a name, and a page has thousands of names.
+    """
+    del thread
+    return Dialect.get_or_raise(dialect).generator()
+
+
+def quoted_path(names: Iterable[str], dialect: str) -> str:
+    """Quote names, and put dots between them, as in the full name of a table.
+
+    >>> quoted_path(("shop", "orders"), "mysql")
+    '`shop`.`orders`'
+    """
+    return ".".join(quoted_name(name, dialect) for name in names)
+
+
+def quoted_list(names: Iterable[str], dialect: str) -> str:
+    """Quote names, and list them in parentheses, as in SQL constraints."""
+    return f"({', '.join(quoted_name(name, dialect) for name in names)})"
+
 
 _FILE_ENDINGS = re.compile(
     r"(\.(csv|tsv|txt|jsonl?|parquet|orc|avro|gz|bz2|zst|lz4|br|snappy))+$", re.IGNORECASE
@@ -24,11 +139,7 @@ _ACCEPTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]")
 def name_parts(table: TableId) -> tuple[str, ...]:
     """Return the parts of a table's name in SQL, such as database, schema and table.
 
-    The platform instance is omitted. A file has one part: the name of the table that holds its
-    rows.
-
-    Args:
-        table: The table.
+    The platform instance is omitted. A file has one part: the name of the table with its rows.
 
     >>> name_parts(TableId("postgres", "eu.shop.public.orders"))
     ('shop', 'public', 'orders')
@@ -46,9 +157,6 @@ def name_parts(table: TableId) -> tuple[str, ...]:
 def identifier(*parts: str) -> str:
     """Combine names into one lower-case name of letters, digits and underscores.
 
-    Args:
-        parts: The parts of the name.
-
     >>> identifier("Order Lines", "Größe"), identifier("2024"), identifier("a")
     ('order_lines_grosse', 't_2024', 't_a')
     """
@@ -62,11 +170,7 @@ def distinct_names(choices: Sequence[Sequence[str]], *, taken: Collection[str] =
     """Choose a unique name for each table, join or column, from its `choices`.
 
     Items with the same name take their next, longer name. If the last names are equal, too, a
-    number is appended.
-
-    Args:
-        choices: The names that each thing may have, the preferred first.
-        taken: Names that none may have.
+    number is appended. None gets a name that is `taken`.
 
     >>> distinct_names([["orders", "eu_orders"], ["orders", "us_orders"], ["lines"]])
     ['eu_orders', 'us_orders', 'lines']
@@ -97,3 +201,59 @@ def _numbered(names: Sequence[str], used: set[str]) -> list[str]:
         used.add(unused)
         numbered.append(unused)
     return numbered
+
+
+# Many formats put names into templates, or between quotes that know no escapes. There, a name could
+# end the text around it, and what follows would be read as instructions. Each function below gets a
+# name as DataHub writes it, and sqlglot's name of its table's dialect.
+
+_JINJA = re.compile(r"\{[{%#]")
+_LOOKML = re.compile(r";;|\{[{%]|[$@]\{")
+_LINE_BREAKS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
+_CUBE = re.compile(rf"[{{}}\\{_LINE_BREAKS}]")
+_DBML = re.compile(rf'["\\\0\ud800-\udfff{_LINE_BREAKS}]')
+
+
+def holds_any(name: str, dialect: str) -> bool:
+    """Return True, for formats that escape every name."""
+    del dialect
+    return bool(name)
+
+
+def snowflake_holds(name: str, dialect: str) -> bool:
+    """Return whether Snowflake's SQL can hold a name."""
+    del dialect
+    return can_quote(name, "snowflake")
+
+
+def databricks_holds(name: str, dialect: str) -> bool:
+    """Return whether the SQL of Databricks can hold a name."""
+    del dialect
+    return can_quote(name, "databricks")
+
+
+def metricflow_holds(name: str, dialect: str) -> bool:
+    """Return whether MetricFlow can hold a name: dbt runs Jinja in every text."""
+    return can_quote(name, dialect) and not _JINJA.search(name)
+
+
+def dbt_holds(name: str, dialect: str) -> bool:
+    """Return whether dbt's tests can hold a name: dbt runs Jinja, and quotes without escaping."""
+    written = quoted_name(name, dialect)[1:-1] if needs_quotes(name) else name
+    return metricflow_holds(name, dialect) and written.lower() == name.lower()
+
+
+def lookml_holds(name: str, dialect: str) -> bool:
+    """Return whether LookML can hold a name, of which `;;` ends SQL and braces are a template."""
+    return can_quote(name, dialect) and not _LOOKML.search(name)
+
+
+def cube_holds(name: str, dialect: str) -> bool:
+    """Return whether Cube can hold a name: it reads SQL as a formatted string of Python."""
+    return can_quote(name, dialect) and not _CUBE.search(name)
+
+
+def dbml_holds(name: str, dialect: str) -> bool:
+    """Return whether DBML can hold a name: its readers disagree on escapes and outer spaces."""
+    del dialect
+    return bool(name) and name == name.strip() and not _DBML.search(name)

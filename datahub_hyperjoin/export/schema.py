@@ -1,13 +1,185 @@
-"""Build the tables, keys and named joins that all export formats share."""
+"""The joins that an export holds, and the tables, keys and names that all formats share.
+
+A semantic layer joins on its own, so one wrong edge multiplies the sums of many reports. Only safe
+references to a key and one-to-one joins are exported. All other joins are left out, each with a
+reason.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
-from datahub_hyperjoin.export.safe_joins import SafeJoin
+from datahub_hyperjoin.joins import MIN_SCORE, Cardinality, Join, Role, is_safe
+from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from datahub_hyperjoin.visible import visible
+
+if TYPE_CHECKING:
+    from datahub.ingestion.graph.client import DataHubGraph
+
+    from datahub_hyperjoin.catalog.datasets import Dataset
+
+
+class LeftOut(str, Enum):
+    """The reason why a join is not exported."""
+
+    REJECTED = "rejected or hidden by people"
+    UNVERIFIED = "not verified on data"
+    WITHOUT_KEY = "without a key (siblings or one domain)"
+    TWO_STEPS = "in two steps through a crosswalk"
+    OTHER_FORM = "of values that are written differently"
+    FAN_OUT = "to values that repeat"
+    IMPROBABLE = f"below a joinability of {MIN_SCORE:g}, and confirmed by nobody"
+    TWO_PLATFORMS = "between two platforms"
+    DOTTED = "of columns inside structs, or with a dot in their names"
+    COMPOSITE = "of several columns, which the format cannot hold"
+    SELF_REFERENCE = "of a table with itself, which the format cannot hold"
+    SECOND_KEY = "to a key beside the primary key, which the format cannot hold"
+    NAMES = "with names that the format cannot hold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeJoin:
+    """A join that matches each row of its left table with at most one row of the right one."""
+
+    join: Join
+    """The join, with the referring table on the left."""
+
+    is_confirmed: bool
+    """Whether people accepted, wrote or declared a join of these columns."""
+
+    @property
+    def referring(self) -> TableId:
+        """The referring table."""
+        return self.join.left.table
+
+    @property
+    def referenced(self) -> TableId:
+        """The referenced table."""
+        return self.join.right.table
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """The referring and the referenced column of each pair, in the order of the key."""
+        paths = sorted((right.path, left.path) for left, right in self.join.pairs)
+        return tuple((left, right) for right, left in paths)
+
+    @property
+    def referring_columns(self) -> tuple[str, ...]:
+        """The columns of the referring table."""
+        return tuple(referring for referring, _ in self.columns)
+
+    @property
+    def referenced_columns(self) -> tuple[str, ...]:
+        """The referenced columns, which form the key."""
+        return tuple(referenced for _, referenced in self.columns)
+
+    @property
+    def is_one_to_one(self) -> bool:
+        """Whether the values of the referring columns are unique, too."""
+        # Of a reference, one row may refer to each key today, and several tomorrow.
+        join = self.join
+        return join.role is Role.ONE_TO_ONE and join.cardinality is Cardinality.ONE_ONE
+
+    @property
+    def containment(self) -> float | None:
+        """Share of the referring side's distinct values that are in the key; None if unknown."""
+        return self.join.evidence.left_containment if self.join.evidence else None
+
+    @property
+    def condition(self) -> str:
+        """The join condition for people, with names made visible."""
+        return visible(
+            " and ".join(
+                f"{self.referring}.{referring} = {self.referenced}.{referenced}"
+                for referring, referenced in self.columns
+            )
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every value of the referring columns occurs in the key."""
+        return self.containment == 1.0
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether every row of the referring table has a partner, and an inner join keeps it."""
+        counts = self.join.left_counts
+        return self.is_complete and not (counts and counts.without_value)
+
+    @property
+    def is_self_reference(self) -> bool:
+        """Whether both sides are the same table."""
+        return self.referring == self.referenced
+
+    @property
+    def ends(self) -> frozenset[tuple[TableId, tuple[str, ...]]]:
+        """The tables and columns of both sides, in no order."""
+        return frozenset(
+            {(self.referring, self.referring_columns), (self.referenced, self.referenced_columns)}
+        )
+
+
+def select_safe(joins: Iterable[Join]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
+    """Select the joins that repeat no rows of the referring table; count the others by reason."""
+    safe: dict[frozenset[tuple[TableId, tuple[str, ...]]], SafeJoin] = {}
+    left_out: Counter[LeftOut] = Counter()
+    for found in map(examine, joins):
+        if isinstance(found, LeftOut):
+            left_out[found] += 1
+            continue
+        known = safe.get(found.ends)
+        safe[found.ends] = _merged(known, found) if known else found
+    return tuple(safe.values()), left_out
+
+
+def examine(join: Join) -> SafeJoin | LeftOut:
+    """Convert a join to a safe join, or return the reason why it is not exported."""
+    turned = join.directed
+    if join.referenced is None and join.cardinality is Cardinality.ONE_MANY:
+        turned = join.reversed
+    return _reason(turned) or SafeJoin(join=turned, is_confirmed=join.is_confirmed)
+
+
+def _reason(join: Join) -> LeftOut | None:
+    """Return why a join, with its referring table on the left, is not exported; None if it is."""
+    paths = [column.path for pair in join.pairs for column in pair]
+    reasons = {
+        LeftOut.REJECTED: not join.open,
+        LeftOut.UNVERIFIED: not join.is_verified and (join.multiplies or not join.is_confirmed),
+        LeftOut.WITHOUT_KEY: join.known_role is not None and not join.role.is_directed,
+        LeftOut.TWO_STEPS: join.via is not None,
+        LeftOut.OTHER_FORM: bool(join.compared_as),
+        # The few duplicates of a dirty key, which a path tolerates, repeat rows, too.
+        LeftOut.FAN_OUT: join.multiplies,
+        # Of the reasons why a join is not safe, those above have names of their own.
+        LeftOut.IMPROBABLE: not is_safe(join),
+        LeftOut.TWO_PLATFORMS: len({(table.platform, table.env) for table in join.tables}) > 1,
+        LeftOut.DOTTED: any("." in path for path in paths),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
+    """Combine two safe joins of the same columns into one.
+
+    The join with a measured containment wins, and one confirmation is enough.
+    """
+    measured = known if known.containment is not None else other
+    return replace(measured, is_confirmed=known.is_confirmed or other.is_confirmed)
+
+
+def word_reasons(left_out: Counter[LeftOut]) -> str:
+    """Describe in one phrase how many joins were left out, and why.
+
+    >>> word_reasons(Counter({LeftOut.FAN_OUT: 1, LeftOut.REJECTED: 2}))
+    '2 rejected or hidden by people; 1 to values that repeat'
+    """
+    return "; ".join(f"{left_out[reason]} {reason.value}" for reason in LeftOut if left_out[reason])
+
 
 KeyColumns = tuple[str, ...]
 """The names of the columns that identify a row."""
@@ -21,10 +193,7 @@ class DeclaredColumns:
     """The column types and primary keys that the catalog declares."""
 
     types: Mapping[ColumnId, DataType] = field(default_factory=dict)
-    """Types of columns."""
-
     primary_keys: Mapping[TableId, KeyColumns] = field(default_factory=dict)
-    """Columns of the declared primary keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +201,6 @@ class ExportedTable:
     """A table to export, with the columns that joins and keys need."""
 
     id: TableId
-    """The table."""
 
     name: str
     """Unique name of the table in the export."""
@@ -58,17 +226,9 @@ class NamedJoin:
     """A join that repeats no rows of its referring table, and the join's unique name."""
 
     join: SafeJoin
-    """The join."""
-
     name: str
-    """Unique name of the join."""
-
     referring: ExportedTable
-    """The referring table, each row of which matches at most one row of the referenced table."""
-
     referenced: ExportedTable
-    """The referenced table, which has at most one matching row for each row of the referring table.
-    """
 
     role_name: str
     """A name for the referenced table that only this join uses, such as `customers_payer`."""
@@ -94,10 +254,7 @@ class JoinSchema:
     """The joins, sorted by name."""
 
     by_referring: Mapping[TableId, Sequence[NamedJoin]]
-    """The joins by their referring table."""
-
     by_referenced: Mapping[TableId, Sequence[NamedJoin]]
-    """The joins by their referenced table."""
 
     def joins_from(self, table: ExportedTable) -> Sequence[NamedJoin]:
         """Return the joins in which a table is the referring side."""
@@ -163,13 +320,7 @@ def _table_names(table: TableId) -> list[str]:
 def rank_keys(
     joins: Iterable[SafeJoin], declared: DeclaredColumns
 ) -> dict[TableId, list[KeyColumns]]:
-    """Return the keys of each table, the primary key first.
-
-    The other keys are those to which joins refer, the most used first.
-
-    Args:
-        declared: The declared primary keys, which precede those to which most joins lead.
-    """
+    """Return the keys of each table, the declared primary key first, then the most used."""
     ranked = {table: [tuple(sorted(key))] for table, key in declared.primary_keys.items()}
     for table, referring in _grouped(joins, lambda join: join.referenced).items():
         counts = Counter(join.referenced_columns for join in referring)
@@ -217,3 +368,72 @@ def _role_names(join: SafeJoin, tables: Mapping[TableId, ExportedTable]) -> list
         identifier(end, start, *join.referring_columns),
         identifier(end, start, *join.referring_columns, *join.referenced_columns),
     ]
+
+
+_LESS_THAN_ALL = 99.9
+
+
+def describe_evidence(join: SafeJoin) -> str:
+    """Describe a join's evidence in one line."""
+    words = [
+        "one-to-one" if join.is_one_to_one else "many-to-one",
+        *([_share(join.containment)] if join.containment is not None else []),
+        *([f"joinability {join.join.score:.2f}"] if join.join.score is not None else []),
+        *(["confirmed by people or the catalog"] if join.is_confirmed else []),
+    ]
+    return ", ".join(words)
+
+
+def _share(containment: float) -> str:
+    """Format a containment as a percentage, which is 100 % only if all values match."""
+    percent = "100" if containment == 1.0 else f"{min(100 * containment, _LESS_THAN_ALL):.1f}"
+    return f"{percent} % of the values match"
+
+
+def list_evidence(join: SafeJoin) -> dict[str, Any]:
+    """Return a join's evidence as a dictionary, for programs."""
+    return {
+        "relationship": join.join.urn,
+        "role": join.join.role.value if join.join.known_role else None,
+        "joinability": join.join.score,
+        "containment": join.containment,
+        "confirmed": join.is_confirmed,
+    }
+
+
+def is_reliable(named: NamedJoin) -> bool:
+    """Return whether a query optimizer may rely on a join.
+
+    It may if every value was found, all rows were compared, and both sides are integers. Texts were
+    compared without regard to case and spaces, and times only within some thousand years. Only
+    integers are equal in SQL exactly where they were equal then.
+    """
+    types = [
+        *(named.referring.columns[path] for path in named.join.referring_columns),
+        *(named.referenced.columns[path] for path in named.join.referenced_columns),
+    ]
+    return named.join.is_complete and all(kind is DataType.INTEGER for kind in types)
+
+
+def read_declared(graph: "DataHubGraph", joins: Iterable[Join]) -> DeclaredColumns:
+    """Read the column types and primary keys of the joined tables."""
+    from datahub.metadata.schema_classes import SchemaMetadataClass  # noqa: PLC0415 (a second)
+
+    from datahub_hyperjoin.catalog.datasets import dataset_of  # noqa: PLC0415
+    from datahub_hyperjoin.catalog.entities import fetch  # noqa: PLC0415
+
+    urns = sorted({dataset_urn(table) for join in joins for table in join.tables})
+    entities = fetch(graph, "dataset", urns, [SchemaMetadataClass.ASPECT_NAME])
+    read = [dataset_of(urn, aspects) for urn, aspects in entities.items()]
+    datasets = [dataset for dataset in read if dataset]
+    return DeclaredColumns(
+        types={column: kind for dataset in datasets for column, kind in _types(dataset)},
+        primary_keys={
+            dataset.table: dataset.primary_key for dataset in datasets if dataset.primary_key
+        },
+    )
+
+
+def _types(dataset: "Dataset") -> Iterable[tuple[ColumnId, DataType]]:
+    paths = (ColumnId(dataset.table, path) for path, _ in dataset.columns)
+    return zip(paths, dataset.types, strict=True)

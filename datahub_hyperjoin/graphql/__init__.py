@@ -6,8 +6,8 @@ which runs unchanged in DataHub's own GraphQL page.
 
 from datahub_hyperjoin.graphql.decide import accept, assign_owner, reject, undo
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.listing import (
+from datahub_hyperjoin.graphql.operations import operation
+from datahub_hyperjoin.graphql.read import (
     all_joins,
     columns_above,
     joinable_columns,
@@ -15,13 +15,10 @@ from datahub_hyperjoin.graphql.listing import (
     joins_of_column,
     joins_of_dataset,
 )
-from datahub_hyperjoin.graphql.operations import operation
-from datahub_hyperjoin.graphql.paths import find_path
-from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.graphql.steps import JoinPath
+from datahub_hyperjoin.joins.paths import JoinPath, find_path
+from datahub_hyperjoin.metadata.relationships import catalog_join
 
 __all__ = [
-    "CatalogJoin",
     "JoinPath",
     "accept",
     "all_joins",

@@ -6,9 +6,8 @@ Every run of the source reads the decisions.
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.graphql.find import find_join
-from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import execute, requesting
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import Published, Verdict
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED
 
 _DESCRIPTIONS = {
@@ -32,7 +31,7 @@ def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = find_join(graph, urn)
+    join = _find(graph, urn)
     _define(graph, ACCEPTED)
     execute(
         graph,
@@ -58,7 +57,7 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = find_join(graph, urn)
+    join = _find(graph, urn)
     _define(graph, REJECTED)
     execute(
         graph,
@@ -86,7 +85,7 @@ def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
         UnknownNameError: The join does not exist.
         DeniedError: The server refuses the change.
     """
-    join = find_join(graph, urn)
+    join = _find(graph, urn)
     if not join.verdicts:
         return ()
     rejected = Verdict.REJECTED in join.verdicts
@@ -112,6 +111,10 @@ def last_decider(graph: DataHubGraph, urn: str) -> str:
         return str(aspects.get("globalTags", {}).get("created", {}).get("actor", ""))
 
 
+def _find(graph: DataHubGraph, urn: str) -> Published:
+    return find_join(graph, urn).published or Published(urn=urn)
+
+
 def _define(graph: DataHubGraph, tag: str) -> None:
     """Create a tag if it does not exist.
 
@@ -124,7 +127,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
         execute(graph, "create_tag", id=name, description=_DESCRIPTIONS[tag])
 
 
-def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
+def _describe(graph: DataHubGraph, join: Published, why: str) -> None:
     """Store the reason for a decision as the join's description.
 
     The request repeats the name that people gave the join; otherwise the server would remove the

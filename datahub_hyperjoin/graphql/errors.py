@@ -1,12 +1,11 @@
-"""Errors raised by GraphQL requests, name look-ups and path searches.
+"""Errors raised by GraphQL requests and name look-ups.
 
 CatalogError
 ├─ NoServerError         no server is configured or reachable
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
 ├─ UnknownNameError      a name matches no entity, or more than one
-├─ AmbiguousColumnError  a name matches several columns
-└─ NoPathError           no path of joins connects two tables
+└─ AmbiguousColumnError  a name matches several columns
 """
 
 from collections.abc import Sequence
@@ -110,70 +109,3 @@ class AmbiguousColumnError(CatalogError, LookupError):
             f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "
             "whole name of one"
         )
-
-
-class NoPathError(CatalogError, LookupError):
-    """No path of joins connects two tables."""
-
-    def __init__(self, message: str, *, reason: str = "", direct: Sequence[str] = ()) -> None:
-        """Store the message, and two parts of it: the reason, and the direct joins of both tables.
-
-        The page shows these two without the options of the command that the message proposes.
-        """
-        super().__init__(message)
-        self.reason = reason
-        self.direct = tuple(direct)
-
-    @classmethod
-    def without_grain(
-        cls, start: str, end: str, *, via: Sequence[str], most: int | None, direct: Sequence[str]
-    ) -> Self:
-        """Report that every known path between two tables may pair unrelated rows.
-
-        The message names the tables on the way of the best of these paths, and the direct joins.
-        """
-        way = f" by way of {name_some([*map(repr, via)])}" if via else ""
-        limit = f" of at most {most} joins" if most else ""
-        reason = (
-            f"no safe path{limit} is known between {start!r} and {end!r}: the best one{way} "
-            "does not follow keys, so it may pair rows that have nothing to do with each other"
-        )
-        hint = "Add `--many-to-many` to see it, or accept a join that leads to a key"
-        return cls(f"{reason}. {_beside(direct)}{hint}", reason=reason, direct=direct)
-
-    @classmethod
-    def improbable(
-        cls, start: str, end: str, *, joins: int, of: float, direct: Sequence[str]
-    ) -> Self:
-        """Report that the best path between two tables is more probably wrong than right.
-
-        The message names the number of its joins, the joinability of all of them together, and the
-        direct joins.
-        """
-        together = f" for all {joins} joins together" if joins > 1 else ""
-        reason = (
-            f"no safe path is known between {start!r} and {end!r}: the best one has a joinability "
-            f"of only {of:.2f}{together}"
-        )
-        hint = "Lower `--min-joinability` to see it, and accept the joins that are right"
-        return cls(f"{reason}. {_beside(direct)}{hint}", reason=reason, direct=direct)
-
-    @classmethod
-    def between(cls, start: str, end: str, *, most: int | None, by_column: bool = False) -> Self:
-        """Report that no path of joins connects two tables.
-
-        The message names the limit on the number of joins, if there is one, and proposes to allow
-        other columns if an end is a column.
-        """
-        limit = f" of at most {most} joins" if most else ""
-        reason = f"no path{limit} connects {start!r} and {end!r}"
-        joins = "list the joins of each table with `hyperjoin joins --dataset`"
-        longer = ["raise `--max-hops`"] if most else []
-        wider = ["name tables without a column"] if by_column else []
-        hint = ", or ".join([*longer, *wider, f"{joins}, and accept those that are right"])
-        return cls(f"{reason}. {hint[0].upper()}{hint[1:]}", reason=reason)
-
-
-def _beside(direct: Sequence[str]) -> str:
-    """Return a sentence that names the direct joins of two tables; empty without one."""
-    return f"The tables are joined directly by {'; '.join(direct)}. " if direct else ""

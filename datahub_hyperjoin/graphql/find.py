@@ -1,22 +1,24 @@
-"""Find a join or a dataset by the name that the user gave."""
+"""Find a join, a dataset or a column by the name that the user gave."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.listing import all_joins
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
 from datahub_hyperjoin.graphql.operations import execute, parsing, search
-from datahub_hyperjoin.graphql.parse import read_join, read_joins
-from datahub_hyperjoin.metadata.urns import table_id
-from datahub_hyperjoin.typed_names import ends_in
+from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, read_joins
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins.paths import PathEnd
+from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
+from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.typed_names import ends_in, split_column
 from datahub_hyperjoin.visible import visible
 
-_JOIN, _DATASET = "join", "dataset"
+_JOIN, _DATASET, _COLUMN = "join", "dataset", "column"
+_COLUMN_URN = "urn:li:schemaField:"
 _EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
 """Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
 
@@ -30,7 +32,7 @@ NamedDataset = tuple[str, str]
 """URN of a dataset and the title that DataHub's pages show; empty without a title."""
 
 
-def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
+def find_join(graph: DataHubGraph, name_or_urn: str) -> Join:
     """Find a join by its URN, name, title or condition.
 
     The search by name covers most joins with one request. Names that it does not match, such as the
@@ -82,7 +84,7 @@ def _spellings(name: str) -> list[str]:
     return [*dict.fromkeys([name, *conditions])]
 
 
-def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
+def _by_spelling(spellings: Sequence[str], joins: Iterable[Join]) -> list[Join]:
     """Find the joins whose name, title or condition is, or ends in, one of the spellings."""
     names_of = [(join, _names_of(join)) for join in joins]
     matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
@@ -98,9 +100,10 @@ def _by_spelling(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list
     return matches
 
 
-def _names_of(join: CatalogJoin) -> set[str]:
+def _names_of(join: Join) -> set[str]:
     """Return the names of a join, also as lists show them."""
-    names = {join.name, join.title, join.condition, join.reversed.condition}
+    title = join.published.title if join.published else ""
+    names = {join.name, title, join.condition, join.reversed.condition}
     return names.union(map(visible, names))
 
 
@@ -138,7 +141,7 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     return (containing or get_close_matches(name, candidates, n=_OFFERED))[:_OFFERED]
 
 
-def _only(name: str, matches: Sequence[CatalogJoin]) -> CatalogJoin:
+def _only(name: str, matches: Sequence[Join]) -> Join:
     if len(matches) > 1:
         urns = sorted(join.urn for join in matches)
         raise UnknownNameError.several(_JOIN, name, urns=urns)
@@ -227,3 +230,70 @@ def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
         for fits in rules
     )
     return next(filter(None, matches), [])
+
+
+def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
+    """Find the dataset or column that a name refers to.
+
+    Names of datasets and paths of columns may both contain dots. A name is taken for that of a
+    dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
+    and what follows is the column.
+
+    Args:
+        name_or_urn: Name or URN of a dataset, a name or URN with `.column` behind it, or the URN of
+            a column.
+        joins: All joins of the catalog. DataHub may not know the columns of a dataset.
+    """
+    name = name_or_urn.strip()
+    if name.startswith(_COLUMN_URN):
+        return _parse_column(name)
+    for dataset, column in ((name, ""), *split_column(name)):
+        candidates = find_named_datasets(graph, dataset)
+        if match_datasets(dataset, candidates):
+            urn = choose_dataset(dataset, candidates)
+            return _find_column(graph, urn, column, joins) if column else table_id(urn)
+    return table_id(choose_dataset(name, find_named_datasets(graph, name)))
+
+
+def _parse_column(urn: str) -> ColumnId:
+    try:
+        return column_id(urn)
+    except InvalidUrnError as error:
+        raise UnknownNameError.nothing(_COLUMN, urn, near=()) from error
+
+
+def _find_column(graph: DataHubGraph, urn: str, name: str, joins: Iterable[Join]) -> ColumnId:
+    table = table_id(urn)
+    joined = (column for join in joins for pair in join.pairs for column in pair)
+    known = {column.path for column in joined if column.table == table}
+    known.update(read_columns(graph, urn))
+    path = choose_column(name, known, table.name)
+    if path is None:
+        near = find_near(name, sorted(known)) or sorted(known)
+        raise UnknownNameError.column(name, table.name, near=near)
+    return ColumnId(table, path)
+
+
+def choose_column(name: str, known: Collection[str], table: str) -> str | None:
+    """Choose the column that a name refers to.
+
+    The rules are tried from the strictest to the loosest: the whole name, the name in any case, and
+    the last part of the name of a struct's member. The first rule with a match decides.
+
+    Args:
+        name: Path of the column, with or without DataHub's annotations.
+
+    Returns:
+        Plain path of the column; None if no column matches.
+    """
+    path = plain_path(name.strip())
+    folded = path.casefold()
+    rules = (
+        [column for column in known if column == path],
+        [column for column in known if column.casefold() == folded],
+        [column for column in known if column.casefold().rpartition(".")[2] == folded],
+    )
+    matches = sorted(next(filter(None, rules), []))
+    if len(matches) > 1:
+        raise AmbiguousColumnError.among(name, table, matches)
+    return matches[0] if matches else None

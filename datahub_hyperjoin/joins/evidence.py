@@ -1,16 +1,13 @@
 """What is known about a pair of columns: measures of the data, the catalog's facts, decisions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId
 
 
 class Cardinality(str, Enum):
-    """The cardinality of a join from left to right, such as one-to-many.
-
-    The values are those of DataHub's `ERModelRelationshipCardinality`.
-    """
+    """The cardinality of a join from left to right, by DataHub's names."""
 
     ONE_ONE = "ONE_ONE"
     ONE_MANY = "ONE_N"
@@ -74,10 +71,14 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Facts about a pair of columns, measured on their values in normal form."""
+    """Facts about a pair of columns, measured on their values in normal form.
+
+    The fields of the two sides have the same names after `left_` and `right_`. `Evidence.reversed`
+    and the forms in which DataHub stores evidence rely on these names.
+    """
 
     shared: int
-    """Number of distinct values that are on both sides."""
+    """Number of distinct values on both sides; -1 if the catalog does not tell it."""
 
     left_containment: float
     """Share of the left side's distinct values that the right side holds, in [0, 1]."""
@@ -95,7 +96,7 @@ class Evidence:
     """Mean number of joined rows per row of the right side that has a value."""
 
     rows: int = 0
-    """Number of rows of the join; 0 also if an earlier version stored the evidence without it."""
+    """Number of rows of the join; 0 also if unknown."""
 
     compared_as: str = ""
     """Name of the form in which values were compared, such as `countries`; empty if values were not
@@ -115,16 +116,25 @@ class Evidence:
     @property
     def reversed(self) -> "Evidence":
         """The evidence with left and right swapped."""
-        return replace(
-            self,
-            left_containment=self.right_containment,
-            right_containment=self.left_containment,
-            cardinality=self.cardinality.reversed,
-            left_fan_out=self.right_fan_out,
-            right_fan_out=self.left_fan_out,
-            left_counts=self.right_counts,
-            right_counts=self.left_counts,
-        )
+        swapped = {own: getattr(self, other) for own, other in _OPPOSITE.items()}
+        return replace(self, cardinality=self.cardinality.reversed, **swapped)
+
+
+_OPPOSITE = {
+    name: other
+    for name in (each.name for each in fields(Evidence))
+    for side, opposite in (("left_", "right_"), ("right_", "left_"))
+    if name.startswith(side) and (other := name.replace(side, opposite, 1))
+}
+
+
+THROUGH = "values through "
+"""The start of `Evidence.compared_as` of a join in two steps; the crosswalk follows."""
+
+
+def is_in_two_steps(evidence: Evidence) -> bool:
+    """Return whether evidence was measured through a crosswalk."""
+    return evidence.compared_as.startswith(THROUGH)
 
 
 class Verdict(str, Enum):
@@ -144,6 +154,9 @@ class CatalogEvidence:
     related: str = ""
     """URN of a relationship that people or other tools created; empty if there is none."""
 
+    stated: bool = False
+    """Whether the catalog declares the join without telling by what, as the tags of a join do."""
+
     queries: int = 0
     """Number of SQL queries in the catalog that join the two columns."""
 
@@ -154,12 +167,15 @@ class CatalogEvidence:
     """URN of the user who decided; empty if unknown."""
 
     @property
+    def is_declared(self) -> bool:
+        """Whether a foreign key, or a relationship that someone else wrote, declares the join."""
+        return bool(self.declared or self.related or self.stated)
+
+    @property
     def is_confirmed(self) -> bool:
         """Whether the catalog or a person confirms the join.
 
-        A rejection overrides everything else.
-
-        A foreign key or a relationship confirms a join; SQL queries alone do not.
+        A rejection overrides everything else. SQL queries alone do not confirm a join.
 
         >>> CatalogEvidence(declared="fk_carrier").is_confirmed
         True
@@ -168,7 +184,7 @@ class CatalogEvidence:
         """
         if self.verdict is Verdict.REJECTED:
             return False
-        return bool(self.declared or self.related or self.verdict)
+        return self.is_declared or self.verdict is Verdict.ACCEPTED
 
     @property
     def descriptions(self) -> tuple[str, ...]:
@@ -181,6 +197,7 @@ class CatalogEvidence:
         words = [
             *([f"declared as the foreign key {self.declared}"] if self.declared else []),
             *([f"stated by {self.related}"] if self.related else []),
+            *(["declared in the catalog"] if self.stated else []),
             *([f"joined in {self.queries} SQL {noun}"] if self.queries else []),
             *([f"{self.verdict.value} by {self.by or 'people'}"] if self.verdict else []),
         ]
@@ -198,10 +215,7 @@ class KnownNamesakes:
     """Number of the `known` columns that refer to the same key as the referring column."""
 
     def describe(self, column: ColumnId, key: ColumnId) -> str:
-        """Describe the known references in words.
-
-        Args:
-            key: The key that it refers to.
+        """Describe the known references of columns with the name of `column`, in words.
 
         >>> from datahub_hyperjoin.tables import TableId
         >>> customer, key = (ColumnId(TableId("file", t), t[:1]) for t in ("orders", "customers"))
@@ -215,53 +229,3 @@ class KnownNamesakes:
             return f"the only column {end} refers to {key}"
         verb = "refers" if self.agreeing == 1 else "refer"
         return f"{self.agreeing} of {self.known} columns {end} {verb} to {key}"
-
-
-ColumnPairs = tuple[tuple[ColumnId, ColumnId], ...]
-"""The referring and the referenced column of each part of a composite reference."""
-
-MIN_TUPLE_CONTAINMENT = 0.9
-"""Minimum share of the referring table's distinct tuples that a key must hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeySearch:
-    """A request to search a table's columns for composite keys."""
-
-    table: TableId
-    """The table."""
-
-    columns: tuple[str, ...]
-    """Paths of the columns."""
-
-    texts: tuple[str, ...] = ()
-    """The text columns among `columns`, in the same order."""
-
-    max_columns: int = 4
-    """Maximum number of columns of a key."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeEvidence:
-    """Evidence for a composite reference, measured on all rows of both tables.
-
-    The rows of a table that have a value in every column are its tuples.
-    """
-
-    evidence: Evidence
-    """Measures of the join; the referring table is on the left."""
-
-    tuples: int
-    """Number of distinct tuples of the referring table."""
-
-    matched: float
-    """Share of the referring table's tuples, counted row by row, that the other table contains."""
-
-    by_chance: tuple[float, ...] = ()
-    """For each column, the value of `matched` after this column was shuffled. If the value is still
-    high, the column adds no information to the other columns. Empty if it was not measured."""
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether the referenced columns form a unique key of their table."""
-        return self.evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}

@@ -1,15 +1,37 @@
-"""Joins, joins through crosswalks, suggestions, and the SQL of joins."""
+"""Joins, suggestions, and the SQL of joins."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import inf
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.joins.evidence import Cardinality, CatalogEvidence, Evidence, KnownNamesakes
+from datahub_hyperjoin.joins.evidence import (
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    KnownNamesakes,
+    RowCounts,
+    Verdict,
+    is_in_two_steps,
+)
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
+from datahub_hyperjoin.visible import visible
+
+BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
+"""Lowest joinability of each confidence band, from the highest band to the lowest."""
+
+UNVERIFIED = "unverified"
+"""The confidence band of joins whose tables were not read, whatever the joinability."""
+
+BAND_NAMES = (*BANDS, UNVERIFIED)
 
 _NOTHING_KNOWN = CatalogEvidence()
+
+_MAX_FAN_OUT, _MIN_CONTAINMENT = 1.02, 0.95
+"""Limits within which a column with duplicates still counts as a key: the maximum fan-out of the
+referring rows, and the minimum containment of the referring column."""
 
 
 class Role(str, Enum):
@@ -44,6 +66,14 @@ class Role(str, Enum):
 
 _PLACES = {role: place for place, role in enumerate(Role)}
 
+ROLE_OF = {
+    Cardinality.MANY_ONE: Role.REFERENCE,
+    Cardinality.ONE_MANY: Role.REFERENCE,
+    Cardinality.ONE_ONE: Role.ONE_TO_ONE,
+    Cardinality.MANY_MANY: Role.SAME_DOMAIN,
+}
+"""The probable role of a join by its cardinality, if the catalog states no role."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
@@ -63,10 +93,7 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Map each suggested pair to its joinability.
-
-    A pair may be suggested in both directions; the greater joinability counts.
-    """
+    """Map each suggested pair to the greater of the joinabilities of its two directions."""
     scores: dict[Pair, float] = {}
     for suggestion in suggestions:
         pair = pair_of(suggestion.query, suggestion.candidate)
@@ -75,32 +102,68 @@ def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """How the catalog holds a join, which this package or a person wrote."""
+
+    urn: str = ""
+    """URN of the relationship."""
+
+    name: str = ""
+    """Name of the join, which is unique among the suggestions of this package."""
+
+    band: str = ""
+    """Confidence band of the score; empty without a score."""
+
+    has_score: bool = True
+    """Whether the catalog tells a joinability, which joins that people wrote do not have."""
+
+    has_role: bool = True
+    """Whether the catalog tells a role; otherwise the join has the one that the cardinality makes
+    probable."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    """People's decisions: none, one verdict, or both verdicts if people contradict each other."""
+
+    removed: bool = False
+    """Whether the join is hidden in the catalog."""
+
+    description: str = ""
+    """Description that people wrote; empty without one."""
+
+    title: str = ""
+    """Name that people gave the join; empty without one."""
+
+    owners: tuple[str, ...] = ()
+    """URNs of the owners of the join."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """A join of two columns, ready to be written to the catalog.
+    """A join of two columns, or of two composite keys: found by a run, or read from the catalog.
 
-    It was verified on the data, unless no row of one of the tables was read, or one of the columns
-    has no values.
-
-    The columns are sorted, so that a pair has one name whichever column it was suggested for.
+    A join of a run was verified on the data, unless no row of one of the tables was read, or one of
+    the columns has no values. Its columns are sorted, so that a pair has one name whichever column
+    it was suggested for. A join of the catalog has the relationship's source on the left.
     """
 
     left: ColumnId
-    """The column whose identifier sorts first."""
+    """The left column; of a composite key, the first of the left columns."""
 
     right: ColumnId
-    """The other column, whose identifier sorts second."""
+    """The right column; of a composite key, the first of the right columns."""
 
     joinability: float
-    """The higher of the scores of the two directions, in [0, 1]."""
+    """Probability of the join in its role, in [0, 1]; 1 for a join that a person wrote."""
 
     evidence: Evidence | None
-    """Measures of the data; None if the rows of at least one table were not read."""
+    """Measures of the data; None if the rows of at least one table were not read, or if the catalog
+    does not tell them."""
 
     catalog: CatalogEvidence = _NOTHING_KNOWN
     """The catalog's facts and people's decisions."""
 
     role: Role = Role.SAME_DOMAIN
-    """The relation of the columns. The joinability is the probability of a join in this role."""
+    """The relation of the columns."""
 
     referenced: ColumnId | None = None
     """The column that the other one refers to, if the role has a direction."""
@@ -116,6 +179,12 @@ class Join:
     """The two columns of a crosswalk that connect the left and the right column, in this order;
     None without such a crosswalk."""
 
+    stated: Cardinality | None = None
+    """The cardinality that the catalog states for a join without evidence; None if it does not."""
+
+    published: Published | None = None
+    """How the catalog holds the join; None for a join of a run."""
+
     @property
     def measured(self) -> Evidence:
         """The join's evidence, as measured on the data."""
@@ -125,19 +194,56 @@ class Join:
         return self.evidence
 
     @property
-    def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All pairs of columns that the join compares.
+    def urn(self) -> str:
+        """URN of the relationship; empty for a join of a run."""
+        return self.published.urn if self.published else ""
 
-        The left table's column comes first in each pair.
-        """
+    @property
+    def name(self) -> str:
+        """Name of the join in the catalog; empty for a join of a run."""
+        return self.published.name if self.published else ""
+
+    @property
+    def description(self) -> str:
+        """Description that people wrote in the catalog; empty without one."""
+        return self.published.description if self.published else ""
+
+    @property
+    def band(self) -> str:
+        """Confidence band, such as `high`; empty if a person wrote the join."""
+        if self.published:
+            return self.published.band
+        return UNVERIFIED if self.evidence is None else band(self.joinability)
+
+    @property
+    def score(self) -> float | None:
+        """The joinability; None if a person wrote the join."""
+        return None if self.is_written else self.joinability
+
+    @property
+    def known_role(self) -> Role | None:
+        """The role; None if the catalog does not tell it."""
+        return self.role if self.published is None or self.published.has_role else None
+
+    @property
+    def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
+        """All pairs of columns that the join compares, the left table's column first in each."""
         return ((self.left, self.right), *self.further)
 
     @property
     def directed_pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
         """All pairs of columns, with the referring table's column first if there is one."""
-        if self.referenced != self.left:
-            return self.pairs
-        return tuple((right, left) for left, right in self.pairs)
+        return self.directed.pairs
+
+    @property
+    def directed(self) -> "Join":
+        """The join with the referring table on the left, if there is one."""
+        return self.reversed if self.referenced == self.left else self
+
+    @property
+    def tables(self) -> tuple[TableId, TableId]:
+        """The left and the right table."""
+        return self.left.table, self.right.table
 
     @property
     def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
@@ -151,25 +257,199 @@ class Join:
             return None
         return self.left if self.referenced == self.right else self.right
 
+    @property
+    def cardinality(self) -> Cardinality:
+        """Cardinality from left to right: as measured, as the catalog states it, or the worst.
+
+        Without evidence, a reference is many-to-one if the catalog or a person confirms it.
+        """
+        if self.evidence:
+            return self.evidence.cardinality
+        if self.stated:
+            return self.stated
+        if self.referenced is None or not self.catalog.is_confirmed:
+            return Cardinality.MANY_MANY
+        return Cardinality.MANY_ONE if self.referenced == self.right else Cardinality.ONE_MANY
+
+    @property
+    def compared_as(self) -> str:
+        """The form in which values were compared; empty if as written, or in two steps."""
+        evidence = self.evidence
+        return (
+            ""
+            if evidence is None or self.via or is_in_two_steps(evidence)
+            else evidence.compared_as
+        )
+
+    @property
+    def left_counts(self) -> RowCounts | None:
+        """The rows of the left table; None if unknown."""
+        return self.evidence.left_counts if self.evidence else None
+
+    @property
+    def right_counts(self) -> RowCounts | None:
+        """The rows of the right table; None if unknown."""
+        return self.evidence.right_counts if self.evidence else None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """People's decision about the join; None if nobody has decided."""
+        return self.catalog.verdict
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a person wrote the join, so that it has no score."""
+        return self.published is not None and not self.published.has_score
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether people accepted or wrote the join, or the catalog declares it."""
+        return self.is_written or self.catalog.is_confirmed
+
+    @property
+    def strength(self) -> float:
+        """The joinability of the join, or 1 if people confirmed the join."""
+        return 1.0 if self.is_confirmed else self.joinability
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the join was verified on the data, or a person wrote it."""
+        return self.band != UNVERIFIED
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether one column refers to the other, or people confirmed the join.
+
+        An unverified join counts only if people confirmed it. A path may use any such join.
+        """
+        return self.is_confirmed or (self.is_verified and self.role.is_directed)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether at least one left row matches several right rows."""
+        return self.cardinality in {Cardinality.ONE_MANY, Cardinality.MANY_MANY}
+
+    @property
+    def to_one(self) -> bool:
+        """Whether each left row matches at most one right row; rare duplicates are tolerated."""
+        if not self.multiplies:
+            return True
+        if self.evidence is None or not (
+            self.known_role is Role.ONE_TO_ONE or self.referenced == self.right
+        ):
+            return False
+        # The mean also falls with rows that match nothing, so nearly all values must match.
+        fan_out, contained = self.evidence.left_fan_out, self.evidence.left_containment
+        return (fan_out or inf) <= _MAX_FAN_OUT and contained >= _MIN_CONTAINMENT
+
+    @property
+    def matches(self) -> float | None:
+        """Mean number of joined rows per left row, with a value or without; None if unknown."""
+        if self.evidence is None:
+            return None
+        mean, counts = self.evidence.left_fan_out, self.evidence.left_counts
+        if counts is None or not counts.total:
+            return mean
+        if counts.matched_share is not None and not self.multiplies:
+            return counts.matched_share
+        return mean * counts.filled / counts.total
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the join is hidden in the catalog."""
+        return self.published is not None and self.published.removed
+
+    @property
+    def open(self) -> bool:
+        """Whether the join is neither rejected nor hidden."""
+        return not self.is_hidden and self.verdict is not Verdict.REJECTED
+
+    @property
+    def condition(self) -> str:
+        """The join condition, written as in SQL: `orders.customer = customers.id`."""
+        return " and ".join(f"{left} = {right}" for left, right in self.pairs)
+
+    @property
+    def arrows(self) -> str:
+        """The join condition for people, with an arrow to each referenced column instead of `=`.
+
+        >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
+        >>> ends = {"left": ColumnId(orders, "customer"), "right": ColumnId(customers, "id")}
+        >>> join = Join(**ends, joinability=0.9, evidence=None, referenced=ends["right"])
+        >>> join.arrows, join.reversed.arrows
+        ('orders.customer → customers.id', 'customers.id ← orders.customer')
+        """
+        if self.referenced is None:
+            return visible(self.condition)
+        arrow = "→" if self.referenced == self.right else "←"
+        return visible(" and ".join(f"{left} {arrow} {right}" for left, right in self.pairs))
+
+    @property
+    def reversed(self) -> "Join":
+        """The same join with left and right swapped."""
+        return replace(
+            self,
+            left=self.right,
+            right=self.left,
+            evidence=self.evidence and self.evidence.reversed,
+            further=tuple((right, left) for left, right in self.further),
+            via=(self.via[1], self.via[0]) if self.via else None,
+            stated=self.stated and self.stated.reversed,
+        )
+
+    def seen_from(self, table: TableId) -> "Join":
+        """Return the join with the given table on the left."""
+        return self if self.left.table == table else self.reversed
+
+    def decided(self, verdict: Verdict | None) -> "Join":
+        """Return the join as it is when people have decided so, and shown."""
+        published = self.published and replace(self.published, removed=False)
+        return replace(self, catalog=replace(self.catalog, verdict=verdict), published=published)
+
+
+def band(joinability: float) -> str:
+    """Return the confidence band of a joinability, such as `high`.
+
+    >>> band(0.93), band(0.7), band(0.5)
+    ('high', 'medium', 'low')
+    """
+    return next(name for name, lowest in BANDS.items() if joinability >= lowest)
+
 
 def sort_joins(joins: Iterable[Join]) -> list[Join]:
-    """Sort joins, the most useful first.
+    """Sort the joins of a run, the most useful first: the order of all lists, files and pages.
 
-    Lists, tables, files and pages show the joins of a run in this order. References come first,
-    then one-to-one joins, siblings and joins within a domain, whether they compare one pair of
-    columns or several. Of one role, the more probable join comes first; of equally probable ones,
-    names decide.
+    References come first, then one-to-one joins, siblings and joins within a domain, whether they
+    compare one pair of columns or several. Of one role, the more probable join comes first; of
+    equally probable ones, names decide.
     """
     return sorted(joins, key=lambda join: (join.role.place, -join.joinability, join.pairs))
 
 
-def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
-    """Return the referring and the referenced column of a join.
+def best_first(joins: Iterable[Join]) -> list[Join]:
+    """Sort the joins of the catalog, the most useful first.
 
-    Returns:
-        The columns in the direction of the join's role. If the role has none, the column whose
-        values are unique is referenced; if both are unique, the one that contains more of the
-        other's values. None if neither is unique.
+    Joins that people accepted, wrote or declared come first, and those that names alone suggest
+    come last. Apart from that, the order is that of `sort_joins`.
+    """
+    return sorted(
+        joins,
+        key=lambda join: (
+            not join.is_confirmed,
+            not join.is_verified,
+            join.role.place,
+            -join.strength,
+            -(join.score or 0.0),
+            join.condition,
+        ),
+    )
+
+
+def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
+    """Return the referring and the referenced column of a join; None if neither is unique.
+
+    If the role has no direction, the column whose values are unique is referenced; if both are
+    unique, the one that contains more of the other's values.
     """
     left, right = join.left, join.right
     if join.referring and join.referenced:
@@ -185,149 +465,6 @@ def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
         case Cardinality.MANY_MANY:
             return None
     assert_never(join.measured.cardinality)
-
-
-_THROUGH = "values through "
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Bridge:
-    """Two columns and the crosswalk that connects them.
-
-    The left column has the smaller identifier.
-    """
-
-    left: ColumnId
-    """The left column."""
-
-    left_via: ColumnId
-    """The column of the crosswalk that holds the left column's values."""
-
-    right_via: ColumnId
-    """The column of the crosswalk that holds the right column's values."""
-
-    right: ColumnId
-    """The right column."""
-
-    @property
-    def crosswalk(self) -> TableId:
-        """The table that serves as the crosswalk."""
-        return self.left_via.table
-
-    @property
-    def pair(self) -> Pair:
-        """The two columns that the crosswalk connects."""
-        return self.left, self.right
-
-    @property
-    def steps(self) -> tuple[Pair, Pair]:
-        """The pair of each step: left column to crosswalk, and crosswalk to right column.
-
-        The first is left column and crosswalk, the second crosswalk and right column.
-        """
-        return pair_of(self.left, self.left_via), pair_of(self.right_via, self.right)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrosswalkJoin:
-    """A two-step join through a crosswalk, with the evidence of both steps."""
-
-    bridge: Bridge
-    """The two joined columns, and the two columns of the crosswalk."""
-
-    joinability: float
-    """Score in [0, 1]."""
-
-    left_step: Evidence
-    """Evidence for the first step: from the left column to a column of the crosswalk."""
-
-    right_step: Evidence
-    """Evidence for the second step: from the crosswalk's other column to the right column."""
-
-    evidence: Evidence
-    """Evidence for the whole join of the left and right columns through the crosswalk's rows.
-
-    `shared` is the number of entries of the crosswalk that both columns hold. A side counts as
-    unique if each row of the other side joins at most one of its rows.
-    """
-
-    @property
-    def measured(self) -> Evidence:
-        """The evidence of both steps together."""
-        return self.evidence
-
-    @property
-    def left(self) -> ColumnId:
-        """The left column of the two-step join."""
-        return self.bridge.left
-
-    @property
-    def right(self) -> ColumnId:
-        """The right column of the two-step join."""
-        return self.bridge.right
-
-    @property
-    def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The two pairs of columns that must be equal, one pair for each step."""
-        bridge = self.bridge
-        return (bridge.left, bridge.left_via), (bridge.right_via, bridge.right)
-
-    @property
-    def as_join(self) -> Join:
-        """This two-step join as a `Join` of its left and right columns."""
-        bridge = self.bridge
-        return Join(
-            left=bridge.left,
-            right=bridge.right,
-            joinability=self.joinability,
-            evidence=note_crosswalk(bridge, self.evidence),
-            via=(bridge.left_via, bridge.right_via),
-        )
-
-    @property
-    def containment(self) -> float:
-        """The lowest of three containments: first step, second step, and both steps together."""
-        return min(each.containment for each in (self.left_step, self.right_step, self.evidence))
-
-
-def is_in_two_steps(evidence: Evidence) -> bool:
-    """Return whether evidence was measured through a crosswalk."""
-    return evidence.compared_as.startswith(_THROUGH)
-
-
-def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
-    """Yield the two-step joins between columns that have no direct join.
-
-    Yields:
-        Each as a `Join` between its left and right columns.
-    """
-    joined = {(join.left, join.right) for join in joins}
-    for crosswalk in crosswalks:
-        if (crosswalk.left, crosswalk.right) not in joined:
-            yield crosswalk.as_join
-
-
-def note_crosswalk(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Return a copy of the evidence, marked with the crosswalk through which values were compared.
-
-    Returns:
-        The evidence, which says through which table the values were compared.
-
-    >>> from datahub_hyperjoin.joins import Cardinality
-    >>> a, items = (TableId("file", name) for name in ("a.csv", "items.csv"))
-    >>> ends = ColumnId(a, "x"), ColumnId(items, "code"), ColumnId(items, "name"), ColumnId(a, "y")
-    >>> evidence = Evidence(
-    ...     shared=1,
-    ...     left_containment=1.0,
-    ...     right_containment=1.0,
-    ...     cardinality=Cardinality.ONE_ONE,
-    ...     left_fan_out=1.0,
-    ...     right_fan_out=1.0,
-    ... )
-    >>> note_crosswalk(Bridge(*ends), evidence).compared_as
-    'values through items.csv'
-    """
-    return replace(evidence, compared_as=f"{_THROUGH}{bridge.crosswalk}")
 
 
 FILE_DIALECT = "duckdb"

@@ -1,30 +1,28 @@
-"""Collect the content of the HTML page.
+"""Collect the content of the HTML page, of a run or of the catalog."""
 
-Records refer to each other by index.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin, with_left_table
-from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.graphql.sentences import describe_rows
+from datahub_hyperjoin.export.formats import ExportFormat, reason_left_out
+from datahub_hyperjoin.export.names import dialect_of, needs_quotes, quoted_name
+from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine
 from datahub_hyperjoin.joins import (
-    Evidence,
+    Cardinality,
     Join,
     JoinedColumns,
     Role,
     Statement,
     Suggestion,
-    is_in_two_steps,
+    Verdict,
 )
+from datahub_hyperjoin.joins.describe import describe_rows, list_notes
+from datahub_hyperjoin.metadata.relationships import catalog_join
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
-from datahub_hyperjoin.page.exported import ExportChoices, choose_exports
-from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
 from datahub_hyperjoin.page.translations import Translations, translate
 from datahub_hyperjoin.sql.anti_join import write_anti_join
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
@@ -32,15 +30,41 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, Tab
 MOST_JOINS = 20_000
 """Maximum number of joins that a page shows."""
 
+UNKNOWN = -1
+"""Stands for a number that nobody knows; the page leaves it out."""
+
+_BY_CARDINALITY = {Cardinality.MANY_ONE: 1, Cardinality.ONE_MANY: -1}
+
 Record = tuple[str | int | float | bool, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """The content of the HTML page: tables, columns and joins.
+class ExportChoices:
+    """The joins that the page exports in each format, and the reasons to leave out the others."""
 
-    They refer to each other by index.
-    """
+    reasons: tuple[str, ...]
+    """The reasons to leave a join out, in words; rejection comes first."""
+
+    ways: tuple[int, ...]
+    """For each join, 1 if its left column refers to the right one, -1 for the reverse, and 0 if no
+    format exports the join."""
+
+    undecided: Mapping[str, tuple[int, ...]]
+    """For each format, one index per join: the reason to leave the join out, or -1 if the join is
+    exported. The indices apply to joins about which nobody has decided on the page."""
+
+    accepted: Mapping[str, Mapping[int, int]]
+    """For each format, the entries of `undecided` that change once people accept their joins. Maps
+    the position of each such join to its new index."""
+
+    quoted: Mapping[int, tuple[str, str]]
+    """The columns of joins as SQL writes them, by the number of the join, of joins with a column
+    that needs quotes; empty for the other column if it needs none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The content of the HTML page: tables, columns and joins, which have numbers."""
 
     publishers: tuple[str, ...]
     """Publishers of the tables; the publisher with the most joins comes first."""
@@ -52,15 +76,8 @@ class Contents:
     """For each column: table; path; whether it is a key column; type; number of distinct values;
     whether this number is an estimate."""
 
-    joins: tuple[Record, ...]
-    """One record for each join, with the values that `_Pair.record` returns.
-
-    These are: left and right column; rank and score of the right column as a suggestion for the
-    left one, then of the left one for the right one, with rank 0 if it is not suggested; number of
-    shared values; containments, cardinality and fan-outs, left side first; notes of the catalog;
-    the role's place in the order of use; 1 if the left column refers to the right one, -1 for the
-    reverse and 0 without a direction; and the value domain, or -1.
-    """
+    joins: tuple["JoinRow", ...]
+    """One row for each join; the script reads its values by the names of `JoinRow`."""
 
     sentences: tuple[tuple[str, str], ...]
     """For each join, how many rows have partners: a sentence about its left table, and one about
@@ -96,9 +113,8 @@ class Contents:
     missing for values compared as written and for joins through a crosswalk."""
 
     crosswalks: Mapping[int, tuple[str, str, str, str, str]]
-    """Facts about each join through a crosswalk, by the join's number. They are the crosswalk's
-    title, the crosswalk's column for the left side, its column for the right side, and the SQL and
-    the note as in `statements`."""
+    """For each join through a crosswalk, by its number: the crosswalk's title, its columns for the
+    left and for the right side, and the SQL and the note as in `statements`."""
 
     lone: tuple[int, ...] = ()
     """The numbers of the joins that only a crosswalk connects. They are counted apart."""
@@ -125,57 +141,148 @@ class Contents:
     """Number of joins that the page does not show."""
 
 
+class JoinRow(NamedTuple):
+    """A join as the script of the page reads it."""
+
+    left: int
+    """Number of the left column, as in `Contents.columns`."""
+    right: int
+    rank: int
+    """Rank of the right column as a suggestion for the left one; 0 if it is none."""
+    score: float
+    reverse_rank: int
+    """Rank of the left column as a suggestion for the right one; 0 if it is none."""
+    reverse_score: float
+    shared: int
+    left_containment: float
+    right_containment: float
+    cardinality: str
+    left_fan_out: float
+    right_fan_out: float
+    notes: str
+    role: int
+    """The role's place in the order of use."""
+    direction: int
+    """1 if the left column refers to the right one, -1 for the reverse, 0 without a direction."""
+    domain: int
+    """Number of the value domain, or -1."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
-    """A pair of columns that join, with the suggestion for each direction."""
+class ShownJoin:
+    """A join of the page, with its SQL and its places in a run."""
 
     join: Join
-    domain: int
-    """Index of the value domain that holds both columns; -1 if there is none."""
-    forward: Suggestion | None
+
+    known: Join
+    """The join as DataHub holds it, with the same table on the left."""
+
+    statement: Statement = Statement()  # noqa: RUF009 - it is frozen
+    steps: Statement = Statement()  # noqa: RUF009 - it is frozen
+    """The SQL of both steps of a join through a crosswalk."""
+
+    forward: Suggestion | None = None
     """The suggestion of the right column for the left column; None if there is none."""
-    backward: Suggestion | None
+
+    backward: Suggestion | None = None
     """The suggestion of the left column for the right column; None if there is none."""
 
-    def record(self, indices: dict[ColumnId, int]) -> Record:
-        """Return the join as a record for the page's script, with indices instead of columns."""
-        join, evidence = self.join, self.join.measured
-        return (
-            indices[join.left],
-            indices[join.right],
-            *_rank_and_score(self.forward, join),
-            *_rank_and_score(self.backward, join),
-            *_evidence_values(evidence),
-            "; ".join(join.catalog.descriptions),
-            join.role.place,
-            _direction(join),
-            self.domain,
+    domain: int = -1
+
+    def row(self, numbers: Mapping[ColumnId, int]) -> JoinRow:
+        """Return the join with the numbers of its columns."""
+        join, evidence = self.join, self.join.evidence
+        # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
+        scores = (
+            round(each.joinability if each else join.joinability, 4)
+            for each in (self.forward, self.backward)
+        )
+        score, reverse_score = scores
+        return JoinRow(
+            left=numbers[join.left],
+            right=numbers[join.right],
+            rank=self.forward.rank if self.forward else 0,
+            score=score,
+            reverse_rank=self.backward.rank if self.backward else 0,
+            reverse_score=reverse_score,
+            shared=evidence.shared if evidence else UNKNOWN,
+            left_containment=round(evidence.left_containment, 4) if evidence else UNKNOWN,
+            right_containment=round(evidence.right_containment, 4) if evidence else UNKNOWN,
+            cardinality=join.cardinality.value,
+            left_fan_out=float(f"{evidence.left_fan_out:.3g}") if evidence else UNKNOWN,
+            right_fan_out=float(f"{evidence.right_fan_out:.3g}") if evidence else UNKNOWN,
+            notes="; ".join(list_notes(join)),
+            role=join.role.place,
+            direction=_direction(join),
+            domain=self.domain,
         )
 
 
 def _direction(join: Join) -> int:
-    """Return 1 if a join leads from left to right, -1 from right to left, 0 if it has no direction.
+    """Return 1 or -1 if a join leads from left to right or back, 0 if it has no direction.
 
-    A join leads to the column that it refers to.
+    A join without a role leads from many rows to one.
     """
-    if join.referenced is None:
-        return 0
-    return 1 if join.referenced == join.right else -1
+    if join.referenced:
+        return 1 if join.referenced == join.right else -1
+    return 0 if join.known_role else _BY_CARDINALITY.get(join.cardinality, 0)
 
 
-def _rank_and_score(suggestion: Suggestion | None, join: Join) -> Iterator[int | float]:
-    yield suggestion.rank if suggestion else 0
-    # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
-    yield round(suggestion.joinability if suggestion else join.joinability, 4)
+def collect(
+    shown: Sequence[ShownJoin],
+    *,
+    tables: Mapping[TableId, tuple[int, int]],
+    titles: Mapping[TableId, str],
+    columns: Mapping[ColumnId, Record],
+    note: Callable[[Statement], str],
+) -> Contents:
+    """Collect what the pages of a run and of the catalog have in common.
 
-
-def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
-    yield evidence.shared
-    yield round(evidence.left_containment, 4)
-    yield round(evidence.right_containment, 4)
-    yield evidence.cardinality.value
-    yield float(f"{evidence.left_fan_out:.3g}")
-    yield float(f"{evidence.right_fan_out:.3g}")
+    Args:
+        tables: The tables in their order, with the numbers of rows and columns.
+        titles: Short names of the tables, and of crosswalks.
+        columns: For each column in its order: whether it is a key column, its type, its number of
+            distinct values, and whether this number is an estimate.
+        note: Describes the SQL of a join.
+    """
+    known = [each.known for each in shown]
+    ends = [end for each in shown for end in (each.join.left, each.join.right)]
+    publishers = _number_publishers(tables, ends)
+    numbers = {table: number for number, table in enumerate(tables)}
+    places = {column: number for number, column in enumerate(columns)}
+    compared = {at: join.compared_as for at, join in enumerate(known) if join.compared_as}
+    return Contents(
+        publishers=tuple(publishers),
+        tables=tuple(
+            (table.name, titles[table], publishers[publisher_of(table)], *counts)
+            for table, counts in tables.items()
+        ),
+        columns=tuple((numbers[one.table], one.path, *facts) for one, facts in columns.items()),
+        joins=tuple(each.row(places) for each in shown),
+        sentences=tuple(_describe_both(join, titles) for join in known),
+        matched=_count_matched(known),
+        anti_joins=_write_anti_joins(shown),
+        statements=tuple((each.statement.sql, note(each.statement)) for each in shown),
+        translations=translate(
+            {at: each.statement for at, each in enumerate(shown)},
+            {at: each.steps for at, each in enumerate(shown) if each.join.via},
+            differing=compared,
+        ),
+        exports=choose_exports(known),
+        compared=compared,
+        crosswalks={
+            at: (titles[via[0].table], via[0].path, via[1].path, steps.sql, note(steps))
+            for at, (via, steps) in enumerate((each.join.via, each.steps) for each in shown)
+            if via
+        },
+        further={
+            at: tuple((left.path, right.path) for left, right in each.join.further)
+            for at, each in enumerate(shown)
+            if each.join.further
+        },
+        domains=(),
+        left_out=0,
+    )
 
 
 def list_contents(  # noqa: PLR0913 - one for each part of the page
@@ -190,61 +297,99 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     values: bool = False,
 ) -> Contents:
-    """Collect the tables, columns and joins that the HTML page shows.
+    """Collect what the page of a run shows; `write_page` has the meaning of the arguments.
 
     Args:
-        profiles: Profiles of all tables; those with an error are not listed.
         joins: The suggested joins, with evidence, best first. The page keeps their order.
         lone: The joins that only a crosswalk connects, which come last.
-        statements: The SQL of joins, or the reasons why they have none.
-        contributions: The signals of joins, by their first pairs of columns.
-        values: Whether the page shows a few values of the joined columns.
     """
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     every = [*joins, *lone]
     domains = find_domains(every, column_profiles)
-    pairs = _with_suggestions(every, suggestions, domains)
-    shown = pairs[:MOST_JOINS]
-    known = [with_left_table(catalog_join(pair.join), pair.join.left.table) for pair in shown]
-    titles = {profile.table.id: profile.table.title for profile in profiles}
-    ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
-    own = [statements.get(pair.join.pairs, Statement()) for pair in shown]
+    shown = _shown(every[:MOST_JOINS], suggestions, domains, statements)
+    ends = {end for each in shown for end in (each.join.left, each.join.right)}
+    columns, is_key = sorted({*keys, *ends}), {*keys}
+    places = {column: number for number, column in enumerate(columns)}
     readable = sorted((it for it in profiles if not it.fault), key=lambda each: each.table.id)
-    tables = {profile.table.id: number for number, profile in enumerate(readable)}
-    publishers = number_publishers(tables, ends)
-    columns = {column: number for number, column in enumerate(sorted({*keys, *ends}))}
-    return Contents(
-        publishers=tuple(publishers),
-        tables=tuple(_table(profile, publishers) for profile in readable),
-        columns=tuple(_columns((column_profiles[each] for each in columns), tables, {*keys})),
-        joins=tuple(pair.record(columns) for pair in shown),
-        sentences=tuple(describe_both(join, titles) for join in known),
-        matched=count_matched(known),
-        statements=tuple(map(_statement, own)),
-        translations=_translations(shown, statements),
-        exports=choose_exports(known),
-        anti_joins=write_anti_joins(known, own),
-        examples=list_examples(every, column_profiles, columns) if values else {},
+    contents = collect(
+        shown,
+        tables={each.table.id: (each.rows, len(each.columns)) for each in readable},
+        titles={profile.table.id: profile.table.title for profile in profiles},
+        columns={one: _facts(column_profiles[one], is_key=one in is_key) for one in columns},
+        note=_note,
+    )
+    alone = {(join.left, join.right) for join in lone}
+    return replace(
+        contents,
+        examples=list_examples(every, column_profiles, places) if values else {},
         unmatched=list_unmatched(every, profiles) if values else {},
-        compared=_compared(shown),
-        crosswalks=_crosswalks(shown, titles, statements),
-        lone=_numbers_of(lone, shown),
-        domains=tuple(_domain(domain, columns) for domain in domains),
-        further=_further(shown),
+        lone=tuple(
+            at for at, each in enumerate(shown) if (each.join.left, each.join.right) in alone
+        ),
+        domains=tuple(_domain(domain, places) for domain in domains),
         signal_names=tuple(next(iter(contributions.values())).alone) if contributions else (),
-        signals=_signals(shown, contributions),
+        signals={
+            at: tuple(round(share, 2) for share in (each.together, *each.alone.values()))
+            for at, join in enumerate(shown)
+            if (each := contributions.get(join.join.pairs[0]))
+        },
         declared=tuple(map(_ends, declared)),
-        left_out=len(pairs) - len(shown),
+        left_out=len(every) - len(shown),
     )
 
 
-def describe_both(join: CatalogJoin, titles: Mapping[TableId, str]) -> tuple[str, str]:
+def _facts(profile: ColumnProfile, *, is_key: bool) -> Record:
+    return is_key, profile.type_in_words, profile.distinct, profile.distinct_is_estimated
+
+
+def _shown(
+    joins: Sequence[Join],
+    suggestions: Sequence[Suggestion],
+    domains: Sequence[Domain],
+    statements: Mapping[JoinedColumns, Statement],
+) -> list[ShownJoin]:
+    """Add the suggestions, value domains and SQL of joins, whose order stays."""
+    by_pair = {(each.query, each.candidate): each for each in suggestions}
+    domain_of = {
+        member: number for number, domain in enumerate(domains) for member in domain.members
+    }
+    none = Statement()
+    return [
+        ShownJoin(
+            join=join,
+            known=catalog_join(join).seen_from(join.left.table),
+            statement=statements.get(join.pairs, none),
+            steps=statements.get(join.steps, none),
+            forward=by_pair.get((join.left, join.right)),
+            backward=by_pair.get((join.right, join.left)),
+            domain=_common_domain(join, domain_of),
+        )
+        for join in joins
+    ]
+
+
+def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
+    """Return the number of the value domain that contains both columns; -1 if none does.
+
+    Only joins of the role "same domain" have one.
+    """
+    left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
+    return left if left == right and join.role is Role.SAME_DOMAIN else -1
+
+
+def _domain(domain: Domain, places: Mapping[ColumnId, int]) -> tuple[str, tuple[int, ...]]:
+    others = [member for member in domain.members if member != domain.representative]
+    members = [domain.representative, *others]
+    return domain.name, tuple(places[member] for member in members if member in places)
+
+
+def _describe_both(join: Join, titles: Mapping[TableId, str]) -> tuple[str, str]:
     """Describe the rows of both tables of a join, each in a sentence."""
     left, right = (titles[table] for table in join.tables)
     return describe_rows(join, (left, right)), describe_rows(join.reversed, (right, left))
 
 
-def count_matched(joins: Sequence[CatalogJoin]) -> dict[int, tuple[int, int, int, int]]:
+def _count_matched(joins: Sequence[Join]) -> dict[int, tuple[int, int, int, int]]:
     """Map the numbers of joins to the rows of both tables and those with a partner, if known."""
     found = {}
     for number, join in enumerate(joins):
@@ -254,30 +399,24 @@ def count_matched(joins: Sequence[CatalogJoin]) -> dict[int, tuple[int, int, int
     return found
 
 
-def write_anti_joins(
-    joins: Sequence[CatalogJoin], statements: Sequence[Statement]
-) -> dict[int, str]:
-    """Write SQL for the rows of table a that have no partner, by the number of the join.
-
-    Args:
-        statements: The SQL of each join, if it has any.
-    """
+def _write_anti_joins(shown: Sequence[ShownJoin]) -> dict[int, str]:
+    """Write the SQL of the rows of the referring table that have no partner."""
     return {
-        number: sql
-        for number, (join, statement) in enumerate(zip(joins, statements, strict=True))
-        if statement.sql and _drops_rows(join) and (sql := write_anti_join(statement))
+        at: sql
+        for at, each in enumerate(shown)
+        if each.statement.sql and _drops_rows(each.known)
+        if (sql := write_anti_join(each.statement))
     }
 
 
-def _drops_rows(join: CatalogJoin) -> bool:
+def _drops_rows(join: Join) -> bool:
     """Return whether rows of the referring table have no partner.
 
     Of a join without a direction, either table may have such rows.
     """
-    forward = join.referenced is None or join.referenced == join.right
-    backward = join.referenced is None or not forward
-    sides = (join.left_counts if forward else None, join.right_counts if backward else None)
-    return any(each and each.matched is not None and not each.are_all_matched for each in sides)
+    sides = {join.right: join.left_counts, join.left: join.right_counts}
+    counted = sides.values() if join.referenced is None else [sides.get(join.referenced)]
+    return any(each and each.matched is not None and not each.are_all_matched for each in counted)
 
 
 def _ends(join: Join) -> tuple[str, str]:
@@ -286,123 +425,111 @@ def _ends(join: Join) -> tuple[str, str]:
     return " and ".join(map(str, referring)), " and ".join(map(str, referenced))
 
 
-def _signals(
-    pairs: Sequence[_Pair], contributions: Mapping[Pair, Contributions]
-) -> dict[int, tuple[float, ...]]:
-    known = ((at, contributions.get(pair.join.pairs[0])) for at, pair in enumerate(pairs))
-    return {
-        at: tuple(round(share, 2) for share in (each.together, *each.alone.values()))
-        for at, each in known
-        if each
-    }
-
-
-def _with_suggestions(
-    joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
-) -> list[_Pair]:
-    """Add the suggestions and value domains of joins, whose order stays."""
-    by_pair = {(each.query, each.candidate): each for each in suggestions}
-    domain_of = {
-        member: number for number, domain in enumerate(domains) for member in domain.members
-    }
-    return [
-        _Pair(
-            join=join,
-            domain=_common_domain(join, domain_of),
-            forward=by_pair.get((join.left, join.right)),
-            backward=by_pair.get((join.right, join.left)),
-        )
-        for join in joins
-    ]
-
-
-def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
-    """Return the index of the value domain that contains both columns; -1 if none does.
-
-    Only joins of the role "same domain" have one.
-    """
-    left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
-    return left if left == right and join.role is Role.SAME_DOMAIN else -1
-
-
-def _domain(domain: Domain, indices: Mapping[ColumnId, int]) -> tuple[str, tuple[int, ...]]:
-    others = [member for member in domain.members if member != domain.representative]
-    members = [domain.representative, *others]
-    return domain.name, tuple(indices[member] for member in members if member in indices)
-
-
-def _numbers_of(joins: Sequence[Join], pairs: Sequence[_Pair]) -> tuple[int, ...]:
-    ends = {(join.left, join.right) for join in joins}
-    return tuple(at for at, pair in enumerate(pairs) if (pair.join.left, pair.join.right) in ends)
-
-
-def _further(pairs: Sequence[_Pair]) -> dict[int, tuple[tuple[str, str], ...]]:
-    return {
-        number: tuple((left.path, right.path) for left, right in pair.join.further)
-        for number, pair in enumerate(pairs)
-        if pair.join.further
-    }
-
-
-def _compared(pairs: Sequence[_Pair]) -> dict[int, str]:
-    return {
-        number: pair.join.measured.compared_as
-        for number, pair in enumerate(pairs)
-        if pair.join.measured.compared_as and not is_in_two_steps(pair.join.measured)
-    }
-
-
-def _crosswalks(
-    pairs: Sequence[_Pair],
-    titles: Mapping[TableId, str],
-    statements: Mapping[JoinedColumns, Statement],
-) -> dict[int, tuple[str, str, str, str, str]]:
-    return {
-        number: (
-            titles[via[0].table],
-            via[0].path,
-            via[1].path,
-            *_statement(statements.get(pair.join.steps, Statement())),
-        )
-        for number, pair in enumerate(pairs)
-        if (via := pair.join.via)
-    }
-
-
-def _statement(statement: Statement) -> tuple[str, str]:
-    """Return the SQL of a join, and a note about it.
-
-    Without SQL, the note gives the reason.
-    """
+def _note(statement: Statement) -> str:
+    """Describe the SQL of a join; without SQL, give the reason."""
     if not statement.sql:
-        return "", statement.reason
+        return statement.reason
     compared = f", comparing values as {statement.compared}" if statement.compared else ""
     if not statement.was_run:
-        return statement.sql, f"not run{compared}"
+        return f"not run{compared}"
     noun = "row" if statement.rows == 1 else "rows"
-    return statement.sql, f"{statement.rows:,} {noun} when it was run without its limit{compared}"
+    return f"{statement.rows:,} {noun} when it was run without its limit{compared}"
 
 
-def _translations(
-    pairs: Sequence[_Pair], statements: Mapping[JoinedColumns, Statement]
-) -> Translations:
-    none, joins = Statement(), [pair.join for pair in pairs]
-    return translate(
-        {at: statements.get(join.pairs, none) for at, join in enumerate(joins)},
-        {at: statements.get(join.steps, none) for at, join in enumerate(joins) if join.via},
-        differing=_compared(pairs),
+_FILE_PLATFORMS = {"abs", "file", "gcs", "hdfs", "s3"}
+"""DataHub's platforms whose tables have the names of files."""
+
+
+def publisher_of(table: TableId) -> str:
+    """Return the publisher of a table: its first folder or its schema, or else its platform.
+
+    Example:
+        >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
+        'lahman'
+        >>> publisher_of(TableId("postgres", "shop.sales.orders"))
+        'shop.sales'
+    """
+    folder, slash, _ = table.name.partition("/")
+    if slash:
+        return folder
+    # The dot in the name of a file begins its extension.
+    schema = "" if table.platform in _FILE_PLATFORMS else table.name.rpartition(".")[0]
+    return schema or table.platform
+
+
+def _number_publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
+    """Number the publishers; the one with the most joins comes first."""
+    counts = Counter(publisher_of(end.table) for end in ends)
+    ordered = sorted({*map(publisher_of, tables)}, key=lambda name: (-counts[name], name))
+    return {name: number for number, name in enumerate(ordered)}
+
+
+# The browser filters the joins and writes the files. Which joins repeat no rows, and why others
+# are left out, is decided here, by the rules of `hyperjoin export`.
+
+_FORMATS = {"dbt": ExportFormat.DBT_TESTS, "mermaid": ExportFormat.MERMAID}
+"""The export formats that contain safe joins only, by their names in the page's script."""
+
+_REASONS = tuple(LeftOut)
+_SAFE = -1
+
+
+def choose_exports(joins: Sequence[Join]) -> ExportChoices:
+    """Choose the joins that the page exports.
+
+    A rejection is left to the page, whose readers may change it.
+    """
+    undecided = [
+        examine(join.decided(None if join.verdict is Verdict.REJECTED else join.verdict))
+        for join in joins
+    ]
+    # An acceptance only helps a join that the data did not verify, or that is improbable.
+    accepted = {
+        number: examine(join.decided(Verdict.ACCEPTED))
+        for number, join in enumerate(joins)
+        if undecided[number] in {LeftOut.UNVERIFIED, LeftOut.IMPROBABLE}
+    }
+    quoted = {number: tuple(map(_quoted, join.pairs[0])) for number, join in enumerate(joins)}
+    return ExportChoices(
+        quoted={number: (left, right) for number, (left, right) in quoted.items() if left or right},
+        reasons=tuple(reason.value for reason in _REASONS),
+        ways=tuple(
+            _way(join, accepted.get(number, undecided[number])) for number, join in enumerate(joins)
+        ),
+        undecided={
+            name: tuple(_reason(each, export_format) for each in undecided)
+            for name, export_format in _FORMATS.items()
+        },
+        accepted={
+            name: {
+                number: _reason(each, export_format)
+                for number, each in accepted.items()
+                if each is not undecided[number]
+            }
+            for name, export_format in _FORMATS.items()
+        },
     )
 
 
-def _table(profile: TableProfile, publishers: dict[str, int]) -> Record:
-    table = profile.table
-    publisher = publishers[publisher_of(table.id)]
-    return table.id.name, table.title, publisher, profile.rows, len(profile.columns)
+def _reason(examined: SafeJoin | LeftOut, export_format: ExportFormat) -> int:
+    """Return the index of the reason why an export omits a join; -1 if the export contains it."""
+    reason = (
+        examined if isinstance(examined, LeftOut) else reason_left_out(examined, export_format, {})
+    )
+    return _REASONS.index(reason) if reason else _SAFE
 
 
-def _columns(
-    profiles: Iterable[ColumnProfile], tables: Mapping[TableId, int], keys: AbstractSet[ColumnId]
-) -> Iterator[Record]:
-    for each in profiles:
-        counted = each.distinct, each.distinct_is_estimated
-        yield tables[each.id.table], each.id.path, each.id in keys, each.type_in_words, *counted
+def _quoted(column: ColumnId) -> str:
+    if not needs_quotes(column.path):
+        return ""
+    return quoted_name(column.path, dialect_of(column.table))
+
+
+def _way(join: Join, examined: SafeJoin | LeftOut) -> int:
+    if isinstance(examined, LeftOut):
+        return 0
+    is_forward = (
+        examined.referring == join.left.table
+        and (join.left.path, join.right.path) in examined.columns
+    )
+    return 1 if is_forward else -1

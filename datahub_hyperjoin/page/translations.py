@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from datahub_hyperjoin.export.names import distinct_names, identifier, name_parts
-from datahub_hyperjoin.export.quoting import can_quote, quoted_name
+from datahub_hyperjoin.export.names import (
+    can_quote,
+    distinct_names,
+    identifier,
+    name_parts,
+    quoted_name,
+)
 from datahub_hyperjoin.joins import Statement
 from datahub_hyperjoin.sql.dialects import DUCKDB
 from datahub_hyperjoin.tables import TableId

@@ -22,15 +22,38 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
-from datahub_hyperjoin.page.contents import Contents, list_contents
-from datahub_hyperjoin.page.exported import ExportChoices
-from datahub_hyperjoin.page.served import ServedPage
+from datahub_hyperjoin.page.contents import Contents, ExportChoices, JoinRow, list_contents
 from datahub_hyperjoin.page.translations import Translations
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, TableProfile
 from datahub_hyperjoin.visible import unseen_in_javascript, visible
 
-# The page adds decisions, and downloads the file with all of them.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedPage:
+    """The parts of the page that a web service adds for the person who signed in."""
+
+    nonce: str
+    """The secret that marks the page's own scripts and styles, for the Content-Security-Policy."""
+
+    csrf: str
+    """The secret that the page repeats with each change."""
+
+    person: str
+    """Name of the person who signed in."""
+
+    urns: tuple[str, ...]
+    """URN of each join, in the order of the page's joins."""
+
+    verdicts: tuple[str, ...]
+    """Decision about each join, `accepted` or `rejected`; empty if nobody has decided."""
+
+    focus: int = -1
+    """Index of the table that the page is about; -1 if it is about all."""
+
+    signs_out: bool = True
+    """Whether the page has a button to sign out; without one, the person signs out of DataHub."""
+
 
 _Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str]
 
@@ -224,5 +247,6 @@ def _environment() -> Environment:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["record"] = _fields
+    environment.globals["join_fields"] = JoinRow._fields
     environment.globals["unseen"] = unseen_in_javascript()
     return environment

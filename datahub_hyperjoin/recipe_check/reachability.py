@@ -16,8 +16,8 @@ from sqlalchemy.exc import ArgumentError
 
 from datahub_hyperjoin.client_errors import explain, limit_answers
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import DeniedError
+from datahub_hyperjoin.graphql.read import signed_in_user
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.recipe.config import obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError

@@ -19,24 +19,24 @@ from starlette.routing import Route
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import accept, all_joins, find_join, find_path, reject, undo
-from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.decide import last_decider
 from datahub_hyperjoin.graphql.errors import (
     AmbiguousColumnError,
     DeniedError,
-    NoPathError,
     NoServerError,
     UnknownNameError,
 )
-from datahub_hyperjoin.graphql.path_ends import find_path_end
-from datahub_hyperjoin.graphql.steps import Step
-from datahub_hyperjoin.graphql.words import (
+from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.graphql.read import signed_in_user
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins.describe import (
     comparison_in_words,
     decision_in_words,
-    grain_in_words,
+    describe_grain,
     join_in_brief,
 )
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins.errors import NoPathError
+from datahub_hyperjoin.joins.paths import Step
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.guard import (
     SecureHeaders,
@@ -151,7 +151,7 @@ def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
     first, last = (find_path_end(graph, name, joins) for name in (start, end))
     path = find_path(joins, first, last)
     return {
-        "grain": grain_in_words(path),
+        "grain": describe_grain(path.joins),
         "steps": [*map(_describe, path.steps)],
         "rivals": [*path.rivals_in_words],
         "direct": [*map(join_in_brief, path.direct)],

@@ -1,106 +1,66 @@
 """Render the pages that the service shows to a person."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
-from datahub_hyperjoin.graphql.datasets import DatasetSummary, read_dataset_summaries
-from datahub_hyperjoin.graphql.join_sql import statements_of_joins
-from datahub_hyperjoin.joins import Cardinality, Role, Statement, Verdict
-from datahub_hyperjoin.metadata.confidence_bands import NOT_VERIFIED
-from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
-from datahub_hyperjoin.page.contents import (
-    MOST_JOINS,
-    Contents,
-    Record,
-    count_matched,
-    describe_both,
-    write_anti_joins,
+from datahub_hyperjoin.graphql import all_joins, find_dataset, joins_of_dataset
+from datahub_hyperjoin.graphql.read import (
+    DatasetSummary,
+    read_dataset_summaries,
+    statements_of_joins,
 )
-from datahub_hyperjoin.page.exported import choose_exports
-from datahub_hyperjoin.page.publishers import number_publishers, publisher_of
-from datahub_hyperjoin.page.served import ServedPage
-from datahub_hyperjoin.page.translations import Translations, translate
-from datahub_hyperjoin.page.write import render_page, render_template
+from datahub_hyperjoin.joins import Join, Role, Statement, Verdict
+from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
+from datahub_hyperjoin.page.contents import MOST_JOINS, UNKNOWN, Contents, ShownJoin, collect
+from datahub_hyperjoin.page.write import ServedPage, render_page, render_template
 from datahub_hyperjoin.service.sessions import PersonalSession
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import TableId
 
-_UNKNOWN = -1
-"""Stands for a number that the catalog does not have; the page leaves it out."""
-
-_NO_DOMAIN = -1
-_BY_CARDINALITY = {Cardinality.MANY_ONE: 1, Cardinality.ONE_MANY: -1}
 _FROM_CATALOG = "DataHub shows it among the Highlighted Queries of both datasets"
 
 
 def list_catalog_contents(
-    joins: Sequence[CatalogJoin],
+    joins: Sequence[Join],
     *,
     summaries: Mapping[str, DatasetSummary],
     statements: Mapping[str, Statement],
     about: TableId | None = None,
 ) -> Contents:
-    """Collect the contents of the page: joins, columns and tables, including the table `about`.
-
-    Args:
-        about: A table that is shown even without a join.
-
-    Returns:
-        Tables, columns and joins. Numbers that the catalog does not tell are -1.
-    """
-    shown = joins[:MOST_JOINS]
-    ends = [end for join in shown for end in (join.left, join.right)]
-    tables = number_tables(joins, about)
-    publishers = number_publishers(tables, ends)
-    columns = {column: number for number, column in enumerate(sorted({*ends}))}
-    titles = {table: _title(table, summaries) for table in tables}
-    return Contents(
-        publishers=tuple(publishers),
-        tables=tuple(_table(table, publishers, summaries) for table in tables),
-        columns=tuple(
-            (tables[column.table], column.path, False, "", _UNKNOWN, False) for column in columns
-        ),
-        joins=tuple(_record(join, columns) for join in shown),
-        sentences=tuple(describe_both(join, titles) for join in shown),
-        matched=count_matched(shown),
-        anti_joins=write_anti_joins(
-            shown,
-            [Statement() if join.via else statements.get(join.urn, Statement()) for join in shown],
-        ),
-        statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
-        translations=_translate(shown, statements),
-        exports=choose_exports(shown),
-        compared=_compared(shown),
-        crosswalks={
-            number: (_title(via[0].table, summaries), *_paths(via), *_sql(join, statements))
-            for number, join in enumerate(shown)
-            if (via := join.via)
+    """Collect the contents of the page: joins, columns and tables, including the table `about`."""
+    none = Statement()
+    shown = [
+        ShownJoin(
+            join=join,
+            known=join,
+            statement=none if join.via else statements.get(join.urn, none),
+            steps=statements.get(join.urn, none) if join.via else none,
+        )
+        for join in joins[:MOST_JOINS]
+    ]
+    tables = list_tables(joins, about)
+    columns = {column for each in shown for column in (each.join.left, each.join.right)}
+    vias = {join.via[0].table for join in joins[:MOST_JOINS] if join.via}
+    found = {table: summaries.get(dataset_urn(table), DatasetSummary()) for table in tables}
+    contents = collect(
+        shown,
+        tables={
+            table: (UNKNOWN, UNKNOWN if summary.columns is None else summary.columns)
+            for table, summary in found.items()
         },
-        further={
-            number: tuple(map(_paths, join.pairs[1:]))
-            for number, join in enumerate(shown)
-            if join.pairs[1:]
-        },
-        domains=(),
-        left_out=len(joins) - len(shown),
+        titles={table: _title(table, summaries) for table in (*tables, *vias)},
+        columns=dict.fromkeys(sorted(columns), (False, "", UNKNOWN, False)),
+        note=lambda statement: _FROM_CATALOG if statement.sql else "",
     )
+    return replace(contents, left_out=len(joins) - len(shown))
 
 
-def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[TableId, int]:
-    """Map each table of the shown joins, and also `about`, to its index on the page.
-
-    Args:
-        about: The table that the page is about, which is shown even without a join; None for a page
-            about all joins.
-
-    Returns:
-        The index of each table in the contents of the page.
-    """
+def list_tables(joins: Sequence[Join], about: TableId | None) -> list[TableId]:
+    """List the tables of the shown joins, and the one that the page is about, in its order."""
     ends = {table for join in joins[:MOST_JOINS] for table in join.tables}
-    tables = ends | ({about} if about else set())
-    return {table: number for number, table in enumerate(sorted(tables))}
+    return sorted(ends | ({about} if about else set()))
 
 
 def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
@@ -108,93 +68,8 @@ def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
     return (summary.title if summary else "") or table.name
 
 
-def _table(
-    table: TableId, publishers: Mapping[str, int], summaries: Mapping[str, DatasetSummary]
-) -> Record:
-    summary = summaries.get(dataset_urn(table), DatasetSummary())
-    columns = _UNKNOWN if summary.columns is None else summary.columns
-    publisher = publishers[publisher_of(table)]
-    return table.name, _title(table, summaries), publisher, _UNKNOWN, columns
-
-
-def _paths(columns: tuple[ColumnId, ColumnId]) -> tuple[str, str]:
-    return columns[0].path, columns[1].path
-
-
-def _compared(joins: Sequence[CatalogJoin]) -> dict[int, str]:
-    return {
-        number: join.compared_as
-        for number, join in enumerate(joins)
-        if join.compared_as and not join.via
-    }
-
-
-def _translate(joins: Sequence[CatalogJoin], statements: Mapping[str, Statement]) -> Translations:
-    """Translate the SQL of joins, including joins in two steps through a crosswalk."""
-    known = {at: statements[join.urn] for at, join in enumerate(joins) if join.urn in statements}
-    return translate(
-        {at: statement for at, statement in known.items() if not joins[at].via},
-        {at: statement for at, statement in known.items() if joins[at].via},
-        differing=_compared(joins),
-    )
-
-
-def _sql(join: CatalogJoin, statements: Mapping[str, Statement]) -> tuple[str, str]:
-    """Return the SQL of a join and a note about it; both are empty if there is no SQL."""
-    return (statements[join.urn].sql, _FROM_CATALOG) if join.urn in statements else ("", "")
-
-
-def _record(join: CatalogJoin, columns: Mapping[ColumnId, int]) -> Record:
-    # Two digits are shown; rounded to three first, 0.9954 would be shown as 0.99.
-    score = round(join.strength if join.joinability is None else join.joinability, 4)
-    return (
-        columns[join.left],
-        columns[join.right],
-        # The catalog does not tell the ranks, and a rank of 0 is shown for no column.
-        0,
-        score,
-        0,
-        score,
-        _UNKNOWN,
-        *map(_known, (join.left_containment, join.right_containment)),
-        join.cardinality.value,
-        *map(_known, (join.left_fan_out, join.right_fan_out)),
-        "; ".join(_notes(join)),
-        join.likely_role.place,
-        _direction(join),
-        _NO_DOMAIN,
-    )
-
-
-def _known(number: float | None) -> float:
-    return _UNKNOWN if number is None else number
-
-
-def _direction(join: CatalogJoin) -> int:
-    """Return 1 if a join leads from left to right, -1 from right to left, 0 if it has no direction.
-
-    A join without a role leads from many rows to one.
-    """
-    if join.referenced:
-        return 1 if join.referenced == join.right else -1
-    return _BY_CARDINALITY.get(join.cardinality, 0) if join.role is None else 0
-
-
-def _notes(join: CatalogJoin) -> list[str]:
-    return [
-        *(["created by a user"] if join.joinability is None and not join.band else []),
-        *(["declared in the catalog"] if join.declared else []),
-        *([] if join.is_verified else [NOT_VERIFIED]),
-        *([join.description] if join.description else []),
-    ]
-
-
-def is_listed(join: CatalogJoin) -> bool:
-    """Return whether the page lists a join.
-
-    Rejected joins are listed, so that a person can change the decision; joins that a run withdrew
-    are not.
-    """
+def is_listed(join: Join) -> bool:
+    """Return whether the page lists a join: not if a run withdrew it, which nobody can change."""
     return join.open or join.verdict is Verdict.REJECTED
 
 
@@ -217,15 +92,15 @@ def render_joins(
     graph = session.graph
     about = table_id(find_dataset(graph, dataset)) if dataset else None
     joins = _read(graph, about)
-    tables = number_tables(joins, about)
+    tables = list_tables(joins, about)
     vias = {join.via[0].table for join in joins if join.via}
     contents = list_catalog_contents(
         joins,
-        summaries=read_dataset_summaries(graph, sorted(map(dataset_urn, tables.keys() | vias))),
+        summaries=read_dataset_summaries(graph, sorted(map(dataset_urn, {*tables, *vias}))),
         statements=_read_statements(graph, joins[:MOST_JOINS]),
         about=about,
     )
-    focus = tables[about] if about else -1
+    focus = tables.index(about) if about else -1
     shown = {join.urn: join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]}
     session.shown.update({urn: each for urn, each in shown.items() if each or urn in session.shown})
     return render_page(
@@ -234,7 +109,7 @@ def render_joins(
         counts={
             "tables": len(tables),
             "joins": sum(join.open for join in joins),
-            "references": sum(join.open and join.role is Role.REFERENCE for join in joins),
+            "references": sum(join.open and join.known_role is Role.REFERENCE for join in joins),
         },
         served=ServedPage(
             nonce=nonce,
@@ -248,7 +123,7 @@ def render_joins(
     )
 
 
-def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
+def _read(graph: DataHubGraph, about: TableId | None) -> list[Join]:
     """Read the joins of a table, or all joins.
 
     Joins that a person rejected are included.
@@ -260,7 +135,7 @@ def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
     return [join for join in found if is_listed(join)]
 
 
-def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[str, Statement]:
+def _read_statements(graph: DataHubGraph, joins: Sequence[Join]) -> dict[str, Statement]:
     """Read the SQL of joins, in several requests if necessary."""
     rest, statements = iter(joins), dict[str, Statement]()
     while part := list(islice(rest, _STATEMENTS)):

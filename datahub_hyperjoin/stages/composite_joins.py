@@ -21,7 +21,7 @@ from datahub_hyperjoin.joins import (
     Verdict,
     sort_joins,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence
+from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.model.composite import (
     MIN_PROBABILITY,
     CompositeReference,

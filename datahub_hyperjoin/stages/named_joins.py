@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores, sort_joins
-from datahub_hyperjoin.metadata.relationship_aspect import catalog_evidence
+from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake

@@ -9,8 +9,7 @@ from datahub_hyperjoin.agents.answers import (
     sql_of,
     suggest_safe_joins,
 )
-from datahub_hyperjoin.graphql.safety import MIN_SCORE
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import MIN_SCORE, Verdict
 
 CREATED = join("orders", "users", 0.97, key="created_by")
 APPROVED = join("orders", "users", 0.95, key="approved_by")

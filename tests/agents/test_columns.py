@@ -6,8 +6,8 @@ import pytest
 from chains import join
 
 from datahub_hyperjoin.agents.columns import joins_of_named
-from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.errors import AmbiguousColumnError
+from datahub_hyperjoin.joins import Join
 
 JOINS = [
     join("orders", "cities", 0.9, key=key)
@@ -44,7 +44,7 @@ def test_a_name_of_several_columns_brings_the_choices(name: str, choices: str) -
 
 
 def test_both_columns_of_a_table_that_joins_with_itself_count() -> None:
-    own: list[CatalogJoin] = [join("staff", "staff", 0.9, key="manager")]
+    own: list[Join] = [join("staff", "staff", 0.9, key="manager")]
     assert joins_of_named(own, "manager") == joins_of_named(own, "key") == own
 
 

@@ -4,10 +4,9 @@ A path is safe if each of its joins is safe and the rows of one table do not rep
 """
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
-from chains import N_N, ONE_1, column_at, domain, join
+from chains import N_N, ONE_1, changed, column_at, domain, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,10 +18,15 @@ from datahub_hyperjoin.agents.tools import (
     explain_no_path,
     find_safe_path,
 )
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
-from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
+from datahub_hyperjoin.joins import (
+    MIN_SCORE,
+    UNVERIFIED,
+    Cardinality,
+    Join,
+    Role,
+    Verdict,
+    reasons_unsafe,
+)
 from datahub_hyperjoin.tables import TableId
 
 NO_SAFE_JOIN = "no safe join known"
@@ -30,7 +34,7 @@ ENDS = TableId("file", "a"), TableId("file", "d")
 
 
 def ask(
-    *joins: CatalogJoin, ends: str = "ad", most: int | None = None, min_score: float = MIN_SCORE
+    *joins: Join, ends: str = "ad", most: int | None = None, min_score: float = MIN_SCORE
 ) -> Answer:
     tables = TableId("file", ends[0]), TableId("file", ends[1])
     path = find_safe_path(joins, tables, min_score=min_score, most=most)
@@ -152,8 +156,8 @@ def test_references_in_opposite_directions_are_a_choice() -> None:
 
 def test_a_choice_marks_what_is_not_safe() -> None:
     dirty = join("a", "d", 0.9, key="dirty", cardinality=N_N)
-    assert ask(join("a", "d", 0.97), replace(dirty, left_fan_out=1.0))["answer"] == "safe path"
-    few = replace(dirty, left_fan_out=1.01, left_containment=1.0)
+    assert ask(join("a", "d", 0.97), changed(dirty, left_fan_out=1.0))["answer"] == "safe path"
+    few = changed(dirty, left_fan_out=1.01, left_containment=1.0)
     marks = [entry.get("unsafe", "") for entry in ask(join("a", "d", 0.97), few)["choices"]]
     assert marks == ["", "the key has duplicates, so some rows of a repeat"]
 
@@ -161,7 +165,7 @@ def test_a_choice_marks_what_is_not_safe() -> None:
 def test_unsafe_rivals_of_a_path_are_named_and_not_used() -> None:
     weak = join("a", "d", 0.5, key="weak")
     detour = (join("a", "b", 0.9), join("b", "d", 0.9))
-    found = ask(*detour, weak, replace(weak, verdicts=(Verdict.REJECTED,)), domain("a", "d", 0.9))
+    found = ask(*detour, weak, changed(weak, verdicts=(Verdict.REJECTED,)), domain("a", "d", 0.9))
     assert found["datasets"] == ["a", "b", "d"]
     assert names(found["not_used"]) == ["a.weak → d.key"]
     (rival,) = found["not_used"]
@@ -180,7 +184,7 @@ def test_without_joins_no_path_is_known() -> None:
 
 def test_a_path_is_not_made_of_unsafe_joins() -> None:
     for unsafe, reason in (
-        (replace(join("b", "d", 0.9), band=UNVERIFIED), "not verified on data"),
+        (changed(join("b", "d", 0.9), band=UNVERIFIED), "not verified on data"),
         (domain("b", "d", 0.9, N_N), "the columns hold values of one kind"),
         (join("b", "d", 0.9, cardinality=N_N), "many-to-many"),
         (join("b", "d", 0.5), "nobody confirmed it"),
@@ -197,7 +201,7 @@ def test_a_path_is_not_made_of_unsafe_joins() -> None:
 
 
 def test_a_key_with_duplicates_is_no_safe_path() -> None:
-    dirty = replace(join("a", "d", 0.9, cardinality=N_N), left_fan_out=1.01, left_containment=1.0)
+    dirty = changed(join("a", "d", 0.9, cardinality=N_N), left_fan_out=1.01, left_containment=1.0)
     found = ask(dirty)
     assert found["answer"] == NO_SAFE_JOIN
     reason = "the key has duplicates, so some rows of a repeat"
@@ -215,7 +219,7 @@ def test_many_probable_joins_are_no_safe_path() -> None:
     )
     assert found["next"].startswith("Do not join them on a guess")
     assert names(found["joins"]) == ["a.key → b.key", "b.key → c.key", "c.key → d.key"]
-    accepted = replace(second, verdicts=(Verdict.ACCEPTED,))
+    accepted = changed(second, verdicts=(Verdict.ACCEPTED,))
     assert names(ask(join("a", "b", 0.65), accepted, third)["joins"]) == [
         "a.key → b.key",
         "c.key → d.key",
@@ -255,7 +259,7 @@ SOME_JOIN = st.builds(
 @settings(max_examples=30)
 @given(st.lists(SOME_JOIN, max_size=8))
 def test_every_offered_join_is_safe_and_every_refusal_has_a_reason(
-    joins: list[CatalogJoin],
+    joins: list[Join],
 ) -> None:
     # Joins of the same columns with other properties have the same name.
     safe = {

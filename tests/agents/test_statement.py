@@ -1,14 +1,13 @@
 """Test that the SQL written for a path runs and returns the rows of the path."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import duckdb
 import pytest
-from chains import join
+from chains import changed, join
 
 from datahub_hyperjoin.agents.answers import write_path_sql
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 TABLES = """
@@ -24,8 +23,8 @@ def end(table: str, column: str, platform: str = "postgres") -> ColumnId:
     return ColumnId(TableId(platform, table), column)
 
 
-def joined(*pairs: tuple[ColumnId, ColumnId]) -> CatalogJoin:
-    return replace(join("a", "b", 0.9), pairs=pairs, referenced=pairs[0][1])
+def joined(*pairs: tuple[ColumnId, ColumnId]) -> Join:
+    return changed(join("a", "b", 0.9), pairs=pairs, referenced=pairs[0][1])
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_a_backslash_ends_no_name() -> None:
 def test_a_path_runs_with_names_that_need_quotes(database: duckdb.DuckDBPyConnection) -> None:
     to_order = joined((end("refunds", "order"), end("order", "id")))
     codes = (end("codes", "code"), end("codes", "name"))
-    to_country = replace(
+    to_country = changed(
         joined((end("order", "Country Code"), end("countries", "label"))), via=codes
     )
     statement = write_path_sql([to_order, to_country])
@@ -84,11 +83,11 @@ def test_names_are_written_as_the_platform_does(platform: str, table: str, writt
 
 
 @pytest.mark.parametrize("impossible", [
-    replace(joined((end("a", "id"), end("b", "id"))), compared_as="countries"),
+    changed(joined((end("a", "id"), end("b", "id"))), compared_as="countries"),
     joined((end("a", "address.city"), end("b", "city"))),
     joined((end("a", "id"), end("b", "id", "mysql"))),
 ])  # fmt: skip
-def test_there_is_no_statement_that_would_return_other_rows(impossible: CatalogJoin) -> None:
+def test_there_is_no_statement_that_would_return_other_rows(impossible: Join) -> None:
     good = joined((end("b", "id"), end("c", "id")))
     assert write_path_sql([impossible]) == write_path_sql([impossible, good]) == ""
     assert write_path_sql([good]) != ""

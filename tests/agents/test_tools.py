@@ -15,7 +15,7 @@ from datahub_hyperjoin.agents.limit import Answer
 from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.graphql import all_joins, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.path_ends import find_path_end
+from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.metadata.urns import query_urn
 from shop import Shop

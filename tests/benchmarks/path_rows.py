@@ -8,10 +8,9 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.directed_lake import DirectedLake
-from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.paths import find_path
-from datahub_hyperjoin.graphql.steps import JoinPath
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins.errors import NoPathError
+from datahub_hyperjoin.joins.paths import JoinPath, find_path
 from datahub_hyperjoin.tables import TableId
 
 _ROWS = "SELECT COUNT(*), SUM(HASH(t0, t{})::HUGEINT) FROM {}"
@@ -51,7 +50,7 @@ class PathRows:
     """A description of each path that returns other rows than the declared reference."""
 
 
-def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:
+def compare_path_rows(lake: DirectedLake, joins: Iterable[Join], tables: Path) -> PathRows:
     """Compare suggested paths with the references between the same tables, in either direction.
 
     Args:
@@ -116,9 +115,7 @@ def _references_between(lake: DirectedLake) -> Mapping[tuple[str, str], Sequence
     return between
 
 
-def _path(
-    joins: Sequence[CatalogJoin], start: TableId | None, end: TableId | None
-) -> JoinPath | None:
+def _path(joins: Sequence[Join], start: TableId | None, end: TableId | None) -> JoinPath | None:
     if start is None or end is None:
         return None
     try:
@@ -127,14 +124,14 @@ def _path(
         return None
 
 
-def _beside(path: JoinPath) -> tuple[CatalogJoin, ...]:
+def _beside(path: JoinPath) -> tuple[Join, ...]:
     """Return the direct joins that are offered as alternatives to a path."""
     return path.steps[0].alternatives if len(path.joins) == 1 else path.direct
 
 
 def _named_by_error(
-    joins: Sequence[CatalogJoin], start: TableId | None, end: TableId | None
-) -> tuple[CatalogJoin, ...]:
+    joins: Sequence[Join], start: TableId | None, end: TableId | None
+) -> tuple[Join, ...]:
     """Return the direct joins that the error names if no safe path is known."""
     if start is None or end is None:
         return ()
@@ -145,7 +142,7 @@ def _named_by_error(
     return path.direct or (path.joins if len(path.joins) == 1 else ())
 
 
-def _condition(join: CatalogJoin) -> Condition:
+def _condition(join: Join) -> Condition:
     left, right = (Path(table.name).stem for table in join.tables)
     return left, right, [(one.path, other.path) for one, other in join.pairs]
 

@@ -12,7 +12,7 @@ from datahub_hyperjoin.catalog.filed_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 

@@ -25,7 +25,7 @@ from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.filed_decisions import Decision, merge_decisions
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

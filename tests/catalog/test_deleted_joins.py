@@ -13,7 +13,7 @@ from quick_runs import join_of
 
 from datahub_hyperjoin.catalog.decisions import infer_deleted, read_deleted_joins
 from datahub_hyperjoin.catalog.relationships import read_relationships
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, to_aspect
+from datahub_hyperjoin.metadata.relationships import columns_urn, to_aspect
 from datahub_hyperjoin.metadata.urns import (
     DELETED_JOINS,
     JOIN_SUGGESTIONS,

@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog.filed_decisions import (
 )
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 

@@ -17,7 +17,7 @@ from datahub_hyperjoin.catalog.decisions import read_decisions
 from datahub_hyperjoin.catalog.filed_decisions import Decision
 from datahub_hyperjoin.catalog.relationships import find_deleted, read_relationships
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Verdict
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.relationships import join_urn, to_aspect
 from datahub_hyperjoin.metadata.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

@@ -24,7 +24,7 @@ from datahub_hyperjoin.catalog.relationships import (
     read_relationships,
 )
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn, to_aspect
+from datahub_hyperjoin.metadata.relationships import join_urn, to_aspect
 from datahub_hyperjoin.metadata.urns import ACCEPTED, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms

@@ -17,7 +17,7 @@ from datahub_hyperjoin.emit.pipelines import read_other_pipelines
 from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import JOINABLE_WITH, REJECTED, column_urn, property_urn
 from datahub_hyperjoin.tables import Pair, pair_of
 from gms import Gms

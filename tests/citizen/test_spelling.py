@@ -14,7 +14,7 @@ from datahub.metadata.schema_classes import (
 )
 from servers import Server, serving
 
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.metadata.urns import REJECTED, column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from gms import Gms

@@ -18,8 +18,8 @@ from browsers import ADA, PEOPLE
 from datahub_hyperjoin import service
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.cli.connect import connector
-from datahub_hyperjoin.graphql.datasets import signed_in_user
 from datahub_hyperjoin.graphql.errors import DeniedError
+from datahub_hyperjoin.graphql.read import signed_in_user
 from shop import Shop, open_shop
 
 OWNER = "token-of-the-machine"

@@ -30,8 +30,8 @@ from datahub_hyperjoin.discovery.run import run_discovery
 from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.explain.errors import UnknownColumnError
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.joins import Statement
+from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark import session

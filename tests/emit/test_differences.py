@@ -35,7 +35,7 @@ from datahub_hyperjoin.emit.patches import (
     set_properties,
     upstream_path,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import MODEL_VERSION
+from datahub_hyperjoin.metadata.relationships import MODEL_VERSION
 from gms import Gms
 from workunits import (
     COLUMN,

@@ -30,7 +30,7 @@ from datahub_hyperjoin.emit.layers import write_layers
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Bridge, CrosswalkJoin, Join, Role, Statement
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 

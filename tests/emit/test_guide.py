@@ -6,15 +6,14 @@ import pytest
 from chains import N_N, ONE_1, domain, join
 
 from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES, write_column_guides, write_guide
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.joins import Role, RowCounts, Verdict
+from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 ORDERS = TableId("file", "orders")
 CUSTOMER = join("orders", "customers", 0.9, key="customer", fan_outs=(0.985, 21.5))
 
 
-def sections(*joins: CatalogJoin, sql: str = "") -> dict[str, list[str]]:
+def sections(*joins: Join, sql: str = "") -> dict[str, list[str]]:
     """Map the title of each list in a guide to the lines of the list."""
     text = write_guide(ORDERS, joins, {one.urn: sql for one in joins} if sql else {})
     return {
@@ -141,9 +140,7 @@ def test_joins_with_one_table_are_neighbours() -> None:
         (join("orders", "cities", 0.1, role=Role.SIBLING), "sibling, no key on either side"),
     ],
 )
-def test_decisions_of_people_are_the_reason_before_the_role(
-    unsafe: CatalogJoin, reason: str
-) -> None:
+def test_decisions_of_people_are_the_reason_before_the_role(unsafe: Join, reason: str) -> None:
     assert sections(unsafe)["Not safe"] == [f"`key = cities.key`: {reason}"]
 
 

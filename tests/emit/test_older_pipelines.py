@@ -19,12 +19,7 @@ from datahub_hyperjoin.emit.pipelines import (
 from datahub_hyperjoin.emit.publication import Publication
 from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.metadata.relationship_aspect import (
-    from_aspect,
-    join_urn,
-    pairs_in,
-    to_aspect,
-)
+from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId
 from lake import EVIDENCE, column, table

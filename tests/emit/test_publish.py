@@ -22,12 +22,7 @@ from datahub_hyperjoin.joins import (
     Verdict,
 )
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.metadata.relationship_aspect import (
-    from_aspect,
-    join_urn,
-    pairs_in,
-    to_aspect,
-)
+from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 from lake import EVIDENCE, column, table

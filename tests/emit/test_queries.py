@@ -21,7 +21,7 @@ from datahub_hyperjoin.joins import (
     RowCounts,
     Statement,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import join_urn
+from datahub_hyperjoin.metadata.relationships import join_urn
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn, query_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 

@@ -23,7 +23,7 @@ from datahub_hyperjoin.joins import (
     Role,
     RowCounts,
 )
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn, from_aspect
+from datahub_hyperjoin.metadata.relationships import columns_urn, from_aspect
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 

@@ -15,12 +15,7 @@ from datahub_hyperjoin.emit.publication import (
     scores_to_remember,
 )
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.metadata.relationship_aspect import (
-    from_aspect,
-    join_urn,
-    pairs_in,
-    to_aspect,
-)
+from datahub_hyperjoin.metadata.relationships import from_aspect, join_urn, pairs_in, to_aspect
 from lake import EVIDENCE, column
 
 JOIN = Join(

@@ -2,22 +2,23 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from chains import changed
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
 
 from datahub_hyperjoin.emit.lineage import build_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.graphql.joins import best_first
-from datahub_hyperjoin.graphql.published import catalog_join
-from datahub_hyperjoin.joins import CatalogEvidence, Join, Role
-from datahub_hyperjoin.metadata.confidence_bands import band_of
-from datahub_hyperjoin.metadata.relationship_aspect import from_aspect
-from datahub_hyperjoin.metadata.role_context import RoleContext
+from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, best_first
+from datahub_hyperjoin.metadata.relationships import (
+    catalog_join,
+    from_aspect,
+    read_tag_context,
+    tag_context,
+)
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
@@ -66,7 +67,7 @@ def test_it_is_read_as_it_was_written() -> None:
 
 
 def test_it_has_a_band_of_its_own(describe: Describe) -> None:
-    assert band_of(JOIN) == "unverified"
+    assert JOIN.band == "unverified"
     tags = describe([*emit_relationship(JOIN, "")][1])["value"]["patch"]
     added = {each["path"].rpartition(":")[2] for each in tags if each["op"] == "add"}
     removed = {each["path"].rpartition(":")[2] for each in tags if each["op"] == "remove"}
@@ -75,8 +76,7 @@ def test_it_has_a_band_of_its_own(describe: Describe) -> None:
 
 
 def test_its_facts_are_unknown() -> None:
-    context = RoleContext.of(DECLARED)
-    assert RoleContext.parse(context.text) == context == RoleContext(declared=True)
+    assert read_tag_context(tag_context(DECLARED), DECLARED.cardinality) == (None, True, None)
 
 
 def test_a_path_takes_only_what_people_or_the_catalog_confirm() -> None:
@@ -110,9 +110,9 @@ def test_counts_of_it_are_an_error() -> None:
 
 
 def test_lists_show_it_after_all_that_was_verified() -> None:
-    weak = replace(catalog_join(JOIN), band="low", joinability=0.5)
+    weak = changed(catalog_join(JOIN), band="low", joinability=0.5)
     assert best_first([catalog_join(JOIN), weak]) == [weak, catalog_join(JOIN)]
-    assert best_first([weak, catalog_join(DECLARED)])[0].declared
+    assert best_first([weak, catalog_join(DECLARED)])[0].catalog.is_declared
 
 
 def test_it_is_no_lineage_unless_the_catalog_confirms_it() -> None:

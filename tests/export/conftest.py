@@ -4,13 +4,11 @@ Two references to one table, of which one is incomplete; a table that refers to 
 key; a second key; a circle; a one-to-one join; and joins that must not be exported.
 """
 
-from dataclasses import replace
-
 import pytest
+from chains import changed, made
 
 from datahub_hyperjoin.export import DeclaredColumns
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 
 TEXTS = {"customers.code", "orders.customer_code", "addresses.customer_code"}
@@ -25,13 +23,13 @@ def column(name: str) -> ColumnId:
     return ColumnId(table(own), path)
 
 
-def join(*pairs: str, containment: float = 1.0) -> CatalogJoin:
+def join(*pairs: str, containment: float = 1.0) -> Join:
     """Make a reference from column pairs, each written as "table.column = table.column"."""
     columns = tuple(
         (column(left), column(right))
         for left, _, right in (pair.partition(" = ") for pair in pairs)
     )
-    return CatalogJoin(
+    return made(
         urn=f"urn:li:erModelRelationship:{'-'.join(pairs).replace(' = ', '-')}",
         name="",
         pairs=columns,
@@ -49,12 +47,12 @@ def join(*pairs: str, containment: float = 1.0) -> CatalogJoin:
 
 SAFE = [
     join("orders.customer = customers.id"),
-    replace(join("orders.payer = customers.id", containment=0.97), declared=True),
+    changed(join("orders.payer = customers.id", containment=0.97), declared=True),
     join("orders.customer_code = customers.code"),
     join("customers.last_order = orders.id", containment=0.8),
     join("lines.shop = orders.shop", "lines.order = orders.number"),
     join("employees.manager = employees.id"),
-    replace(
+    changed(
         join("addresses.customer_code = customers.code", containment=0.6),
         cardinality=Cardinality.ONE_ONE,
         role=Role.ONE_TO_ONE,
@@ -63,12 +61,12 @@ SAFE = [
 
 
 @pytest.fixture
-def joins() -> list[CatalogJoin]:
+def joins() -> list[Join]:
     return [*SAFE]
 
 
 @pytest.fixture
-def reference() -> CatalogJoin:
+def reference() -> Join:
     """Return the first join, for tests that change it."""
     return SAFE[0]
 

@@ -1,25 +1,25 @@
 """Test that exported foreign keys are valid SQL, with `RELY` only if all values have a match."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from chains import changed
 from sqlglot import ErrorLevel, exp, parse
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 
 SNOWFLAKE, DATABRICKS = ExportFormat.SNOWFLAKE_CONSTRAINTS, ExportFormat.DATABRICKS_CONSTRAINTS
 
-Write = Callable[[CatalogJoin, DataType], str]
+Write = Callable[[Join, DataType], str]
 
 
 @pytest.mark.parametrize(
     ("kind", "dialect"), [(SNOWFLAKE, "snowflake"), (DATABRICKS, "databricks")]
 )
 def test_each_statement_is_one_of_the_dialect(
-    joins: list[CatalogJoin], declared: DeclaredColumns, kind: ExportFormat, dialect: str
+    joins: list[Join], declared: DeclaredColumns, kind: ExportFormat, dialect: str
 ) -> None:
     exported = export_joins(joins, kind, declared=declared)
     statements = parse(exported.text, dialect=dialect, error_level=ErrorLevel.RAISE)
@@ -34,7 +34,7 @@ def foreign_key(text: str) -> str:
     return line
 
 
-def typed(join: CatalogJoin, kind: DataType) -> DeclaredColumns:
+def typed(join: Join, kind: DataType) -> DeclaredColumns:
     return DeclaredColumns(types={column: kind for pair in join.pairs for column in pair})
 
 
@@ -52,25 +52,25 @@ def typed(join: CatalogJoin, kind: DataType) -> DeclaredColumns:
     ],
 )
 def test_only_complete_integers_are_relied_on(
-    reference: CatalogJoin,
+    reference: Join,
     export_format: ExportFormat,
     containment: float | None,
     kind: DataType | None,
     option: str,
 ) -> None:
-    join = replace(reference, left_containment=containment)
+    join = changed(reference, left_containment=containment)
     declared = typed(join, kind) if kind else DeclaredColumns()
     lines = export_joins([join], export_format, declared=declared).text.splitlines()
     statements = [line for line in lines if line.startswith("ALTER")]
     assert [line.rsplit(" ", 1)[1] for line in statements] == [f"{option};"] * 2
 
 
-def test_a_declared_primary_key_is_not_added_again(reference: CatalogJoin) -> None:
+def test_a_declared_primary_key_is_not_added_again(reference: Join) -> None:
     tables = [TableId("snowflake", f"shop.public.{name}") for name in ("orders", "customers")]
     left, right = (
         ColumnId(table, column) for table, column in zip(tables, ("customer", "id"), strict=True)
     )
-    join = replace(reference, pairs=((left, right),), referenced=right)
+    join = changed(reference, pairs=((left, right),), referenced=right)
     declared = DeclaredColumns(primary_keys={right.table: ("id",)})
     assert 'ADD CONSTRAINT "CUSTOMERS_ID_KEY" UNIQUE' in export_joins([join], SNOWFLAKE).text
     text = export_joins([join], SNOWFLAKE, declared=declared).text

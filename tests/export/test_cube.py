@@ -3,11 +3,11 @@
 import yaml
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 
 def test_each_join_leads_to_a_cube_with_a_primary_key(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     text = export_joins(joins, ExportFormat.CUBE, declared=declared).text
     cubes = {cube["name"]: cube for cube in yaml.safe_load(text)["cubes"]}

@@ -3,12 +3,12 @@
 import pytest
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 
 # The parser calls pyparsing by names that are deprecated.
 @pytest.mark.filterwarnings("ignore:.* deprecated:DeprecationWarning")
-def test_a_parser_reads_all_joins(joins: list[CatalogJoin], declared: DeclaredColumns) -> None:
+def test_a_parser_reads_all_joins(joins: list[Join], declared: DeclaredColumns) -> None:
     import pydbml  # noqa: PLC0415
 
     database = pydbml.PyDBML(export_joins(joins, ExportFormat.DBML, declared=declared).text)

@@ -1,23 +1,23 @@
 """Test that exported dbt tests have severity `warn` if some values lack a match, else `error`."""
 
-from dataclasses import replace
 from typing import Any
 
 import yaml
+from chains import changed
 
 from datahub_hyperjoin.export import ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId
 
 
-def columns_of(joins: list[CatalogJoin]) -> dict[str, dict[str, dict[str, Any]]]:
+def columns_of(joins: list[Join]) -> dict[str, dict[str, dict[str, Any]]]:
     models = yaml.safe_load(export_joins(joins, ExportFormat.DBT_TESTS).text)["models"]
     return {
         model["name"]: {column["name"]: column for column in model["columns"]} for model in models
     }
 
 
-def test_each_join_is_a_test(joins: list[CatalogJoin]) -> None:
+def test_each_join_is_a_test(joins: list[Join]) -> None:
     columns = columns_of(joins)
     assert columns["customers"]["id"]["data_tests"] == ["unique"]
     tests = {
@@ -33,9 +33,9 @@ def test_each_join_is_a_test(joins: list[CatalogJoin]) -> None:
     assert (payer["config"]["severity"], customer["config"]["severity"]) == ("warn", "error")
 
 
-def test_reserved_words_are_quoted(reference: CatalogJoin) -> None:
+def test_reserved_words_are_quoted(reference: Join) -> None:
     order = ColumnId(reference.right.table, "order")
-    join = replace(reference, pairs=((reference.left, order),), referenced=order)
+    join = changed(reference, pairs=((reference.left, order),), referenced=order)
     columns = columns_of([join])
     assert columns["customers"]["order"]["quote"] is True
     (test,) = columns["orders"]["customer"]["data_tests"]

@@ -9,7 +9,7 @@ from datahub.metadata.schema_classes import (
     StringTypeClass,
 )
 
-from datahub_hyperjoin.export.declared import read_declared
+from datahub_hyperjoin.export.schema import read_declared
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import DataType

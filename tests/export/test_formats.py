@@ -2,10 +2,10 @@
 
 import os
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from chains import changed
 
 from datahub_hyperjoin.export import (
     DeclaredColumns,
@@ -14,8 +14,8 @@ from datahub_hyperjoin.export import (
     precede_with_checksum,
 )
 from datahub_hyperjoin.export.errors import NoSafeJoinError
-from datahub_hyperjoin.export.safe_joins import LeftOut
-from datahub_hyperjoin.graphql import CatalogJoin, catalog_join
+from datahub_hyperjoin.export.schema import LeftOut
+from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -29,7 +29,7 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("export_format", ExportFormat, ids=lambda each: each.value)
 def test_a_format_writes_what_was_reviewed(
-    joins: list[CatalogJoin], declared: DeclaredColumns, export_format: ExportFormat
+    joins: list[Join], declared: DeclaredColumns, export_format: ExportFormat
 ) -> None:
     exported = export_joins(joins, export_format, declared=declared)
     shown, file = (
@@ -45,9 +45,9 @@ def test_a_format_writes_what_was_reviewed(
 
 @pytest.mark.parametrize("export_format", ExportFormat, ids=lambda each: each.value)
 def test_the_order_of_the_joins_and_what_is_left_out_change_nothing(
-    joins: list[CatalogJoin], export_format: ExportFormat
+    joins: list[Join], export_format: ExportFormat
 ) -> None:
-    sibling = replace(joins[0], role=Role.SIBLING, referenced=None, urn="urn:2")
+    sibling = changed(joins[0], role=Role.SIBLING, referenced=None, urn="urn:2")
     some = export_joins(joins, export_format)
     more = export_joins([sibling, *joins[::-1]], export_format)
     assert more.text == some.text
@@ -75,8 +75,8 @@ def test_a_join_of_a_run_is_exported_without_a_server() -> None:
     assert exported.text.splitlines()[-1] == '    t_a }o--|| t_b : "id = id"'
 
 
-def test_without_a_safe_join_nothing_is_written(reference: CatalogJoin) -> None:
-    unsafe = replace(reference, cardinality=Cardinality.MANY_MANY)
+def test_without_a_safe_join_nothing_is_written(reference: Join) -> None:
+    unsafe = changed(reference, cardinality=Cardinality.MANY_MANY)
     with pytest.raises(
         NoSafeJoinError,
         match=r"^no safe join is known to export as dbml. Left out: 1 to values that repeat. "

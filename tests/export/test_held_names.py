@@ -2,22 +2,21 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 import jinja2
 import lkml
 import pytest
 import yaml
+from chains import changed, made
 from sqlglot import TokenType, tokenize
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
 from datahub_hyperjoin.export.errors import NoSafeJoinError
 from datahub_hyperjoin.export.formats import Exported
-from datahub_hyperjoin.export.quoting import dialect_of
-from datahub_hyperjoin.export.safe_joins import LeftOut
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.export.names import dialect_of
+from datahub_hyperjoin.export.schema import LeftOut
+from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.visible import visible
 from evil_names import EVIL
@@ -33,10 +32,10 @@ Reader = Callable[[str, str], Iterator[str]]
 """Yields the names in the text of an export, given sqlglot's name of the tables' dialect."""
 
 
-def joins_of(names: list[str], platform: str) -> list[CatalogJoin]:
+def joins_of(names: list[str], platform: str) -> list[Join]:
     """Join a column of each name with a key of this name."""
     return [
-        CatalogJoin(
+        made(
             urn=f"urn:li:erModelRelationship:{number}",
             name="",
             pairs=((ColumnId(TableId(platform, "orders"), name), key),),
@@ -271,7 +270,7 @@ def test_a_table_with_an_evil_name_is_quoted_or_left_out(platform: str) -> None:
     for name in EVIL:
         (join,) = joins_of(["id"], platform)
         left = ColumnId(TableId(platform, name), "id")
-        join = replace(join, pairs=((left, key),))
+        join = changed(join, pairs=((left, key),))
         try:
             text = export_joins([join], ExportFormat.LOOKML).text
         except NoSafeJoinError:

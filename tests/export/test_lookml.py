@@ -5,10 +5,10 @@ import re
 import lkml
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 
-def test_a_parser_reads_all_joins(joins: list[CatalogJoin], declared: DeclaredColumns) -> None:
+def test_a_parser_reads_all_joins(joins: list[Join], declared: DeclaredColumns) -> None:
     model = lkml.load(export_joins(joins, ExportFormat.LOOKML, declared=declared).text)
     dimensions = {
         view["name"]: {dimension["name"] for dimension in view["dimensions"]}

@@ -1,11 +1,11 @@
 """Test that each line of an exported diagram is valid Mermaid."""
 
 import re
-from dataclasses import replace
+
+from chains import changed
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.joins import RowCounts
+from datahub_hyperjoin.joins import Join, RowCounts
 from datahub_hyperjoin.tables import ColumnId
 
 LINES = (
@@ -17,9 +17,7 @@ LINES = (
 )
 
 
-def test_each_line_has_a_form_of_the_language(
-    joins: list[CatalogJoin], declared: DeclaredColumns
-) -> None:
+def test_each_line_has_a_form_of_the_language(joins: list[Join], declared: DeclaredColumns) -> None:
     text = export_joins(joins, ExportFormat.MERMAID, declared=declared).text
     assert [
         line for line in text.splitlines() if not any(re.fullmatch(form, line) for form in LINES)
@@ -29,16 +27,16 @@ def test_each_line_has_a_form_of_the_language(
     assert '    addresses |o--o| customers : "customer_code = code"' in text.splitlines()
 
 
-def test_rows_without_a_value_refer_to_no_row(reference: CatalogJoin) -> None:
+def test_rows_without_a_value_refer_to_no_row(reference: Join) -> None:
     counts = RowCounts(total=10, filled=9, matched=9)
-    for join, end in ((reference, "||"), (replace(reference, left_counts=counts), "o|")):
+    for join, end in ((reference, "||"), (changed(reference, left_counts=counts), "o|")):
         text = export_joins([join], ExportFormat.MERMAID).text
         assert f"orders }}o--{end} customers" in text
 
 
-def test_names_with_other_characters_are_comments(reference: CatalogJoin) -> None:
+def test_names_with_other_characters_are_comments(reference: Join) -> None:
     odd = ColumnId(reference.right.table, 'Kunden-"Nr"')
-    join = replace(reference, pairs=((reference.left, odd),), referenced=odd)
+    join = changed(reference, pairs=((reference.left, odd),), referenced=odd)
     lines = export_joins([join], ExportFormat.MERMAID).text.splitlines()
     written = "Kunden-#quot;Nr#quot;"
     assert f'        unknown kunden_nr PK "{written}"' in lines

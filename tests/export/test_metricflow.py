@@ -1,9 +1,9 @@
 """Test that dbt accepts the exported entities, and that each foreign entity has a key entity."""
 
-from dataclasses import replace
 from typing import Any
 
 import yaml
+from chains import changed
 from dbt_semantic_interfaces.parsing.dir_to_model import (
     parse_yaml_files_to_validation_ready_semantic_manifest,
 )
@@ -13,7 +13,7 @@ from dbt_semantic_interfaces.validations.semantic_manifest_validator import (
 )
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId
 
 TIME_SPINE = "project_configuration: {time_spine_table_configurations: []}\n"
@@ -36,14 +36,12 @@ def parsed(text: str) -> list[str]:
     return [issue.message for issue in issues.errors]
 
 
-def test_dbt_accepts_the_models(joins: list[CatalogJoin], declared: DeclaredColumns) -> None:
+def test_dbt_accepts_the_models(joins: list[Join], declared: DeclaredColumns) -> None:
     text = export_joins(joins, ExportFormat.METRICFLOW, declared=declared).text
     assert parsed(text) == ["No metrics present in the model."]
 
 
-def test_each_foreign_entity_has_one_key(
-    joins: list[CatalogJoin], declared: DeclaredColumns
-) -> None:
+def test_each_foreign_entity_has_one_key(joins: list[Join], declared: DeclaredColumns) -> None:
     exported = export_joins(joins, ExportFormat.METRICFLOW, declared=declared)
     models = yaml.safe_load(exported.text)["semantic_models"]
     entities = [(model["name"], entity) for model in models for entity in model["entities"]]
@@ -62,9 +60,9 @@ def test_each_foreign_entity_has_one_key(
     assert ("orders", "customer_code", "customers", "code") in joined
 
 
-def test_reserved_words_are_quoted(reference: CatalogJoin) -> None:
+def test_reserved_words_are_quoted(reference: Join) -> None:
     order = ColumnId(reference.right.table, "order")
-    join = replace(reference, pairs=((reference.left, order),), referenced=order)
+    join = changed(reference, pairs=((reference.left, order),), referenced=order)
     lines = export_joins([join], ExportFormat.METRICFLOW).text.splitlines()
     assert [line.strip() for line in lines if "expr" in line] == [
         "expr: '\"order\"'",

@@ -7,7 +7,7 @@ import jsonschema
 import yaml
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 TEXT = {"type": "string", "minLength": 1}
 TEXTS = {"type": "array", "items": TEXT, "minItems": 1}
@@ -51,7 +51,7 @@ DOCUMENT = record(
 
 
 def test_relationships_lead_from_many_to_one_with_their_evidence(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     document = yaml.safe_load(export_joins(joins, ExportFormat.OSSIE, declared=declared).text)
     jsonschema.validate(document, DOCUMENT)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import TokenType, exp, tokenize
 
-from datahub_hyperjoin.export.quoting import quoted_name
+from datahub_hyperjoin.export.names import quoted_name
 
 DIALECTS = ("", "duckdb", "mysql", "postgres", "spark", "sqlite", "trino", "tsql")
 

@@ -1,32 +1,31 @@
 """Test that exported tables, joins and roles have distinct and stable names."""
 
-from dataclasses import replace
+from chains import changed
 
 from datahub_hyperjoin.export import DeclaredColumns
-from datahub_hyperjoin.export.safe_joins import select_safe
-from datahub_hyperjoin.export.schema import JoinSchema, build_schema
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.export.schema import JoinSchema, build_schema, select_safe
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
-def build(joins: list[CatalogJoin], declared: DeclaredColumns | None = None) -> JoinSchema:
+def build(joins: list[Join], declared: DeclaredColumns | None = None) -> JoinSchema:
     return build_schema(select_safe(joins)[0], declared or DeclaredColumns())
 
 
-def moved(join: CatalogJoin, left: TableId, right: TableId) -> CatalogJoin:
+def moved(join: Join, left: TableId, right: TableId) -> Join:
     """Move a join to two other tables, whose columns have the same names."""
     pairs = tuple((ColumnId(left, a.path), ColumnId(right, b.path)) for a, b in join.pairs)
-    return replace(join, pairs=pairs, referenced=pairs[0][1])
+    return changed(join, pairs=pairs, referenced=pairs[0][1])
 
 
 def test_the_order_of_the_joins_does_not_matter(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     assert build(joins[::-1], declared) == build(joins, declared)
 
 
 def test_a_declared_primary_key_precedes_the_keys_that_joins_use(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     keys = {
         table.name: (table.primary_key, table.unique_keys)
@@ -37,7 +36,7 @@ def test_a_declared_primary_key_precedes_the_keys_that_joins_use(
     assert keys["lines"] == ((), ())
 
 
-def test_several_references_to_a_table_have_names_of_their_own(joins: list[CatalogJoin]) -> None:
+def test_several_references_to_a_table_have_names_of_their_own(joins: list[Join]) -> None:
     aliases = {join.name: join.alias for join in build(joins).joins}
     assert aliases == {
         "addresses_customer_code_to_customers": "customers",
@@ -50,7 +49,7 @@ def test_several_references_to_a_table_have_names_of_their_own(joins: list[Catal
     }
 
 
-def test_tables_of_the_same_name_are_told_apart(reference: CatalogJoin) -> None:
+def test_tables_of_the_same_name_are_told_apart(reference: Join) -> None:
     eu, us = (
         moved(
             reference,
@@ -65,7 +64,7 @@ def test_tables_of_the_same_name_are_told_apart(reference: CatalogJoin) -> None:
     assert schema.tables[0].path == ("shop", "eu", "customers")
 
 
-def test_files_of_the_same_name_are_different_tables(reference: CatalogJoin) -> None:
+def test_files_of_the_same_name_are_different_tables(reference: Join) -> None:
     files = [TableId("file", f"{folder}/orders.csv") for folder in "ab"]
     (first, second) = build([moved(reference, *files)]).tables
     assert [(first.name, first.path), (second.name, second.path)] == [
@@ -74,9 +73,9 @@ def test_files_of_the_same_name_are_different_tables(reference: CatalogJoin) -> 
     ]
 
 
-def test_a_column_may_refer_to_two_keys_of_a_table(reference: CatalogJoin) -> None:
+def test_a_column_may_refer_to_two_keys_of_a_table(reference: Join) -> None:
     code = ColumnId(reference.right.table, "code")
-    other = replace(reference, pairs=((reference.left, code),), referenced=code, urn="urn:2")
+    other = changed(reference, pairs=((reference.left, code),), referenced=code, urn="urn:2")
     schema = build([reference, other])
     assert [(join.name, join.alias) for join in schema.joins] == [
         ("orders_customer_to_customers_code", "customers_orders_customer_code"),

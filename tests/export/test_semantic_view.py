@@ -5,14 +5,14 @@ import re
 import networkx as nx
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 NAME = r'"(\w+)"'
 COLUMNS = r"\(([^)]+)\)"
 
 
 def test_relationships_lead_to_keys_and_form_no_circle(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     text = export_joins(joins, ExportFormat.SNOWFLAKE_SEMANTIC_VIEW, declared=declared).text
     body = re.sub(r"/\*.*?\*/", "", text)
@@ -31,7 +31,7 @@ def test_relationships_lead_to_keys_and_form_no_circle(
     assert '    "LINES"."ORDER" AS "ORDER",' in dimensions.splitlines()
 
 
-def test_a_circle_is_closed_with_a_table_of_another_name(joins: list[CatalogJoin]) -> None:
+def test_a_circle_is_closed_with_a_table_of_another_name(joins: list[Join]) -> None:
     circle = [join for join in joins if join.left.path in {"payer", "last_order"}]
     text = export_joins(circle, ExportFormat.SNOWFLAKE_SEMANTIC_VIEW).text
     assert '"ORDERS" ("PAYER") REFERENCES "CUSTOMERS_PAYER" ("ID")' in text

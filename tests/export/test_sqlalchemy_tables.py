@@ -1,14 +1,14 @@
 """Test that the exported Python module runs, and that its joins return rows."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from chains import changed
 from sqlalchemy.pool import StaticPool
 
 from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 ROWS = (
@@ -39,9 +39,7 @@ def connect() -> sa.Engine:
     return engine
 
 
-def test_joins_return_rows_and_repeat_none(
-    joins: list[CatalogJoin], declared: DeclaredColumns
-) -> None:
+def test_joins_return_rows_and_repeat_none(joins: list[Join], declared: DeclaredColumns) -> None:
     module = run(export_joins(joins, ExportFormat.SQLALCHEMY, declared=declared).text)
     engine = connect()
     module["reflect"](engine)
@@ -58,7 +56,7 @@ def test_joins_return_rows_and_repeat_none(
 
 
 def test_tables_have_their_keys_and_foreign_keys(
-    joins: list[CatalogJoin], declared: DeclaredColumns
+    joins: list[Join], declared: DeclaredColumns
 ) -> None:
     module = run(export_joins(joins, ExportFormat.SQLALCHEMY, declared=declared).text)
     orders: sa.Table = module["orders"]
@@ -73,9 +71,9 @@ def test_tables_have_their_keys_and_foreign_keys(
 
 
 @pytest.mark.parametrize("name", ["class", "metadata", "joins", 'order "x"\\'])
-def test_any_name_gives_a_module(reference: CatalogJoin, name: str) -> None:
+def test_any_name_gives_a_module(reference: Join, name: str) -> None:
     key = ColumnId(TableId("postgres", name), name)
-    join = replace(reference, pairs=((reference.left, key),), referenced=key)
+    join = changed(reference, pairs=((reference.left, key),), referenced=key)
     module = run(export_joins([join], ExportFormat.SQLALCHEMY).text)
     (found,) = module["joins"]().values()
     assert isinstance(found, sa.Join)

@@ -7,12 +7,12 @@ import pytest
 from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.export import ExportFormat, export_joins, precede_with_checksum, write_export
 from datahub_hyperjoin.export.errors import ForeignFileError
-from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.joins import Join
 
 DBML = ExportFormat.DBML
 
 
-def test_a_file_of_an_earlier_export_is_replaced(joins: list[CatalogJoin], tmp_path: Path) -> None:
+def test_a_file_of_an_earlier_export_is_replaced(joins: list[Join], tmp_path: Path) -> None:
     path = tmp_path / "new" / "joins.dbml"
     for some in (joins, joins[:2]):
         text = precede_with_checksum(export_joins(some, DBML), DBML)
@@ -23,9 +23,7 @@ def test_a_file_of_an_earlier_export_is_replaced(joins: list[CatalogJoin], tmp_p
 
 
 @pytest.mark.parametrize("own", ["", "models: []\n", "// Written by `hyperjoin export", "\xff"])
-def test_a_file_of_somebody_else_is_kept(
-    joins: list[CatalogJoin], tmp_path: Path, own: str
-) -> None:
+def test_a_file_of_somebody_else_is_kept(joins: list[Join], tmp_path: Path, own: str) -> None:
     path = tmp_path / "joins.dbml"
     path.write_text(own, "latin-1")
     with pytest.raises(
@@ -38,7 +36,7 @@ def test_a_file_of_somebody_else_is_kept(
 
 
 def test_a_file_that_people_edited_or_of_another_format_is_kept(
-    joins: list[CatalogJoin], tmp_path: Path
+    joins: list[Join], tmp_path: Path
 ) -> None:
     path = tmp_path / "joins"
     text = precede_with_checksum(export_joins(joins, DBML), DBML)
@@ -50,7 +48,7 @@ def test_a_file_that_people_edited_or_of_another_format_is_kept(
         write_export(path, text, DBML)
 
 
-def test_a_path_that_cannot_be_written_is_named(joins: list[CatalogJoin], tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_named(joins: list[Join], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "joins.dbml"
     with pytest.raises(UnwritablePathError, match=r"`--out` is '.*joins.dbml', and writing fails"):

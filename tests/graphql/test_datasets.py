@@ -2,12 +2,8 @@
 
 import pytest
 
-from datahub_hyperjoin.graphql.datasets import (
-    DatasetSummary,
-    read_dataset_summaries,
-    signed_in_user,
-)
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
+from datahub_hyperjoin.graphql.read import DatasetSummary, read_dataset_summaries, signed_in_user
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from lake import describe
 from shop import Shop, open_shop, table

@@ -37,7 +37,7 @@ def removed(shop: Shop, urn: str) -> bool | None:
 def test_accepting_adds_a_tag_and_leaves_the_score(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn)
     join = find_join(shop.graph, urn)
-    assert (join.verdict, join.joinability, join.removed) == (Verdict.ACCEPTED, 0.93, False)
+    assert (join.verdict, join.joinability, join.is_hidden) == (Verdict.ACCEPTED, 0.93, False)
     assert [(write.urn, write.aspect) for write in shop.gms.writes] == [
         (ACCEPTED, "tagProperties"),
         (urn, "globalTags"),
@@ -138,7 +138,9 @@ def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
     stored = shop.gms.get(urn, OwnershipClass)
     assert stored is not None
     assert [owner.owner for owner in stored.owners] == [ann]
-    assert find_join(shop.graph, urn).owners == (ann,)
+    found = find_join(shop.graph, urn).published
+    assert found is not None
+    assert found.owners == (ann,)
 
 
 def test_an_unknown_owner_is_refused(shop: Shop, urn: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
 
 from datahub_hyperjoin.graphql.operations import operation
-from datahub_hyperjoin.metadata.confidence_bands import BANDS
+from datahub_hyperjoin.joins import BANDS
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, band_urn
 
 GMS = Path(__file__).parent.parent / "gms"

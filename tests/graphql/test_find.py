@@ -78,8 +78,8 @@ def test_a_sign_in_a_name_is_no_operator(shop: Shop) -> None:
 def test_a_hidden_join_is_found(shop: Shop) -> None:
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     shop.gms.put(urn, StatusClass(removed=True))
-    assert find_join(shop.graph, CONDITION).removed
-    assert find_join(shop.graph, urn).removed
+    assert find_join(shop.graph, CONDITION).is_hidden
+    assert find_join(shop.graph, urn).is_hidden
 
 
 @pytest.mark.parametrize("name", ["bought by", CONDITION, TURNED])
@@ -98,7 +98,7 @@ def test_an_unknown_join_is_reported_with_similar_names(shop: Shop) -> None:
 def test_an_ambiguous_join_needs_a_urn(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     shop.write("bought by", ("orders.customer", "customers.id"))
-    assert find_join(shop.graph, "bought by").joinability is None
+    assert find_join(shop.graph, "bought by").score is None
     shop.gms.delete(find_join(shop.graph, CONDITION).urn)
     shop.write("bought  by", ("orders.customer", "customers.id"))
     expected = r"^2 joins have the name '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Use a URN"

@@ -9,19 +9,19 @@ from datahub.metadata.schema_classes import (
     QueryStatementClass,
 )
 
-from datahub_hyperjoin.graphql import CatalogJoin, find_join
+from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnansweredError
-from datahub_hyperjoin.graphql.join_sql import sql_of_joins, statements_of_joins
-from datahub_hyperjoin.joins import Statement
+from datahub_hyperjoin.graphql.read import sql_of_joins, statements_of_joins
+from datahub_hyperjoin.joins import Join, Statement
 from datahub_hyperjoin.metadata.urns import query_urn
 from shop import Shop
 
 
-def suggest(shop: Shop, one: str, other: str) -> CatalogJoin:
+def suggest(shop: Shop, one: str, other: str) -> Join:
     return find_join(shop.graph, shop.suggest(one, other, 0.9))
 
 
-def store(shop: Shop, join: CatalogJoin, sql: str, **properties: str) -> None:
+def store(shop: Shop, join: Join, sql: str, **properties: str) -> None:
     stamp = AuditStampClass(time=0, actor="urn:li:corpuser:a")
     aspect = QueryPropertiesClass(
         statement=QueryStatementClass(value=sql, language=QueryLanguageClass.SQL),

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from chains import made
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
-from datahub_hyperjoin.graphql.parse import read_join, read_joins
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.graphql.read import read_join, read_joins
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict, best_first
 from datahub_hyperjoin.metadata.urns import ACCEPTED, REJECTED, role_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 
@@ -50,25 +50,31 @@ def test_a_suggestion_is_parsed_completely() -> None:
         )
     )
     assert join is not None
+    assert join.published is not None
     assert join.condition == "shop.orders.customer = shop.customers.id"
     assert (join.joinability, join.band, join.verdict) == (0.9312, "high", Verdict.ACCEPTED)
-    assert (join.name, join.title, join.description) == ("bought by", "buyer", "asked Ann")
-    assert (join.owners, join.removed) == (("urn:li:corpuser:ann",), True)
+    assert (join.name, join.published.title, join.description) == (
+        "bought by",
+        "buyer",
+        "asked Ann",
+    )
+    assert (join.published.owners, join.is_hidden) == (("urn:li:corpuser:ann",), True)
     assert join.cardinality is Cardinality.MANY_ONE
 
 
 def test_a_persons_join_has_no_score_and_full_strength() -> None:
     join = read_join(entity(tags=None))
     assert join is not None
-    assert (join.joinability, join.band, join.verdict, join.strength) == (None, "", None, 1.0)
-    assert (join.description, join.title, join.owners) == ("", "", ())
-    assert (join.removed, join.open) == (False, True)
+    assert join.published is not None
+    assert (join.score, join.band, join.verdict, join.strength) == (None, "", None, 1.0)
+    assert (join.description, join.published.title, join.published.owners) == ("", "", ())
+    assert (join.is_hidden, join.open) == (False, True)
 
 
 def test_a_band_that_a_person_set_has_no_score() -> None:
     join = read_join(entity(("urn:li:tag:join:suggested-low", None)))
     assert join is not None
-    assert (join.band, join.joinability) == ("low", None)
+    assert (join.band, join.score) == ("low", None)
 
 
 def test_a_rejection_overrides_an_acceptance() -> None:
@@ -106,14 +112,14 @@ def test_a_role_has_a_direction_and_fan_outs() -> None:
     assert join is not None
     assert (join.role, join.referenced) == (Role.REFERENCE, join.right)
     assert join.arrows == "shop.orders.customer → shop.customers.id"
-    assert (join.left_fan_out, join.right_fan_out) == (0.84, 12.5)
-    assert (join.left_containment, join.right_containment) == (0.82, 1.0)
-    assert join.declared
+    assert (join.measured.left_fan_out, join.measured.right_fan_out) == (0.84, 12.5)
+    assert (join.measured.left_containment, join.measured.right_containment) == (0.82, 1.0)
+    assert join.catalog.is_declared
     other = join.reversed
     assert (other.role, other.referenced) == (Role.REFERENCE, other.left)
     assert other.arrows == "shop.customers.id ← shop.orders.customer"
-    assert (other.left_fan_out, other.right_fan_out) == (12.5, 0.84)
-    assert (other.left_containment, other.right_containment) == (1.0, 0.82)
+    assert (other.measured.left_fan_out, other.measured.right_fan_out) == (12.5, 0.84)
+    assert (other.measured.left_containment, other.measured.right_containment) == (1.0, 0.82)
     assert other.reversed == join
 
 
@@ -128,8 +134,8 @@ def test_a_role_may_have_no_direction(role: Role) -> None:
 def test_a_role_that_a_person_set_has_no_facts() -> None:
     join = read_join(entity(("urn:li:tag:join:one-to-one", "asked Ann")))
     assert join is not None
-    assert (join.role, join.declared) == (Role.ONE_TO_ONE, False)
-    assert (join.left_fan_out, join.right_fan_out) == (None, None)
+    assert (join.role, join.catalog.is_declared) == (Role.ONE_TO_ONE, False)
+    assert join.evidence is None
 
 
 def test_joins_are_sorted_by_use() -> None:
@@ -170,7 +176,7 @@ def test_a_join_without_a_role_takes_the_place_of_its_cardinality(
 ) -> None:
     join = read_join(entity(properties={**entity()["properties"], "cardinality": cardinality}))
     assert join is not None
-    assert (join.role, join.likely_role, join.referenced) == (None, role, None)
+    assert (join.known_role, join.role, join.referenced) == (None, role, None)
 
 
 def test_the_best_come_first() -> None:
@@ -186,6 +192,6 @@ def test_the_best_come_first() -> None:
 def test_a_condition_for_people_shows_what_names_hide() -> None:
     odd = ColumnId(TableId("file", "orders"), "id\n\x1b[2J")
     key = ColumnId(TableId("file", "customers"), "id")
-    join = CatalogJoin(urn="", name="", pairs=((odd, key),), cardinality=Cardinality.MANY_ONE)
+    join = made(urn="", name="", pairs=((odd, key),), cardinality=Cardinality.MANY_ONE)
     assert join.arrows == r"orders.id\n\u001b[2J = customers.id"
     assert join.condition == "orders.id\n\x1b[2J = customers.id"

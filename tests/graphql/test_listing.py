@@ -11,7 +11,6 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.graphql import (
-    CatalogJoin,
     all_joins,
     columns_above,
     joinable_columns,
@@ -20,7 +19,7 @@ from datahub_hyperjoin.graphql import (
     joins_of_dataset,
     operations,
 )
-from datahub_hyperjoin.joins import Cardinality
+from datahub_hyperjoin.joins import Cardinality, Join
 from datahub_hyperjoin.metadata.urns import (
     BEST_JOIN_SCORE,
     JOINABLE_WITH,
@@ -33,7 +32,7 @@ from shop import Shop, column, table
 ORDERS, NAMESPACE = dataset_urn(table("orders")), "io.datahub.hyperjoin"
 
 
-def conditions(joins: list[CatalogJoin]) -> list[str]:
+def conditions(joins: list[Join]) -> list[str]:
     return [join.condition.replace("shop.public.", "") for join in joins]
 
 
@@ -62,7 +61,7 @@ def test_a_minimum_score_excludes_suggestions_only(shop: Shop) -> None:
     shop.suggest("refunds.order", "orders.id", 0.7)
     shop.write("by hand", ("orders.region", "regions.id"))
     found = joins_of_dataset(shop.graph, ORDERS, min_score=0.93)
-    assert [join.joinability for join in found] == [None, 0.93]
+    assert [join.score for join in found] == [None, 0.93]
 
 
 def test_hidden_joins_are_listed_on_request(shop: Shop) -> None:
@@ -71,8 +70,8 @@ def test_hidden_joins_are_listed_on_request(shop: Shop) -> None:
     assert joins_of_dataset(shop.graph, ORDERS) == all_joins(shop.graph) == []
     (of_dataset,) = joins_of_dataset(shop.graph, ORDERS, hidden=True)
     (of_all,) = all_joins(shop.graph, hidden=True)
-    assert of_dataset.removed
-    assert of_all.removed
+    assert of_dataset.is_hidden
+    assert of_all.is_hidden
 
 
 def test_a_column_has_simple_and_composite_joins(shop: Shop) -> None:

@@ -7,8 +7,10 @@ from chains import column_at, join
 from datahub.metadata.schema_classes import DatasetPropertiesClass
 
 from datahub_hyperjoin.graphql import all_joins, find_path
-from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, NoPathError, UnknownNameError
-from datahub_hyperjoin.graphql.path_ends import PathEnd, find_path_end, fits_end, table_of
+from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.graphql.find import find_path_end
+from datahub_hyperjoin.joins.errors import NoPathError
+from datahub_hyperjoin.joins.paths import PathEnd, fits_end, table_of
 from datahub_hyperjoin.metadata.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lake import describe

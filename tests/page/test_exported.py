@@ -3,14 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 
+from chains import changed
 from pages import EVIDENCE, FLIGHTS, PLANES, TEAMS, column, join, refers, undeclared
 
 from datahub_hyperjoin.export import ExportFormat, LeftOut, export_joins
-from datahub_hyperjoin.graphql import CatalogJoin, catalog_join
-from datahub_hyperjoin.graphql.joins import with_left_table
-from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
-from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
-from datahub_hyperjoin.page.exported import choose_exports
+from datahub_hyperjoin.graphql import catalog_join
+from datahub_hyperjoin.joins import UNVERIFIED, Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.page.contents import choose_exports
 
 TO_ONE = replace(EVIDENCE, cardinality=Cardinality.MANY_ONE)
 PARKS, GAMES = column("lahman/Parks.key"), column("lahman/HomeGames.park")
@@ -26,8 +25,8 @@ SIBLING = replace(join(TEAMS, PLANES), role=Role.SIBLING)
 DOMAIN = undeclared(TEAMS, FLIGHTS)
 
 
-def shown(join: Join) -> CatalogJoin:
-    return with_left_table(catalog_join(join), join.left.table)
+def shown(join: Join) -> Join:
+    return catalog_join(join).seen_from(join.left.table)
 
 
 def test_the_choice_is_that_of_the_command() -> None:
@@ -46,15 +45,15 @@ def test_a_safe_join_leads_from_the_referring_side() -> None:
 
 
 def test_a_rejection_is_left_to_the_page_and_comes_first() -> None:
-    rejected = replace(shown(SAFE), verdicts=(Verdict.REJECTED,), removed=True)
+    rejected = changed(shown(SAFE), verdicts=(Verdict.REJECTED,), removed=True)
     choices = choose_exports([rejected])
     assert choices.undecided["dbt"] == (-1,)
     assert choices.reasons[0] == LeftOut.REJECTED.value
 
 
 def test_a_join_that_the_data_did_not_verify_needs_an_acceptance() -> None:
-    named = replace(shown(SAFE), band=UNVERIFIED, declared=False, verdicts=())
-    many = replace(named, cardinality=Cardinality.MANY_MANY)
+    named = changed(shown(SAFE), band=UNVERIFIED, declared=False, verdicts=())
+    many = changed(named, cardinality=Cardinality.MANY_MANY)
     choices = choose_exports([shown(SAFE), named, many])
     unverified = choices.reasons.index(LeftOut.UNVERIFIED.value)
     assert choices.undecided["mermaid"] == (-1, unverified, unverified)

@@ -22,10 +22,9 @@ from datahub_hyperjoin.decision_file import (
     write_decision_file,
 )
 from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.page import local_server, write_page
+from datahub_hyperjoin.page import local, write_page
 from datahub_hyperjoin.page.errors import NoPageError, PortInUseError
-from datahub_hyperjoin.page.local import LocalPage
-from datahub_hyperjoin.page.local_server import LocalServer
+from datahub_hyperjoin.page.local import LocalPage, LocalServer
 
 PARKS, GAMES = column("lahman/Parks.key"), column("lahman/HomeGames.park")
 TABLES = [each.table.name for each in (FLIGHTS, PLANES)]
@@ -317,7 +316,7 @@ def test_half_sent_requests_block_no_other(
         for each in slow:
             each.sendall(b"POST /decide HTTP/1.1\r\nX-Token: ")
         assert post(server) == (200, "")
-        monkeypatch.setattr(local_server, "_SECONDS", 0.0)
+        monkeypatch.setattr(local, "_SECONDS", 0.0)
         for each in slow:
             each.settimeout(20)
             assert each.recv(1) == b""

@@ -12,7 +12,7 @@ from pages import EVIDENCE, profiles, refers
 
 import chromium
 from chromium import Tab
-from datahub_hyperjoin.export.quoting import needs_quotes
+from datahub_hyperjoin.export.names import needs_quotes
 from datahub_hyperjoin.joins import Cardinality, Statement
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.tables import ColumnId, TableId

@@ -97,10 +97,10 @@ def test_a_rejected_join_stays_on_the_page_so_that_the_decision_can_be_changed(
     shop: Shop, browser: Browser, join: str
 ) -> None:
     assert browser.decide(join, "rejected")[0] == 200
-    assert find_join(shop.graph, join).removed
+    assert find_join(shop.graph, join).is_hidden
     assert browser.data(name="served")["verdicts"] == ["rejected"]
     assert browser.decide(join, "accepted")[0] == 200
-    assert not find_join(shop.graph, join).removed
+    assert not find_join(shop.graph, join).is_hidden
 
 
 def test_a_decision_is_undone(shop: Shop, browser: Browser, join: str) -> None:
@@ -108,7 +108,7 @@ def test_a_decision_is_undone(shop: Shop, browser: Browser, join: str) -> None:
     assert browser.decide(join, "undone") == (200, {"decision": "undone", "was": ["rejected"]})
     assert browser.decide(join, "undone") == (200, {"decision": "undone", "was": []})
     assert browser.data(name="served")["verdicts"] == [""]
-    assert not find_join(shop.graph, join).removed
+    assert not find_join(shop.graph, join).is_hidden
     assert browser.decide(join, "")[0] == 400
 
 

@@ -1,19 +1,16 @@
 """Test which facts about the catalog's joins the page shows."""
 
-from dataclasses import replace
-
 import pytest
+from chains import changed, made
 
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.datasets import DatasetSummary
-from datahub_hyperjoin.joins import Cardinality, Role, Statement, Verdict
-from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
+from datahub_hyperjoin.graphql.read import DatasetSummary
+from datahub_hyperjoin.joins import UNVERIFIED, Cardinality, Join, Role, Statement, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.service.pages import is_listed, list_catalog_contents
 from shop import column, table
 
-REFERENCE = CatalogJoin(
+REFERENCE = made(
     urn="urn:1",
     name="a",
     pairs=((column("orders.customer"), column("customers.id")),),
@@ -27,45 +24,43 @@ REFERENCE = CatalogJoin(
     left_containment=1.0,
     right_containment=0.5,
 )
-WRITTEN = CatalogJoin(
-    urn="urn:2", name="b", pairs=REFERENCE.pairs, cardinality=Cardinality.MANY_ONE
-)
-SCORE, CONTAINMENTS, FAN_OUTS, NOTES, ROLE, DIRECTION = 3, slice(7, 9), slice(10, 12), 12, 13, 14
+WRITTEN = made(urn="urn:2", name="b", pairs=REFERENCE.pairs, cardinality=Cardinality.MANY_ONE)
 
 
-def contents(*joins: CatalogJoin, sql: str = "") -> Contents:
+def contents(*joins: Join, sql: str = "") -> Contents:
     statements = {join.urn: Statement(sql=sql, dialect="postgres") for join in joins} if sql else {}
     return list_catalog_contents(joins, summaries={}, statements=statements)
 
 
 def test_a_join_that_a_person_created_has_no_evidence_but_a_direction() -> None:
     (join,) = contents(WRITTEN).joins
-    assert join[SCORE] == 1.0
-    assert join[CONTAINMENTS] == join[FAN_OUTS] == (-1, -1)
-    assert join[NOTES] == "created by a user"
-    assert (join[ROLE], join[DIRECTION]) == (Role.REFERENCE.place, 1)
+    assert join.score == 1.0
+    assert join.left_containment == join.right_containment == -1
+    assert join.left_fan_out == join.right_fan_out == join.shared == -1
+    assert join.notes == "created by a user"
+    assert (join.role, join.direction) == (Role.REFERENCE.place, 1)
 
 
 @pytest.mark.parametrize(("join", "direction"), [
     (REFERENCE, 1),
     (REFERENCE.reversed, -1),
-    (replace(REFERENCE, role=Role.SIBLING, referenced=None), 0),
+    (changed(REFERENCE, role=Role.SIBLING, referenced=None), 0),
     (WRITTEN, 1),
     (WRITTEN.reversed, -1),
-    (replace(WRITTEN, cardinality=Cardinality.ONE_ONE), 0),
+    (changed(WRITTEN, cardinality=Cardinality.ONE_ONE), 0),
 ])  # fmt: skip
-def test_a_direction_leads_to_the_key(join: CatalogJoin, direction: int) -> None:
-    assert contents(join).joins[0][DIRECTION] == direction
+def test_a_direction_leads_to_the_key(join: Join, direction: int) -> None:
+    assert contents(join).joins[0].direction == direction
 
 
 def test_a_joinability_is_not_rounded_down_by_rounding_twice() -> None:
     # 0.995 would be shown as 0.99, but `hyperjoin joins` shows 1.00.
-    assert contents(replace(REFERENCE, joinability=0.9954)).joins[0][SCORE] == 0.9954
+    assert contents(changed(REFERENCE, joinability=0.9954)).joins[0].score == 0.9954
 
 
 def test_notes_say_what_numbers_do_not() -> None:
-    unverified = replace(REFERENCE, band=UNVERIFIED, declared=True, description="same code")
-    assert contents(unverified).joins[0][NOTES] == (
+    unverified = changed(REFERENCE, band=UNVERIFIED, declared=True, description="same code")
+    assert contents(unverified).joins[0].notes == (
         "declared in the catalog; not verified on data; same code"
     )
 
@@ -94,7 +89,7 @@ def test_sql_of_the_catalog_is_offered_in_other_dialects() -> None:
 def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps() -> None:
     via = (column("regions.code"), column("regions.name"))
     found = list_catalog_contents(
-        [replace(REFERENCE, via=via, compared_as="countries")],
+        [changed(REFERENCE, via=via, compared_as="countries")],
         summaries={dataset_urn(table("regions")): DatasetSummary(title="Regions")},
         statements={"urn:1": Statement(sql="SELECT 2", dialect="mysql")},
     )
@@ -106,7 +101,7 @@ def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps()
 
 def test_a_form_and_further_columns_are_listed() -> None:
     further = (column("orders.year"), column("customers.since"))
-    join = replace(REFERENCE, compared_as="countries", pairs=(*REFERENCE.pairs, further))
+    join = changed(REFERENCE, compared_as="countries", pairs=(*REFERENCE.pairs, further))
     assert contents(join).compared == {0: "countries"}
     assert contents(join).further == {0: (("year", "since"),)}
 
@@ -120,4 +115,4 @@ def test_a_form_and_further_columns_are_listed() -> None:
 def test_what_a_run_withdrew_is_not_listed(
     verdicts: tuple[Verdict, ...], *, removed: bool, listed: bool
 ) -> None:
-    assert is_listed(replace(REFERENCE, verdicts=verdicts, removed=removed)) is listed
+    assert is_listed(changed(REFERENCE, verdicts=verdicts, removed=removed)) is listed

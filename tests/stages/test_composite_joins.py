@@ -16,7 +16,7 @@ from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake

@@ -7,7 +7,7 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
-from datahub_hyperjoin.metadata.relationship_aspect import columns_urn
+from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.stages.named_joins import find_unverified_keys
 from datahub_hyperjoin.tables import TableProfile
 from handmade import column, facts_of, numbers, profile_lake

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chains import join
+from chains import join, made
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
 from quick_runs import CARRIER, join_of
 
@@ -12,7 +12,6 @@ from benchmarks.agents.questions import draw_questions, read_known_joins, read_r
 from datahub_hyperjoin.emit.documents import write_guide
 from datahub_hyperjoin.emit.patches import read_changes
 from datahub_hyperjoin.emit.properties import emit_dataset
-from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.tables import ColumnId, TableId
 from lake import column
 
@@ -38,7 +37,7 @@ def test_an_excerpt_that_cuts_a_line_off_names_only_whole_joins() -> None:
 
 def test_every_column_of_a_key_is_named() -> None:
     year = (ColumnId(ORDERS, "year"), column("customers.csv.since"))
-    both = CatalogJoin(
+    both = made(
         urn="",
         name="",
         pairs=(*REFERENCE.pairs, year),

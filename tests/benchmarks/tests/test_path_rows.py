@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from chains import changed, made
 
 from benchmarks.directed_lake import DirectedLake
 from benchmarks.path_rows import PathRows, compare_path_rows
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
-from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.joins import Cardinality, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 ORDERS = "id,created_by,approved_by\n1,a,b\n2,a,c\n3,b,a\n"
@@ -24,10 +24,10 @@ def lake(tmp_path: Path) -> DirectedLake:
     return DirectedLake(LabelledLake(tmp_path, {}, {}), {reference: "unique"})
 
 
-def join(column: str, key: str = "name") -> CatalogJoin:
+def join(column: str, key: str = "name") -> Join:
     left = ColumnId(TableId("file", "orders.csv"), column)
     right = ColumnId(TableId("file", "users.csv"), key)
-    return CatalogJoin(
+    return made(
         urn=column,
         name=column,
         pairs=((left, right),),
@@ -38,7 +38,7 @@ def join(column: str, key: str = "name") -> CatalogJoin:
     )
 
 
-def outcome(lake: DirectedLake, *joins: CatalogJoin, **counts: int) -> tuple[PathRows, PathRows]:
+def outcome(lake: DirectedLake, *joins: Join, **counts: int) -> tuple[PathRows, PathRows]:
     """Return the actual counts and the expected counts, which are 0 unless given."""
     every = (
         dict.fromkeys(("equal", "named", "refused", "refused_named", "alone", "alone_equal"), 0)
@@ -59,8 +59,8 @@ def test_a_table_without_a_join_is_refused(lake: DirectedLake) -> None:
     assert found == expected
 
 
-def without_key(join: CatalogJoin) -> CatalogJoin:
-    return replace(join, role=Role.SAME_DOMAIN, referenced=None)
+def without_key(join: Join) -> Join:
+    return changed(join, role=Role.SAME_DOMAIN, referenced=None)
 
 
 def test_an_error_that_names_the_declared_join_counts(lake: DirectedLake) -> None:
@@ -75,8 +75,8 @@ def test_a_detour_that_names_the_declared_join_counts(lake: DirectedLake) -> Non
     people, key = (ColumnId(TableId("file", "people.csv"), name) for name in ("id", "name"))
     (lake.labelled.folder / "people.csv").write_text("id,name\nb,a\nc,b\na,c\n")
     detour = (
-        replace(join("approved_by"), pairs=((other, people),), referenced=people),
-        replace(join("x"), pairs=((key, join("x").right),)),
+        changed(join("approved_by"), pairs=((other, people),), referenced=people),
+        changed(join("x"), pairs=((key, join("x").right),)),
     )
     found, expected = outcome(lake, *detour, without_key(join("created_by")), named=1, alone=1)
     assert found == expected
@@ -123,6 +123,6 @@ def test_all_columns_of_a_key_are_compared(lake: DirectedLake) -> None:
     one = join("created_by")
     table = one.right.table
     whole = (one.pairs[0], (ColumnId(one.left.table, "approved_by"), ColumnId(table, "login")))
-    found, expected = outcome(lake, replace(one, pairs=whole), alone=1)
+    found, expected = outcome(lake, changed(one, pairs=whole), alone=1)
     assert found == expected
     assert found.different[0].endswith(": 0 of 3")

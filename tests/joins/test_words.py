@@ -1,15 +1,12 @@
 """Test that descriptions of joins use plain words."""
 
-from dataclasses import replace
+from chains import N_N, changed, join
 
-from chains import N_N, join
-
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.words import describe_join, shorten, summarize_join
-from datahub_hyperjoin.joins import Role, RowCounts, Verdict
+from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
+from datahub_hyperjoin.joins.describe import describe, shorten, summarize
 from datahub_hyperjoin.tables import ColumnId, TableId
 
-MEASURED = replace(
+MEASURED = changed(
     join("orders", "customers", 0.93, key="customer", fan_outs=(0.98, 3.25)),
     left_containment=0.987,
     right_containment=0.5,
@@ -18,7 +15,7 @@ MEASURED = replace(
 
 
 def test_a_measured_reference_is_described_from_the_left() -> None:
-    assert describe_join(MEASURED) == {
+    assert describe(MEASURED) == {
         "join": "orders.customer → customers.key",
         "role": "reference; the key is customers.key",
         "cardinality": "many-to-one: each row of orders matches at most one row of customers",
@@ -30,7 +27,7 @@ def test_a_measured_reference_is_described_from_the_left() -> None:
         "decided": "suggested with joinability 0.93; nobody decided",
         "description": "asked Ann",
     }
-    reversed_ = describe_join(MEASURED.reversed)
+    reversed_ = describe(MEASURED.reversed)
     assert reversed_["join"] == "customers.key ← orders.customer"
     assert reversed_["role"] == "reference; the key is customers.key"
     assert reversed_["cardinality"] == (
@@ -41,23 +38,23 @@ def test_a_measured_reference_is_described_from_the_left() -> None:
 
 
 def test_rows_without_a_value_are_told_apart() -> None:
-    counted = replace(
+    counted = changed(
         MEASURED,
         left_counts=RowCounts(total=10_000, filled=8_000, matched=7_840),
         right_counts=RowCounts(total=4_000, filled=4_000, matched=2_000),
     )
-    assert describe_join(counted)["rows"] == (
+    assert describe(counted)["rows"] == (
         "78.4% of the rows of orders match, 20.0% have no value; on average, 3.25 rows of orders "
         "match a row of customers"
     )
-    nearly = replace(MEASURED, left_counts=RowCounts(total=10_000, filled=10_000, matched=9_999))
-    assert describe_join(nearly)["rows"].startswith("99.9% of the rows of orders match; ")
+    nearly = changed(MEASURED, left_counts=RowCounts(total=10_000, filled=10_000, matched=9_999))
+    assert describe(nearly)["rows"].startswith("99.9% of the rows of orders match; ")
     assert counted.matches == 0.784
     assert counted.reversed.matches == 3.25
 
 
 def test_what_nobody_measured_is_not_told() -> None:
-    assert describe_join(join("orders", "customers", None, role=None)) == {
+    assert describe(join("orders", "customers", None, role=None)) == {
         "join": "orders.key = customers.key",
         "cardinality": "many-to-one: each row of orders matches at most one row of customers, as "
         "stated; nobody measured it",
@@ -68,16 +65,16 @@ def test_what_nobody_measured_is_not_told() -> None:
 
 def test_repeating_rows_have_no_grain() -> None:
     many = join("a", "b", 0.9, role=Role.SAME_DOMAIN, cardinality=N_N, fan_outs=(4.0, 2.0))
-    words = describe_join(many)
+    words = describe(many)
     assert words["role"] == "same domain"
-    assert words["grain"] == "none: rows of every table may repeat, so do not sum over the result"
+    assert words["grain"] == "rows of every table may repeat: do not sum over the result"
     assert words["rows"] == (
         "on average, 4 rows of b match a row of a; on average, 2 rows of a match a row of b"
     )
-    dirty = replace(
+    dirty = changed(
         MEASURED, cardinality=N_N, left_fan_out=1.01, left_containment=1.0, right_fan_out=3.0
     )
-    assert describe_join(dirty)["grain"] == (
+    assert describe(dirty)["grain"] == (
         "one row for each row of orders that matches, and a few more: a key on the way has "
         "duplicates"
     )
@@ -88,43 +85,43 @@ def test_a_composite_key_names_its_columns() -> None:
         (ColumnId(TableId("file", "lines"), name), ColumnId(TableId("file", "orders"), name))
         for name in ("year", "number")
     )
-    composite = replace(MEASURED, pairs=pairs, referenced=pairs[0][1])
-    words = describe_join(composite)
+    composite = changed(MEASURED, pairs=pairs, referenced=pairs[0][1])
+    words = describe(composite)
     assert words["join"] == "lines.year → orders.year and lines.number → orders.number"
     assert words["role"] == "reference; the key is orders (year, number)"
 
 
 def test_values_that_are_not_equal_as_written_are_told() -> None:
-    assert "compare" not in describe_join(MEASURED)
-    as_form = replace(MEASURED, compared_as="countries")
-    assert describe_join(as_form)["compare"] == "values are equal only as countries"
+    assert "compare" not in describe(MEASURED)
+    as_form = changed(MEASURED, compared_as="countries")
+    assert describe(as_form)["compare"] == "values are equal only as countries"
     crosswalk = TableId("file", "codes")
-    through = replace(MEASURED, via=(ColumnId(crosswalk, "code"), ColumnId(crosswalk, "name")))
-    assert describe_join(through)["compare"] == (
+    through = changed(MEASURED, via=(ColumnId(crosswalk, "code"), ColumnId(crosswalk, "name")))
+    assert describe(through)["compare"] == (
         "in two steps: orders.customer = codes.code, then codes.name = customers.key"
     )
-    assert describe_join(through.reversed)["compare"] == (
+    assert describe(through.reversed)["compare"] == (
         "in two steps: customers.key = codes.name, then codes.code = orders.customer"
     )
 
 
-def decided(one: CatalogJoin) -> str:
-    return summarize_join(one)["means"].partition("; ")[2]
+def decided(one: Join) -> str:
+    return summarize(one)["means"].partition("; ")[2]
 
 
 def test_a_list_says_who_decided() -> None:
     assert decided(MEASURED) == "suggested with joinability 0.93; nobody decided"
-    assert decided(replace(MEASURED, verdicts=(Verdict.ACCEPTED,))) == "accepted by people"
+    assert decided(changed(MEASURED, verdicts=(Verdict.ACCEPTED,))) == "accepted by people"
     both = (Verdict.ACCEPTED, Verdict.REJECTED)
-    assert decided(replace(MEASURED, verdicts=both)) == "rejected by people"
+    assert decided(changed(MEASURED, verdicts=both)) == "rejected by people"
     declared = "declared by a foreign key or a person's relationship"
-    assert decided(replace(MEASURED, declared=True)) == declared
-    assert decided(replace(MEASURED, joinability=None)) == "created by a person"
-    assert summarize_join(MEASURED)["means"].startswith("many-to-one; ")
+    assert decided(changed(MEASURED, declared=True)) == declared
+    assert decided(changed(MEASURED, joinability=None)) == "created by a person"
+    assert summarize(MEASURED)["means"].startswith("many-to-one; ")
 
 
 def test_a_long_description_is_cut() -> None:
-    words = describe_join(replace(MEASURED, description="word " * 100))
+    words = describe(changed(MEASURED, description="word " * 100))
     assert len(words["description"]) <= 200
     assert words["description"].endswith("word…")
     assert shorten("x" * 200) == "x" * 200

@@ -4,15 +4,14 @@ import itertools
 import random
 import re
 from contextlib import suppress
-from dataclasses import replace
 
 import duckdb
 import pytest
-from chains import N_N, domain, find, join
+from chains import N_N, changed, domain, find, join
 
-from datahub_hyperjoin.graphql import CatalogJoin, JoinPath
-from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.graphql import JoinPath
+from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.tables import TableId
 
 NAMES = "abcde"
@@ -24,17 +23,17 @@ def test_a_bridge_table_is_the_grain_of_the_path_through_it() -> None:
     assert found.multiplies_by == 1.5
 
 
-def dirty(fan_out: float, containment: float = 1.0) -> CatalogJoin:
+def dirty(fan_out: float, containment: float = 1.0) -> Join:
     """Make a reference to a key that has duplicates."""
     reference = join("a", "d", 0.9, cardinality=N_N, fan_outs=(fan_out, 9.0))
-    return replace(reference, left_containment=containment, right_containment=1.0)
+    return changed(reference, left_containment=containment, right_containment=1.0)
 
 
 def test_a_key_with_a_few_duplicates_is_a_key_but_not_safe() -> None:
     found = find(dirty(1.01))
-    assert (found.grain, found.is_safe) == (TableId("file", "a"), False)
+    assert (found.grain, found.keeps_grain) == (TableId("file", "a"), False)
     back = find(dirty(1.01), start="d", end="a")
-    assert (back.grain, back.is_safe) == (TableId("file", "a"), False)
+    assert (back.grain, back.keeps_grain) == (TableId("file", "a"), False)
 
 
 @pytest.mark.parametrize(
@@ -42,22 +41,22 @@ def test_a_key_with_a_few_duplicates_is_a_key_but_not_safe() -> None:
     [
         dirty(1.1),
         dirty(1.0, containment=0.5),  # half of the rows may match two each
-        replace(dirty(1.01), role=Role.SIBLING, referenced=None),
+        changed(dirty(1.01), role=Role.SIBLING, referenced=None),
         join("a", "d", 0.9, cardinality=N_N),
     ],
 )
-def test_a_key_with_many_duplicates_is_no_key(other: CatalogJoin) -> None:
+def test_a_key_with_many_duplicates_is_no_key(other: Join) -> None:
     with pytest.raises(NoPathError, match="does not follow keys"):
         find(other)
 
 
 def test_a_key_without_duplicates_is_preferred() -> None:
-    clean = replace(join("a", "d", 0.6), left_containment=1.0, left_fan_out=1.0)
-    assert find(dirty(1.01), replace(clean, urn="clean")).joins[0].urn == "clean"
+    clean = changed(join("a", "d", 0.6), left_containment=1.0, left_fan_out=1.0)
+    assert find(dirty(1.01), changed(clean, urn="clean")).joins[0].urn == "clean"
 
 
 def test_one_to_one_joins_tolerate_duplicates_on_both_sides() -> None:
-    pair = replace(dirty(1.01), role=Role.ONE_TO_ONE, right_fan_out=1.02)
+    pair = changed(dirty(1.01), role=Role.ONE_TO_ONE, right_fan_out=1.02)
     for start, end in (("a", "d"), ("d", "a")):
         assert find(pair, start=start, end=end).grain == TableId("file", start)
 
@@ -92,7 +91,7 @@ def random_tables(chance: random.Random) -> Columns:
     }
 
 
-def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
+def some_joins(columns: Columns, chance: random.Random) -> list[Join]:
     return [
         join(
             one,

@@ -2,21 +2,20 @@
 
 import itertools
 import re
-from dataclasses import replace
 from math import prod
 
 import pytest
-from chains import N_1, N_N, ONE_1, ONE_N, column_at, domain, find, join
+from chains import N_1, N_N, ONE_1, ONE_N, changed, column_at, domain, find, join, made
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
-from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.graphql import JoinPath, find_path
+from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
-def path(*joins: CatalogJoin, most: int | None = None) -> str:
+def path(*joins: Join, most: int | None = None) -> str:
     return "".join(table.name for table in find(*joins, most=most).tables)
 
 
@@ -42,7 +41,7 @@ def test_no_detour_is_made_around_a_reference_whose_key_has_duplicates() -> None
         path(*detour, dirty)
     assert find(*detour, dirty, many_to_many=True).joins == (dirty,)
     assert path(*detour, dirty, join("a", "d", 0.5, key="other")) == "ad"
-    assert path(*detour, replace(dirty, verdicts=(Verdict.REJECTED,))) == "abd"
+    assert path(*detour, changed(dirty, verdicts=(Verdict.REJECTED,))) == "abd"
 
 
 def test_a_path_that_is_more_probably_wrong_than_right_is_not_guessed() -> None:
@@ -57,7 +56,7 @@ def test_a_path_that_is_more_probably_wrong_than_right_is_not_guessed() -> None:
         with pytest.raises(NoPathError, match=f"^{re.escape(start + of + end)}$"):
             find_path(some, *ends)
         assert find_path(some, *ends, min_joinability=0.3) == find(*some)
-    accepted = replace(joins[2], verdicts=(Verdict.ACCEPTED,))
+    accepted = changed(joins[2], verdicts=(Verdict.ACCEPTED,))
     assert find_path((*joins[:2], accepted), *ends).strength == pytest.approx(0.64)
 
 
@@ -157,13 +156,13 @@ def test_a_path_that_pairs_all_rows_of_a_person_is_not_guessed() -> None:
 
 
 def test_a_many_to_many_path_is_found_if_it_is_asked_for() -> None:
-    def seek(*joins: CatalogJoin) -> JoinPath:
+    def seek(*joins: Join) -> JoinPath:
         return find(*joins, start="drug_exposure", end="visit_occurrence", many_to_many=True)
 
     found = seek(SIBLING, *PERSONS)
-    assert (found.grain, found.is_safe) == (None, False)
+    assert (found.grain, found.keeps_grain) == (None, False)
     safe = seek(SIBLING, VISIT, *PERSONS)
-    assert (safe.joins, safe.is_safe) == ((VISIT,), True)
+    assert (safe.joins, safe.keeps_grain) == ((VISIT,), True)
 
 
 def test_a_path_that_multiplies_no_rows_is_preferred() -> None:
@@ -177,15 +176,15 @@ def test_columns_of_one_domain_are_no_path_unless_a_person_says_so() -> None:
     with pytest.raises(NoPathError, match="does not follow keys"):
         path(same_names)
     asked = find(same_names, many_to_many=True)
-    assert (asked.grain, asked.is_safe) == (None, False)
-    assert path(replace(same_names, verdicts=(Verdict.ACCEPTED,))) == "ad"
+    assert (asked.grain, asked.keeps_grain) == (None, False)
+    assert path(changed(same_names, verdicts=(Verdict.ACCEPTED,))) == "ad"
 
 
 def test_two_references_to_one_key_are_no_path_even_if_no_row_repeats_today() -> None:
     ports = (join("a", "b", 1.0, cardinality=ONE_1), join("d", "b", 1.0, cardinality=ONE_1))
     with pytest.raises(NoPathError, match="does not follow keys"):
         path(*ports)
-    extension = replace(ports[1], role=Role.ONE_TO_ONE)
+    extension = changed(ports[1], role=Role.ONE_TO_ONE)
     assert path(ports[0], extension) == "abd"
 
 
@@ -209,7 +208,7 @@ def test_references_in_several_roles_are_all_reported() -> None:
         assert step.alternatives == (other,)
 
 
-def rivals(*joins: CatalogJoin, min_joinability: float = 0.0) -> list[str]:
+def rivals(*joins: Join, min_joinability: float = 0.0) -> list[str]:
     found = find(*joins, min_joinability=min_joinability)
     return ["".join(table.name for table in rival.tables) for rival in found.rivals]
 
@@ -290,7 +289,7 @@ def test_a_composite_key_is_joined_on_all_its_columns() -> None:
         (ColumnId(TableId("file", "a"), name), ColumnId(TableId("file", "d"), name))
         for name in ("year", "code")
     )
-    key = CatalogJoin(urn="k", name="", pairs=pairs, cardinality=N_1, joinability=0.9)
+    key = made(urn="k", name="", pairs=pairs, cardinality=N_1, joinability=0.9)
     (only,) = find(key, domain("a", "d", 1.0, N_N)).joins
     assert only.condition == "a.year = d.year and a.code = d.code"
     assert find_path([key], column_at("a.code"), column_at("d.code")).joins == (only,)
@@ -308,13 +307,13 @@ SOME_JOIN = st.builds(
 )
 
 
-def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[CatalogJoin, ...]]:
+def chains(joins: list[Join], start: str, end: str) -> list[tuple[Join, ...]]:
     """Find all chains of joins between two tables.
 
     No chain repeats a table.
     """
-    complete: list[tuple[CatalogJoin, ...]] = []
-    open_: list[tuple[tuple[CatalogJoin, ...], str]] = [((), start)]
+    complete: list[tuple[Join, ...]] = []
+    open_: list[tuple[tuple[Join, ...], str]] = [((), start)]
     while open_:
         chain, last = open_.pop()
         if last == end:
@@ -330,13 +329,13 @@ def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[Catalog
     return complete
 
 
-def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
+def has_grain(chain: tuple[Join, ...]) -> bool:
     """Return whether a chain has a grain: a table whose rows the chain does not multiply.
 
     It has one if all joins lead from some table to keys, in both directions of the chain.
     """
 
-    def leads_to_key(join: CatalogJoin) -> bool:
+    def leads_to_key(join: Join) -> bool:
         to_one = join.cardinality in {N_1, ONE_1}
         return to_one and (join.role is Role.ONE_TO_ONE or join.referenced == join.right)
 
@@ -347,7 +346,7 @@ def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
     )
 
 
-def quality(chain: tuple[CatalogJoin, ...]) -> tuple[float, ...]:
+def quality(chain: tuple[Join, ...]) -> tuple[float, ...]:
     distance = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_DOMAIN: 2}
     return (
         sum(distance[join.role] for join in chain if join.role),
@@ -357,15 +356,13 @@ def quality(chain: tuple[CatalogJoin, ...]) -> tuple[float, ...]:
     )
 
 
-def is_ambiguous(chain: tuple[CatalogJoin, ...]) -> bool:
+def is_ambiguous(chain: tuple[Join, ...]) -> bool:
     """Return whether a chain is a single reference whose key has duplicates."""
     return len(chain) == 1 and chain[0].is_reference and not has_grain(chain)
 
 
 @given(st.lists(SOME_JOIN, max_size=12), st.sampled_from("xyz"), st.sampled_from("xyz"))
-def test_every_path_between_columns_joins_them(
-    joins: list[CatalogJoin], first: str, last: str
-) -> None:
+def test_every_path_between_columns_joins_them(joins: list[Join], first: str, last: str) -> None:
     ends = column_at(f"a.{first}"), column_at(f"e.{last}")
     every = [
         chain
@@ -391,14 +388,14 @@ def test_every_path_between_columns_joins_them(
         join("b", "e", 0.2, cardinality=ONE_1),
     ]
 )
-def test_no_other_chain_is_better(joins: list[CatalogJoin]) -> None:
+def test_no_other_chain_is_better(joins: list[Join]) -> None:
     every = chains(joins, "a", "e")
     safe = [chain for chain in every if has_grain(chain)]
     is_detour = bool(safe) and len(min(safe, key=quality)) > 1
     # A detour around an ambiguous reference would give other rows than were meant.
     if safe and not (is_detour and any(map(is_ambiguous, every))):
         found = find(*joins, end="e")
-        assert found.is_safe
+        assert found.keeps_grain
         assert has_grain(found.joins)
         assert quality(found.joins) == min(map(quality, safe))
         assert find(*joins, end="e", many_to_many=True) == found
@@ -408,5 +405,5 @@ def test_no_other_chain_is_better(joins: list[CatalogJoin]) -> None:
     if every:
         found = find(*joins, end="e", many_to_many=True)
         assert is_ambiguous(found.joins) or not safe
-        assert not found.is_safe
+        assert not found.keeps_grain
         assert not has_grain(found.joins)

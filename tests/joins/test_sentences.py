@@ -1,13 +1,10 @@
 """Test that a sentence about the rows of a join agrees with what SQL returns."""
 
-from dataclasses import replace
-
 import pytest
-from chains import N_1, N_N, ONE_1, join
+from chains import N_1, N_N, ONE_1, changed, join
 
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.sentences import describe_rows
-from datahub_hyperjoin.joins import Cardinality, Role, RowCounts
+from datahub_hyperjoin.joins import Cardinality, Join, Role, RowCounts
+from datahub_hyperjoin.joins.describe import describe_rows
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 TITLES = ("deals.csv", "firms.csv")
@@ -21,11 +18,11 @@ def deals(
     *,
     key: str = "firm",
     cardinality: Cardinality = N_1,
-) -> CatalogJoin:
+) -> Join:
     """Make a join of deals with 40 firms, all of which have deals."""
     made = join("deals", "firms", 0.9, key=key, cardinality=cardinality)
     firms = RowCounts(total=40, filled=40, matched=None if matched is None else 40)
-    return replace(
+    return changed(
         made,
         left_fan_out=(matched or 0) / filled,
         right_fan_out=(matched or 0) / 40,
@@ -81,7 +78,7 @@ def test_rows_without_a_partner_are_counted_with_the_reason(
 
 
 def test_keys_without_referring_rows_are_counted() -> None:
-    made = replace(deals(60, 60, 60), right_counts=RowCounts(total=40, filled=40, matched=30))
+    made = changed(deals(60, 60, 60), right_counts=RowCounts(total=40, filled=40, matched=30))
     assert describe_rows(made.reversed, TURNED) == (
         "Each firm has 1.5 deals on average; 10 of 40 firms have none."
     )
@@ -89,7 +86,7 @@ def test_keys_without_referring_rows_are_counted() -> None:
 
 def test_the_means_of_a_join_that_repeats_rows_are_over_all_rows() -> None:
     made = deals(200, 100, None, cardinality=N_N)
-    told = replace(made, left_fan_out=6.0, right_fan_out=15.0)
+    told = changed(made, left_fan_out=6.0, right_fan_out=15.0)
     assert describe_rows(told, TITLES) == (
         "Each deal matches 3 firms on average, and each firm 15 deals, so joining them multiplies "
         "rows."
@@ -102,7 +99,7 @@ def test_what_nobody_counted_is_not_told() -> None:
     assert describe_rows(plain.reversed, TURNED) == (
         "Each firm has 3.25 deals on average; 4% of the deals with a firm have no firm."
     )
-    assert describe_rows(replace(plain, left_fan_out=1.0), TITLES) == (
+    assert describe_rows(changed(plain, left_fan_out=1.0), TITLES) == (
         "Each deal with a firm has one firm."
     )
     unknown = join("deals", "firms", None, role=None)
@@ -120,9 +117,9 @@ def test_a_composite_key_names_the_columns_of_which_one_is_empty() -> None:
     made = deals(100, 90, 90)
     year = ColumnId(TableId("file", "deals"), "year"), ColumnId(TableId("file", "firms"), "year")
     told = "90 of 100 deals have one firm; 10 have no value in firm or year."
-    assert describe_rows(replace(made, pairs=(*made.pairs, year)), TITLES) == told
+    assert describe_rows(changed(made, pairs=(*made.pairs, year)), TITLES) == told
     without = told.replace(" in firm or year", "")
-    known = replace(made, pairs=(*made.pairs, year))
+    known = changed(made, pairs=(*made.pairs, year))
     assert describe_rows(known, TITLES, columns=False) == without
 
 
@@ -143,7 +140,7 @@ def test_a_row_has_the_name_of_its_table(title: str, told: str) -> None:
 
 def test_one_to_one_tables_are_told_from_both_sides() -> None:
     made = join("deals", "firms", 0.9, role=Role.ONE_TO_ONE, cardinality=ONE_1, fan_outs=(0.9, 0.5))
-    counted = replace(
+    counted = changed(
         made,
         left_counts=RowCounts(total=110, filled=100, matched=90),
         right_counts=RowCounts(total=180, filled=180, matched=90),

@@ -1,17 +1,22 @@
 """Test which joins count as safe, and which reasons are given for doubting the others."""
 
-from dataclasses import replace
-
 import pytest
-from chains import N_1, N_N, ONE_1, ONE_N, domain, join
+from chains import N_1, N_N, ONE_1, ONE_N, changed, domain, join
 
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.safety import MIN_SCORE, reasons_unsafe, reasons_unsafe_in_path
-from datahub_hyperjoin.joins import Role, Verdict
-from datahub_hyperjoin.metadata.confidence_bands import UNVERIFIED
+from datahub_hyperjoin.joins import (
+    MIN_SCORE,
+    UNVERIFIED,
+    Join,
+    Role,
+    Verdict,
+    doubts,
+    is_safe,
+    reasons_unsafe,
+)
+from datahub_hyperjoin.joins.paths import JoinPath, Step
 
 GOOD = join("orders", "customers", 0.9)
-DIRTY = replace(
+DIRTY = changed(
     GOOD, cardinality=N_N, left_fan_out=1.01, right_fan_out=3.0, left_containment=1.0
 )  # fmt: skip
 LOW = "nobody confirmed it, and its joinability 0.60 is below 0.65"
@@ -29,18 +34,18 @@ ONE_KIND = "the columns hold values of one kind, but neither is a key of the oth
     join("orders", "customers", 0.1, Verdict.ACCEPTED),
     join("orders", "customers", 0.1, declared=True),
     join("orders", "customers", None, role=None),
-    replace(domain("orders", "customers", 0.1), verdicts=(Verdict.ACCEPTED,)),
-    replace(GOOD, band=UNVERIFIED, declared=True),
+    changed(domain("orders", "customers", 0.1), verdicts=(Verdict.ACCEPTED,)),
+    changed(GOOD, band=UNVERIFIED, declared=True),
     join("employees", "employees", 0.9, key="manager"),
 ])  # fmt: skip
-def test_a_join_is_safe_if_a_person_or_the_data_confirms_it(safe: CatalogJoin) -> None:
+def test_a_join_is_safe_if_a_person_or_the_data_confirms_it(safe: Join) -> None:
     assert reasons_unsafe(safe, min_score=MIN_SCORE) == []
 
 
 @pytest.mark.parametrize(("unsafe", "reasons"), [
     (join("a", "b", 0.6), [LOW]),
-    (replace(GOOD, band=UNVERIFIED), [NAMES_ONLY]),
-    (replace(join("a", "b", 0.6), band=UNVERIFIED), [NAMES_ONLY, LOW]),
+    (changed(GOOD, band=UNVERIFIED), [NAMES_ONLY]),
+    (changed(join("a", "b", 0.6), band=UNVERIFIED), [NAMES_ONLY, LOW]),
     (join("a", "b", 0.9, role=Role.SIBLING, cardinality=N_N), [SAME_KEY]),
     (domain("a", "b", 0.9), [ONE_KIND]),
     (join("a", "b", 0.9, cardinality=N_N), [MANY]),
@@ -51,7 +56,7 @@ def test_a_join_is_safe_if_a_person_or_the_data_confirms_it(safe: CatalogJoin) -
     (join("a", "b", 0.9, Verdict.REJECTED, removed=True), ["a person rejected it"]),
     (join("a", "b", 0.9, removed=True), ["it is hidden in DataHub"]),
 ])  # fmt: skip
-def test_every_doubt_is_named_in_both_directions(unsafe: CatalogJoin, reasons: list[str]) -> None:
+def test_every_doubt_is_named_in_both_directions(unsafe: Join, reasons: list[str]) -> None:
     assert reasons_unsafe(unsafe, min_score=MIN_SCORE) == reasons
     assert reasons_unsafe(unsafe.reversed, min_score=MIN_SCORE) == reasons
 
@@ -64,8 +69,23 @@ def test_the_user_sets_the_lowest_joinability() -> None:
 
 
 def test_a_join_that_repeats_rows_may_be_right_all_the_same() -> None:
-    assert reasons_unsafe_in_path(DIRTY, min_score=MIN_SCORE) == []
-    assert reasons_unsafe_in_path(join("a", "b", 0.9, cardinality=ONE_N), min_score=MIN_SCORE) == []
-    assert reasons_unsafe_in_path(join("a", "b", 0.6, cardinality=N_1), min_score=MIN_SCORE) == [
-        LOW
-    ]
+    assert doubts(DIRTY, min_score=MIN_SCORE) == []
+    assert doubts(join("a", "b", 0.9, cardinality=ONE_N), min_score=MIN_SCORE) == []
+    assert doubts(join("a", "b", 0.6, cardinality=N_1), min_score=MIN_SCORE) == [LOW]
+
+
+def test_a_chain_of_joins_needs_the_joinability_of_a_safe_join() -> None:
+    first, second = join("a", "b", 0.8), join("b", "c", 0.8)
+    assert is_safe(first)
+    assert is_safe(second)
+    assert not is_safe(first, second)
+    assert is_safe(first, second, min_score=0.64)
+    assert is_safe(first, changed(second, verdicts=(Verdict.ACCEPTED,)))
+    assert not is_safe(DIRTY)
+
+
+def test_a_path_is_safe_by_the_same_rule() -> None:
+    good, weak = join("a", "b", 0.9), join("b", "d", 0.6)
+    assert JoinPath(steps=(Step(join=good),)).is_safe
+    path = JoinPath(steps=(Step(join=good), Step(join=weak)))
+    assert (path.keeps_grain, path.is_safe) == (True, False)

@@ -7,8 +7,8 @@ import itertools
 
 from chains import join
 
-from datahub_hyperjoin.graphql import CatalogJoin
-from datahub_hyperjoin.graphql.path_search import search_chain
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins.paths import search_chain
 from datahub_hyperjoin.tables import TableId
 
 
@@ -27,7 +27,7 @@ def test_chains_that_cost_more_than_one_that_arrived_are_not_extended() -> None:
     # Each table refers to all later ones: so many chains that listing them would take forever.
     names = [f"t{number:02}" for number in range(100)]
     others = [join(one, other, 0.9) for one, other in itertools.combinations(names, 2)]
-    neighbours: dict[TableId, list[CatalogJoin]] = {}
+    neighbours: dict[TableId, list[Join]] = {}
     for each in (direct, *others):
         neighbours.setdefault(each.left.table, []).append(each)
     ends = TableId("file", "t00"), TableId("file", "t99")

@@ -1,0 +1,374 @@
+"""Read joins, their SQL, joinable columns and datasets from DataHub."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.utilities.urns.error import InvalidUrnError
+
+from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
+from datahub_hyperjoin.joins import (
+    BAND_NAMES,
+    Cardinality,
+    CatalogEvidence,
+    Join,
+    Published,
+    Role,
+    Statement,
+    Verdict,
+    best_first,
+)
+from datahub_hyperjoin.joins.join import ROLE_OF
+from datahub_hyperjoin.metadata.relationships import SQL_DIALECT, WITHDRAWN_BY, read_tag_context
+from datahub_hyperjoin.metadata.urns import (
+    ACCEPTED,
+    BEST_JOIN_SCORE,
+    JOINABLE_WITH,
+    REJECTED,
+    band_urn,
+    column_id,
+    plain_path,
+    property_urn,
+    query_urn,
+    role_urn,
+    table_id,
+)
+from datahub_hyperjoin.tables import ColumnId, TableId
+
+_PAGE = 200
+
+_BANDS = {band_urn(band): band for band in BAND_NAMES}
+_ROLES = {role_urn(role): role for role in Role}
+_VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
+
+
+def read_joins(entities: Iterable[GraphQLObject]) -> Iterator[Join]:
+    """Parse the joins in the entities of a search result, without those that the user may not see.
+
+    Args:
+        entities: The fragment `join` of each.
+    """
+    for entity in entities:
+        join = read_join(entity)
+        if join:
+            yield join
+
+
+def read_join(entity: GraphQLObject | None) -> Join | None:
+    """Parse one join from the fragment `join`.
+
+    Returns:
+        None for an entity that is not a relationship, or that names no columns.
+    """
+    with parsing("join"):
+        return _join(entity)
+
+
+def _join(entity: GraphQLObject | None) -> Join | None:
+    properties = (entity or {}).get("properties")
+    if not entity or not properties:
+        return None
+    try:
+        pairs = _pairs(properties)
+    except InvalidUrnError:
+        return None
+    if not pairs:
+        return None
+    (left, right), *further = pairs
+    tags, cardinality = _tags(entity), Cardinality(properties["cardinality"])
+    band, score = _score(tags)
+    role, context = next(((_ROLES[tag], tags[tag]) for tag in tags if tag in _ROLES), (None, ""))
+    evidence, declared, via = read_tag_context(context, cardinality)
+    verdicts = tuple(verdict for tag, verdict in _VERDICTS.items() if tag in tags)
+    edited = entity.get("editableProperties") or {}
+    return Join(
+        left=left,
+        right=right,
+        joinability=1.0 if score is None else score,
+        evidence=evidence,
+        catalog=CatalogEvidence(stated=declared, verdict=verdicts[0] if verdicts else None),
+        role=role or ROLE_OF[cardinality],
+        # The source of a directed join is the referring table.
+        referenced=right if role and role.is_directed else None,
+        further=tuple(further),
+        via=via,
+        stated=cardinality,
+        published=Published(
+            urn=entity["urn"],
+            name=properties["name"],
+            band=band,
+            has_score=score is not None,
+            has_role=role is not None,
+            verdicts=verdicts,
+            removed=bool((entity.get("status") or {}).get("removed")),
+            description=edited.get("description") or "",
+            title=edited.get("name") or "",
+            owners=_owners(entity),
+        ),
+    )
+
+
+def _pairs(properties: GraphQLObject) -> tuple[tuple[ColumnId, ColumnId], ...]:
+    source = table_id(properties["source"]["urn"])
+    destination = table_id(properties["destination"]["urn"])
+    return tuple(
+        (
+            ColumnId(source, plain_path(mapping["sourceField"])),
+            ColumnId(destination, plain_path(mapping["destinationField"])),
+        )
+        for mapping in properties["relationshipFieldMappings"] or ()
+    )
+
+
+def _tags(entity: GraphQLObject) -> dict[str, str]:
+    """Map the URN of each tag to the text that the entity stores with the tag."""
+    assignments = (entity.get("tags") or {}).get("tags") or ()
+    return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
+
+
+def _score(tags: Mapping[str, str]) -> tuple[str, float | None]:
+    """Read the confidence band, and the joinability that its tag stores."""
+    for tag, context in tags.items():
+        if tag in _BANDS:
+            try:
+                return _BANDS[tag], float(context)
+            except ValueError:  # a person added the tag, without a score
+                return _BANDS[tag], None
+    return "", None
+
+
+def _owners(entity: GraphQLObject) -> tuple[str, ...]:
+    entries = (entity.get("ownership") or {}).get("owners") or ()
+    return tuple(entry["owner"]["urn"] for entry in entries)
+
+
+def joins_of_dataset(
+    graph: DataHubGraph, dataset: str, *, min_score: float = 0.0, hidden: bool = False
+) -> list[Join]:
+    """List the joins of a dataset, best first; hidden joins are left out unless `hidden` is set.
+
+    Args:
+        graph: DataHub's server.
+        dataset: URN of the dataset.
+        min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
+            listed.
+        hidden: Whether to also list joins that are hidden (soft-deleted) in DataHub.
+
+    Returns:
+        Joins, best first, with the dataset on the left.
+    """
+    joins = read_joins(search(graph, "joins_of_dataset", dataset=dataset, hidden=hidden))
+    table = table_id(dataset)
+    return best_first(join.seen_from(table) for join in joins if join.strength >= min_score)
+
+
+def joins_of_column(
+    graph: DataHubGraph, dataset: str, column: str, *, min_score: float = 0.0, hidden: bool = False
+) -> list[Join]:
+    """List the joins of a column, including composite joins.
+
+    Args:
+        graph: DataHub's server.
+        dataset: URN of the column's dataset.
+        column: Plain path or DataHub field path of the column.
+        min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
+            listed.
+        hidden: Whether hidden joins are listed.
+
+    Returns:
+        Joins, best first, with the dataset on the left.
+    """
+    path = plain_path(column)
+    return [
+        join
+        for join in joins_of_dataset(graph, dataset, min_score=min_score, hidden=hidden)
+        if any(_includes(pair, join.left.table, path) for pair in join.pairs)
+    ]
+
+
+def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> bool:
+    return any(column.table == table and column.path == path for column in pair)
+
+
+def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[Join]:
+    """List the joins in the catalog, best first; hidden joins are left out unless `hidden` is set.
+
+    Args:
+        graph: DataHub's server.
+        hidden: Whether hidden joins are listed.
+
+    Returns:
+        Joins, best first.
+    """
+    return best_first(read_joins(_scroll(graph, hidden=hidden)))
+
+
+def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
+    cursor = None
+    while True:
+        data = execute(graph, "all_joins", cursor=cursor, hidden=hidden)
+        with parsing("all_joins"):
+            page = data["scrollAcrossEntities"]
+            entities = [result["entity"] for result in page["searchResults"]]
+            cursor = page["nextScrollId"]
+        yield from entities
+        if not cursor or not entities:
+            return
+
+
+def joins_in_band(graph: DataHubGraph, band: str) -> list[Join]:
+    """List the suggested joins in a confidence band, such as `high`.
+
+    Args:
+        graph: DataHub's server.
+        band: `high`, `medium`, `low` or `unverified`.
+
+    Returns:
+        Joins that are not hidden, best first.
+    """
+    return best_first(read_joins(search(graph, "joins_in_band", tags=[band_urn(band)])))
+
+
+def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
+    """List the columns that join with a given column, best first, as its structured property does.
+
+    Args:
+        graph: DataHub's server.
+        column: URN of the column, with its DataHub field path.
+        namespace: Namespace of the structured properties.
+
+    Returns:
+        Columns, best first; empty if the property is not set.
+    """
+    data = execute(graph, "joinable_columns", column=column)
+    with parsing("joinable_columns"):
+        values = _values(data["entity"], property_urn(namespace, JOINABLE_WITH))
+        columns = [_column(value["stringValue"]) for value in values]
+    return [column for column in columns if column]
+
+
+def _column(urn: str) -> ColumnId | None:
+    """Convert a URN to a column; None if it is no URN of a column, as people can set one."""
+    try:
+        return column_id(urn)
+    except InvalidUrnError:
+        return None
+
+
+def columns_above(
+    graph: DataHubGraph, score: float, *, namespace: str
+) -> list[tuple[ColumnId, float]]:
+    """List the columns whose best join has at least a given joinability.
+
+    Args:
+        graph: DataHub's server.
+        score: Lowest joinability.
+        namespace: Namespace of the structured properties.
+
+    Returns:
+        Columns and the joinability of their best joins, best first.
+    """
+    urn = property_urn(namespace, BEST_JOIN_SCORE)
+    field = f"structuredProperties.{namespace}.{BEST_JOIN_SCORE}"
+    entities = search(graph, "columns_above", field=field, score=str(score))
+    with parsing("columns_above"):
+        found = [
+            (_column(entity["urn"]), value["numberValue"])
+            for entity in entities
+            for value in _values(entity, urn)
+        ]
+    return [(column, best) for column, best in found if column]
+
+
+def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
+    """Return an entity's values of the structured property with the URN `urn`."""
+    assignments = ((entity or {}).get("structuredProperties") or {}).get("properties") or ()
+    return [
+        value
+        for assignment in assignments
+        if assignment["structuredProperty"]["urn"] == urn
+        for value in assignment["values"]
+    ]
+
+
+def sql_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, str]:
+    """Read the SQL of joins from the catalog, as text by the URN of the join."""
+    return {urn: statement.sql for urn, statement in statements_of_joins(graph, joins).items()}
+
+
+def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, Statement]:
+    """Read the SQL of joins from the catalog, with its dialect.
+
+    A run wrote each statement after it had returned the rows that the evidence promises, unless a
+    person has edited it since.
+
+    Returns:
+        Statements by the URN of the join; joins without one are missing. The dialect is empty if
+        an earlier version of the package wrote the statement.
+    """
+    queries = {query_urn(join.urn): join.urn for join in joins}
+    if not queries:
+        return {}
+    data = execute(graph, "sql_of_joins", queries=[*queries])
+    with parsing("sql_of_joins"):
+        found = {entity["urn"]: _statement(entity) for entity in data["entities"] if entity}
+        return {queries[urn]: statement for urn, statement in found.items() if statement.sql}
+
+
+def _statement(entity: GraphQLObject) -> Statement:
+    """Return the SQL of a `query` entity; none if a run withdrew the entity."""
+    properties = entity.get("properties")
+    if not properties:
+        return Statement()
+    marks = {entry["key"]: entry["value"] for entry in properties.get("customProperties") or ()}
+    if WITHDRAWN_BY in marks:
+        return Statement()
+    return Statement(
+        sql=str(properties["statement"]["value"]), dialect=str(marks.get(SQL_DIALECT) or "")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSummary:
+    """The title of a dataset, and the number of its columns."""
+
+    title: str = ""
+    """The name that DataHub's pages show; empty without one."""
+
+    columns: int | None = None
+    """Number of the dataset's columns; None if DataHub does not know them."""
+
+
+def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
+    """Read the title and the number of columns of each dataset that the user may see, by URN."""
+    rest, summaries = iter(urns), dict[str, DatasetSummary]()
+    while page := list(islice(rest, _PAGE)):
+        data = execute(graph, "describe_datasets", datasets=page)
+        with parsing("describe_datasets"):
+            summaries |= {it["urn"]: _summarize(it) for it in data["entities"] if it}
+    return summaries
+
+
+def _summarize(entity: GraphQLObject) -> DatasetSummary:
+    schema = entity.get("schemaMetadata")
+    return DatasetSummary(
+        title=(entity.get("properties") or {}).get("name") or "",
+        columns=len(schema["fields"]) if schema else None,
+    )
+
+
+def read_columns(graph: DataHubGraph, urn: str) -> list[str]:
+    """Read the plain paths of a dataset's columns; none if DataHub does not know them."""
+    data = execute(graph, "describe_datasets", datasets=[urn])
+    with parsing("describe_datasets"):
+        schemas = [entity.get("schemaMetadata") for entity in data["entities"] if entity]
+        fields = [field for schema in schemas if schema for field in schema["fields"]]
+        return [plain_path(field["fieldPath"]) for field in fields]
+
+
+def signed_in_user(graph: DataHubGraph) -> str:
+    """Return the URN of the user to whom the client's token belongs."""
+    data = execute(graph, "signed_in")
+    with parsing("signed_in"):
+        return str(data["me"]["corpUser"]["urn"])

@@ -1,0 +1,452 @@
+"""Joins as DataHub's relationships, and as the texts of their tags.
+
+The source of a directed join is the referring table and its destination the referenced one. Where
+a join has no direction, the source is the dataset with the greater URN, as in DataHub's server. The
+evidence is stored in the custom properties, by the names of its fields. GraphQL shows neither these
+nor structured properties of a relationship, but it shows the text that is stored with a tag, so
+that the `context` of the role's tag repeats what paths of joins need. The custom property
+`model_version` distinguishes our relationships from those of other authors: an edit in DataHub's
+pages drops all custom properties. Edits through other ways keep them, so an editor in
+`lastModified` or a name that does not follow from the columns marks an edited relationship, too.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from datahub.utilities.urns.error import InvalidUrnError
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import (
+    NOT_VERIFIED,
+    UNVERIFIED,
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    Join,
+    Published,
+    Role,
+    RowCounts,
+)
+from datahub_hyperjoin.metadata.urns import (
+    AUTHOR,
+    KEPT_URNS,
+    column_id,
+    column_urn,
+    dataset_urn,
+    plain_path,
+    relationship_urn,
+    table_id,
+)
+from datahub_hyperjoin.tables import ColumnId, Pair, in_order, pair_of
+
+if TYPE_CHECKING:
+    from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
+
+MODEL_VERSION = "model_version"
+"""The custom property that marks the relationships and queries that this package wrote. It names
+the model of the run that changed the aspect; a newer model alone changes nothing."""
+
+SQL_DIALECT = "sql_dialect"
+"""The custom property of a query that names the dialect in which its SQL was run, in sqlglot's
+words."""
+
+SCORE_DIGITS = 4
+"""Number of decimals with which joinabilities and measures are written."""
+
+WITHDRAWN_BY = "withdrawn_by"
+"""The custom property that names the run which withdrew a relationship or query."""
+
+_BAND, _ROLE = "band", "role"
+_CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
+_SIDES = {"left": "source", "right": "destination"}
+_NAMES = {"shared": "shared_values", "rows": "joined_rows"}
+"""The names of measures in custom properties that are not those of the fields."""
+
+_COUNTS = {"total": "{}_rows", "filled": "{}_rows_with_value", "matched": "{}_rows_with_partner"}
+"""The custom properties that store `RowCounts`, by field; a side of the join fills the gap."""
+
+_MEASURES = tuple(each for each in fields(Evidence) if each.name != "cardinality")
+"""All fields of the evidence that have no place of their own in DataHub's relationship."""
+
+_IN_TAG = ("left_fan_out", "right_fan_out", "left_containment", "right_containment")
+"""The measures that a tag's text has always, unknown ones as null."""
+
+_ALSO_IN_TAG = tuple(
+    name
+    for name in (each.name for each in _MEASURES)
+    if name not in {*_IN_TAG, "shared", "rows", "compared_as"}
+)
+"""The measures that a tag's text has if they are known."""
+
+_Pairs = tuple[tuple[ColumnId, ColumnId], ...]
+_Crosswalk = tuple[ColumnId, ColumnId]
+
+
+def oriented(join: Join) -> Join:
+    """Return a join with the relationship's source table on the left."""
+    forward = (
+        _left_is_source(join.pairs) if join.referenced is None else join.referenced == join.right
+    )
+    return join if forward else join.reversed
+
+
+def _left_is_source(pairs: Sequence[Pair]) -> bool:
+    """Return whether the left table is the source of a relationship without a direction."""
+    left, right = pairs[0]
+    return dataset_urn(left.table) > dataset_urn(right.table)
+
+
+def _plain(column: ColumnId) -> ColumnId:
+    path = plain_path(column.path)
+    # Most paths are plain, and a copy takes longer than the comparison.
+    return column if path == column.path else ColumnId(column.table, path)
+
+
+def _name(pairs: _Pairs) -> str:
+    return " and ".join(
+        " = ".join(f"{column.table}.{plain_path(column.path)}" for column in pair) for pair in pairs
+    )
+
+
+def join_urn(join: Join) -> str:
+    """Return the URN of a join's relationship, which is the same in every run."""
+    return columns_urn(join.pairs)
+
+
+def columns_urn(columns: Sequence[Pair]) -> str:
+    """Return the URN of the relationship that joins the given pairs of columns.
+
+    People's decisions are attached to the URN, so it depends on the columns only: neither on the
+    direction of the join nor on the order of a composite key.
+
+    Args:
+        columns: The pairs of columns, each with the same table's column first.
+    """
+    return _columns_urn(tuple(columns))
+
+
+@lru_cache(maxsize=KEPT_URNS)
+def _columns_urn(columns: _Pairs) -> str:
+    # Field paths that contain types would sort in another order.
+    pairs = in_order((_plain(left), _plain(right)) for left, right in columns)
+    if not _left_is_source(pairs):
+        pairs = tuple(sorted((right, left) for left, right in pairs))
+    source, destination = pairs[0]
+    return relationship_urn(
+        source=dataset_urn(source.table),
+        destination=dataset_urn(destination.table),
+        name=_name(tuple(pairs)),
+    )
+
+
+def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvidence:
+    """Return the catalog evidence of a single-column or composite join.
+
+    A decision about a composite join concerns this join only: none of its pairs, and no other join
+    that contains them.
+
+    Args:
+        columns: The pairs of columns, each with the same table's column first.
+    """
+    if len(columns) == 1:
+        return facts.of(pair_of(*columns[0]))
+    if not facts.composites:
+        return CatalogEvidence()
+    names = facts.spellings
+    urn = columns_urn([(names.get(left, left), names.get(right, right)) for left, right in columns])
+    return facts.composites.get(urn, CatalogEvidence())
+
+
+def catalog_join(join: Join) -> Join:
+    """Return a join of a run as DataHub would return it.
+
+    Programs without a server can then search for paths among the joins of a run.
+
+    Args:
+        join: The join.
+    """
+    source = oriented(join)
+    return replace(
+        source,
+        left=_plain(source.left),
+        right=_plain(source.right),
+        joinability=round(join.joinability, SCORE_DIGITS),
+        evidence=source.evidence and _rounded(source.evidence),
+        referenced=join.referenced and _plain(join.referenced),
+        further=tuple((_plain(left), _plain(right)) for left, right in source.further),
+        published=Published(urn=join_urn(join), name=_name(source.pairs), band=join.band),
+    )
+
+
+def _rounded(evidence: Evidence) -> Evidence:
+    measures: dict[str, Any] = {name: _in_tag(evidence, name) for name in _IN_TAG}
+    return replace(evidence, **measures)
+
+
+def _in_tag(evidence: Evidence, name: str) -> float:
+    """Round a measure; a containment is then 1 only if all values match."""
+    measure: float = getattr(evidence, name)
+    rounded = round(measure, SCORE_DIGITS)
+    if not name.endswith("containment"):
+        return rounded
+    return 1.0 if measure == 1.0 else min(rounded, 1 - 10**-SCORE_DIGITS)
+
+
+def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesClass":
+    """Build the relationship aspect of a join, with its evidence.
+
+    Returns:
+        An aspect without a timestamp, so that runs with equal results write equal aspects.
+    """
+    from datahub.metadata.schema_classes import (  # noqa: PLC0415 (a run without DataHub needs none)
+        ERModelRelationshipPropertiesClass,
+        RelationshipFieldMappingClass,
+    )
+
+    source = oriented(join)
+    return ERModelRelationshipPropertiesClass(
+        name=_name(source.pairs),
+        source=dataset_urn(source.left.table),
+        destination=dataset_urn(source.right.table),
+        relationshipFieldMappings=[
+            RelationshipFieldMappingClass(sourceField=one.path, destinationField=other.path)
+            for one, other in source.pairs
+        ],
+        cardinality=source.cardinality.value,
+        customProperties=_custom_properties(source, model_version),
+    )
+
+
+def _custom_properties(join: Join, model_version: str) -> dict[str, str]:
+    """Return the custom properties of a join whose left table is the relationship's source."""
+    evidence = join.evidence
+    how = f"{evidence.compared_as or 'values'} compared on the data" if evidence else NOT_VERIFIED
+    return {
+        "joinability": f"{join.joinability:.{SCORE_DIGITS}f}",
+        _BAND: join.band,
+        _ROLE: join.role.value,
+        **(_measured_properties(evidence) if evidence else {}),
+        "evidence": "; ".join([how, *join.catalog.descriptions, *_describe_namesakes(join)]),
+        **(dict(zip(_CROSSWALK, map(column_urn, join.via), strict=True)) if join.via else {}),
+        MODEL_VERSION: model_version,
+    }
+
+
+def _describe_namesakes(join: Join) -> list[str]:
+    """Describe the known references of other columns that have the referring column's name."""
+    if join.namesakes is None or join.referring is None or join.referenced is None:
+        return []
+    return [join.namesakes.describe(join.referring, join.referenced)]
+
+
+def _stored_as(name: str) -> str:
+    """Return the name under which DataHub stores a field of the evidence.
+
+    >>> _stored_as("left_fan_out"), _stored_as("shared"), _stored_as("compared_as")
+    ('source_fan_out', 'shared_values', 'compared_as')
+    """
+    side, _, rest = name.partition("_")
+    return _NAMES.get(name) or (f"{_SIDES[side]}_{rest}" if side in _SIDES else name)
+
+
+def _measured_properties(evidence: Evidence) -> dict[str, str]:
+    """Return the custom properties that store the measurements of a join."""
+    properties: dict[str, str] = {}
+    for each in _MEASURES:
+        value = getattr(evidence, each.name)
+        if isinstance(value, RowCounts):
+            side = _SIDES[each.name.partition("_")[0]]
+            known = {name: n for name, n in asdict(value).items() if n is not None}
+            properties |= {_COUNTS[name].format(side): str(n) for name, n in known.items()}
+        elif each.type is float:
+            properties[_stored_as(each.name)] = f"{value:.{SCORE_DIGITS}f}"
+        elif value not in {None, ""}:
+            properties[_stored_as(each.name)] = str(value)
+    return properties
+
+
+def _read_measure(field: "Field[Any]", properties: Mapping[str, str]) -> Any:  # noqa: ANN401 - as the field
+    name = _stored_as(field.name)
+    if isinstance(field.type, type):
+        if name not in properties and field.default is not MISSING:
+            return field.default
+        return field.type(properties[name])
+    side = _SIDES[field.name.partition("_")[0]]
+    counts = {each: properties.get(key.format(side)) for each, key in _COUNTS.items()}
+    total, filled, matched = (None if text is None else int(text) for text in counts.values())
+    if total is None or filled is None:
+        return None
+    return RowCounts(total=total, filled=filled, matched=matched)
+
+
+def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
+    """Return whether this package wrote a relationship and nobody has edited it since."""
+    stamp = aspect.lastModified
+    if MODEL_VERSION not in aspect.customProperties or (stamp and stamp.actor != AUTHOR):
+        return False
+    try:
+        return aspect.name == _name(_mapped(aspect))
+    except InvalidUrnError:
+        return False
+
+
+def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
+    """Return the pairs of columns that a relationship joins, in the order of `in_order`.
+
+    The column paths do not contain the types of DataHub's field paths.
+    """
+    return in_order(_mapped(aspect))
+
+
+def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
+    """Return the column pairs of a relationship, each with the source table's column first."""
+    source, destination = table_id(aspect.source), table_id(aspect.destination)
+    return tuple(
+        (
+            ColumnId(source, plain_path(mapping.sourceField)),
+            ColumnId(destination, plain_path(mapping.destinationField)),
+        )
+        for mapping in aspect.relationshipFieldMappings
+    )
+
+
+def from_aspect(aspect: "ERModelRelationshipPropertiesClass") -> Join | None:
+    """Convert a relationship to a join of a run, without the catalog's evidence.
+
+    Returns:
+        None for a relationship that is not ours, or whose custom properties cannot be parsed
+        because an incompatible version wrote them.
+    """
+    if not is_ours(aspect) or not aspect.relationshipFieldMappings:
+        return None
+    (left, right), *further = _mapped(aspect)
+    properties = aspect.customProperties
+    try:
+        role = Role(properties.get(_ROLE, Role.SAME_DOMAIN.value))
+        evidence = None
+        if properties.get(_BAND) != UNVERIFIED:
+            measures = {each.name: _read_measure(each, properties) for each in _MEASURES}
+            evidence = Evidence(cardinality=Cardinality(aspect.cardinality), **measures)
+        join = Join(
+            left=left,
+            right=right,
+            joinability=float(properties["joinability"]),
+            evidence=evidence,
+            role=role,
+            referenced=right if role.is_directed else None,
+            further=tuple(further),
+            via=_read_crosswalk([properties[name] for name in _CROSSWALK if name in properties]),
+        )
+    except (KeyError, ValueError, InvalidUrnError):
+        return None
+    return join if left <= right else join.reversed
+
+
+def _read_crosswalk(urns: Sequence[str]) -> _Crosswalk | None:
+    """Read the two crosswalk columns, that of the source first; None if there are not two."""
+    if len(urns) != len(_CROSSWALK):
+        return None
+    source, destination = map(column_id, urns)
+    return source, destination
+
+
+def tag_context(join: Join) -> str:
+    """Return the facts about a join that the tag of its role stores, as compact JSON."""
+    source = oriented(join)
+    evidence = source.evidence
+    facts: dict[str, object] = {
+        _stored_as(name): _in_tag(evidence, name) if evidence else None for name in _IN_TAG
+    }
+    also = {_stored_as(name): getattr(evidence, name, None) for name in _ALSO_IN_TAG}
+    facts |= {
+        name: asdict(value) if isinstance(value, RowCounts) else value
+        for name, value in also.items()
+        if value
+    }
+    facts["declared"] = join.catalog.is_declared
+    if evidence and source.compared_as:
+        facts["compared_as"] = source.compared_as
+    if evidence and source.via:
+        facts["via"] = [column_urn(column) for column in source.via]
+    return json.dumps(facts, separators=(",", ":"))
+
+
+def read_tag_context(
+    text: str, cardinality: Cardinality
+) -> tuple[Evidence | None, bool, _Crosswalk | None]:
+    """Read the evidence, whether the catalog declares the join, and the crosswalk from a tag.
+
+    Returns:
+        Nothing of a tag that a person or another version of this package set.
+    """
+    try:
+        facts: Any = json.loads(text)
+        if not isinstance(facts, dict):
+            return None, False, None
+        declared, via = facts.get("declared") is True, None
+        if facts.get("via") is not None:
+            source, destination = (column_id(str(urn)) for urn in facts["via"])
+            via = source, destination
+        return _read_tag_evidence(facts, cardinality), declared, via
+    except (InvalidUrnError, KeyError, TypeError, ValueError):
+        return None, False, None
+
+
+def _read_tag_evidence(facts: Mapping[str, Any], cardinality: Cardinality) -> Evidence | None:
+    measures: dict[str, Any] = {name: facts[_stored_as(name)] for name in _IN_TAG}
+    also: dict[str, Any] = {
+        name: _read_counts(value) if name.endswith("_counts") else value
+        for name in _ALSO_IN_TAG
+        if (value := facts.get(_stored_as(name)))
+    }
+    if all(measure is None for measure in measures.values()):
+        return None
+    also |= {name: float(measure) for name, measure in measures.items()}
+    compared_as = str(facts.get("compared_as", ""))
+    return Evidence(shared=-1, cardinality=cardinality, compared_as=compared_as, **also)
+
+
+def _read_counts(counts: Mapping[str, Any]) -> RowCounts:
+    total, filled, matched = (counts[name] for name in ("total", "filled", "matched"))
+    known = None if matched is None else int(matched)
+    return RowCounts(total=int(total), filled=int(filled), matched=known)
+
+
+def join_as_json(join: Join) -> dict[str, Any]:
+    """Return a join of the catalog for JSON. The keys never change, because scripts rely on them.
+
+    The measures have the names of their fields, which are null if they are unknown.
+    """
+    published, evidence = join.published or Published(), join.evidence
+    measures = {name: getattr(evidence, name, None) for name in (*_IN_TAG, *_ALSO_IN_TAG)}
+    left, right = join.via or (None, None)
+    return {
+        "urn": published.urn,
+        "name": published.name,
+        "columns": [{"left": _as_end(one), "right": _as_end(other)} for one, other in join.pairs],
+        "cardinality": join.cardinality.value,
+        "joinability": join.score,
+        "band": join.band or None,
+        "decision": join.verdict.value if join.verdict else None,
+        "hidden": join.is_hidden,
+        "description": published.description or None,
+        "owners": list(published.owners),
+        "role": join.role.value if join.known_role else None,
+        "referenced": _as_end(join.referenced) if join.referenced else None,
+        "declared": join.catalog.is_declared,
+        **{
+            name: asdict(value) if isinstance(value, RowCounts) else value
+            for name, value in measures.items()
+        },
+        "compared_as": join.compared_as or None,
+        "crosswalk": {"dataset": dataset_urn(left.table), "left": left.path, "right": right.path}
+        if left and right
+        else None,
+    }
+
+
+def _as_end(column: ColumnId) -> dict[str, str]:
+    return {"dataset": dataset_urn(column.table), "column": column.path}
