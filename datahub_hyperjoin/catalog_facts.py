@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.spellings import find_spelling
+from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableId, pair_of
 
 

@@ -8,81 +8,63 @@ The same text may mean two values: `01/02/2024` is a day of January or of Februa
 one way to read texts, and `notation_of` decides it for a column as a whole. A column without a
 notation is compared by its normal forms in every value form.
 
-`canonical_form` defines the result for one value; the Spark package computes the same for columns.
+All that is known of a form or a notation is in its declaration here: what it reads, how one value
+and how many values are written in it, and its SQL. `canonical_form` defines the result for one
+value; the Spark package computes the same for columns, and `sql` the same in databases.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
+from typing import Protocol
+
+from typing_extensions import Self
+
+Rewrites = tuple[tuple[str, str], ...]
+"""Patterns and replacements, applied in this order."""
 
 
-class ValueForm(str, Enum):
-    """A form in which differently written values, such as `1,5` and `1.5`, are equal.
+class SqlParts(Protocol):
+    """Expressions of a SQL dialect that convert texts; null where they cannot read a value.
 
-    The value of a member names the form in evidence.
+    `{t}` stands for the text in lower case without spaces around it.
     """
 
-    WITHOUT_ZEROS = "numbers without leading zeros"
-    NUMBERS = "numbers"
-    DATES = "dates"
-    TRUTH = "truth values"
-    INSTANTS = "points in time"
-    UUIDS = "uuids"
-
-
-class Notation(str, Enum):
-    """A way to write values, such as dates with the day first."""
-
-    PADDED = "digits with leading zeros"
-    """Digits with leading zeros, as in `000123`."""
-
-    POINT = "decimal point"
-    """Numbers with a decimal point, as in `12.50`, `1,234.50` or `1.2e-05`."""
-
-    COMMA = "decimal comma"
-    """Numbers with a decimal comma, as in `12,50` or `1.234,50`."""
-
-    DAY_FIRST = "day first"
-    """Dates with the day first, as in `31.01.2024`."""
-
-    MONTH_FIRST = "month first"
-    """Dates with the month first, as in `01/31/2024`."""
-
-    YEAR_FIRST = "year first"
-    """Dates with the year first, as in `2024/01/31` or `20240131`."""
-
-    TRUTH_WORDS = "truth words"
-    """Words for true and false, such as `t`, `yes` or `1`."""
-
-    OFFSET = "offset from UTC"
-    """Points in time with an offset from UTC, as in `2024-01-31T09:30:00+01:00`."""
-
-    BARE_UUID = "uuids without hyphens"
-    """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
+    @property
+    def number(self) -> Callable[[str], str]:
+        """Reads the expression of a text such as `-12.5` as a number."""
 
     @property
-    def form(self) -> ValueForm:
-        """The form to which values in this notation are converted for comparison.
+    def without_zeros(self) -> str:
+        """The digits `{t}` without leading zeros; other texts as they are."""
 
-        >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
-        True
-        """
-        return _FORMS[self]
+    @property
+    def day_first(self) -> str:
+        """The text `{t}`, such as `31.01.2024`, as a day."""
 
+    @property
+    def month_first(self) -> str:
+        """The text `{t}`, such as `01/31/2024`, as a day."""
 
-_FORMS: Mapping[Notation, ValueForm] = {
-    Notation.PADDED: ValueForm.WITHOUT_ZEROS,
-    Notation.POINT: ValueForm.NUMBERS,
-    Notation.COMMA: ValueForm.NUMBERS,
-    Notation.DAY_FIRST: ValueForm.DATES,
-    Notation.MONTH_FIRST: ValueForm.DATES,
-    Notation.YEAR_FIRST: ValueForm.DATES,
-    Notation.TRUTH_WORDS: ValueForm.TRUTH,
-    Notation.OFFSET: ValueForm.INSTANTS,
-    Notation.BARE_UUID: ValueForm.UUIDS,
-}
+    @property
+    def year_first(self) -> str:
+        """The text `{t}`, such as `20240131` or `2024/1/31`, as a day."""
+
+    @property
+    def iso_day(self) -> str:
+        """The text `{t}`, such as `2024-01-31`, as a day."""
+
+    @property
+    def instant(self) -> str:
+        """The text `{t}`, such as `2024-01-31t09:30:00`, as a point in time."""
+
+    @property
+    def zoned_instant(self) -> str:
+        """The text `{t}`, such as `2024-01-31t09:30:00+01:00`, as a point in time in UTC."""
+
 
 TRUE_WORDS = (
     *("1", "t", "true", "y", "yes"),
@@ -95,142 +77,47 @@ FALSE_WORDS = (
 )
 """Normal forms that mean false."""
 
-_MONTH, _DAY = "(1[0-2]|0?[1-9])", "([12][0-9]|3[01]|0?[1-9])"
-_SIGN, _EXPONENT = "([+-]?)", "(?:e([+-]?[0-9]{1,2}))?"
-PATTERNS: Mapping[Notation, str] = {
-    Notation.PADDED: "^0*([0-9]+)$",
-    Notation.POINT: (
-        rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+)"
-        rf"{_EXPONENT}$"
-    ),
-    Notation.COMMA: (
-        rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:[. ][0-9]{{3}})+)(?:,[0-9]*)?|,[0-9]+)"
-        rf"{_EXPONENT}$"
-    ),
-    Notation.DAY_FIRST: rf"^{_DAY}[./-]{_MONTH}[./-]([0-9]{{4}})$",
-    Notation.MONTH_FIRST: rf"^{_MONTH}[./-]{_DAY}[./-]([0-9]{{4}})$",
-    Notation.YEAR_FIRST: (
-        # The years 1600 to 2199, because other numbers of eight digits are rarely dates.
-        r"^((?:1[6-9]|2[01])[0-9]{2})(?:"
-        r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
-        rf"[./-]{_MONTH}[./-]{_DAY})$"
-    ),
-    Notation.TRUTH_WORDS: f"^(?:({'|'.join(TRUE_WORDS)})|{'|'.join(FALSE_WORDS)})$",
-    Notation.OFFSET: (
-        r"^([12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[t ]"
-        r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,6}))?)?"
-        r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
-    ),
-    Notation.BARE_UUID: "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$",
-}
-"""For each notation, a pattern of the normal forms that it can read, in the common subset of
-Python's and RE2's syntax."""
 
-_MIN_SHARE = 0.95
-"""A column is converted only if at least this share of its values fits one notation."""
-_TRUTHS = 2
-"""Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
-Constant columns are not converted."""
-_MIDNIGHT = " 00:00:00"
+def _truth(_: SqlParts) -> str:
+    true, false = (
+        ", ".join(f"'{word}'" for word in words if word.isascii())
+        for words in (TRUE_WORDS, FALSE_WORDS)
+    )
+    return f"CASE WHEN {{t}} IN ({true}) THEN 'true' WHEN {{t}} IN ({false}) THEN 'false' END"
 
 
-def canonical_form(normal: str, notation: Notation) -> str:
-    """Convert a value to its value form, for example `31.1.2024` to `2024-01-31`.
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The declaration of a value form."""
 
-    Returns:
-        The value in the notation's form. A value that the notation cannot read stays as it is.
+    words: str
+    sql: Callable[[SqlParts], str]
 
-    Examples:
-        >>> canonical_form("000123", Notation.PADDED), canonical_form("a007", Notation.PADDED)
-        ('123', 'a007')
-        >>> canonical_form("1.234,50", Notation.COMMA), canonical_form("1,234.50", Notation.POINT)
-        ('1234.5', '1234.5')
-        >>> canonical_form("1.2e-05", Notation.POINT), canonical_form("-0.0", Notation.POINT)
-        ('0.000012', '0')
-        >>> canonical_form("31.1.2024", Notation.DAY_FIRST)
-        '2024-01-31'
-        >>> canonical_form("01/31/2024", Notation.MONTH_FIRST)
-        '2024-01-31'
-        >>> canonical_form("20240131", Notation.YEAR_FIRST)
-        '2024-01-31'
-        >>> canonical_form("ja", Notation.TRUTH_WORDS), canonical_form("0", Notation.TRUTH_WORDS)
-        ('true', 'false')
-        >>> canonical_form("2024-01-31t00:30:00+01:00", Notation.OFFSET)
-        '2024-01-30 23:30:00'
-        >>> canonical_form("6f9619ff8b86d011b42d00c04fc964ff", Notation.BARE_UUID)
-        '6f9619ff-8b86-d011-b42d-00c04fc964ff'
+
+class ValueForm(str, Enum):
+    """A form in which differently written values, such as `1,5` and `1.5`, are equal.
+
+    The value of a member names the form in evidence.
     """
-    match = _COMPILED[notation].match(normal)
-    return _WRITERS[notation](match) if match else normal
 
+    _value_: str
+    sql: Callable[[SqlParts], str]
+    """Function that writes the SQL of values in normal form in this form, with the parts of a
+    dialect."""
 
-def notation_of(
-    values: Collection[str], among: Collection[Notation] = tuple(Notation)
-) -> Notation | None:
-    """Find the notation of a column's values; return None if no notation clearly fits.
+    def __new__(cls, form: _Form | str) -> Self:
+        """Make a member of its declaration."""
+        assert isinstance(form, _Form)  # noqa: S101 (`ValueForm("dates")` comes not here)
+        member = str.__new__(cls, form.words)
+        member._value_, member.sql = form.words, form.sql
+        return member
 
-    Args:
-        values: Normal forms of some distinct values; of all of them if there are at most two.
-
-    Returns:
-        The notation that reads nearly all values and writes some of them differently. None if
-        there is none, or if two notations of one form read the values equally well.
-
-    Examples:
-        >>> notation_of(["000123", "004711"]), notation_of(["123", "4711"])
-        (<Notation.PADDED: 'digits with leading zeros'>, None)
-        >>> notation_of(["01.02.2024", "31.01.2024"]), notation_of(["01.02.2024", "03.04.2024"])
-        (<Notation.DAY_FIRST: 'day first'>, None)
-        >>> notation_of(["1.234,50", "7"]), notation_of(["1.234", "5.678"])
-        (<Notation.COMMA: 'decimal comma'>, None)
-        >>> notation_of(["ja", "nein"]), notation_of(["ja", "nein", "no"])
-        (<Notation.TRUTH_WORDS: 'truth words'>, None)
-    """
-    shares = {notation: readable_share(values, notation) for notation in among}
-    for notation, share in shares.items():
-        same_form = [other for read, other in shares.items() if read.form is notation.form]
-        is_clear = share == max(same_form) and same_form.count(share) == 1
-        if share >= _MIN_SHARE and is_clear and _changes(values, notation):
-            return notation
-    return None
-
-
-def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the value form in which two columns are compared; None if no form suits both.
-
-    Args:
-        left: The notation of a column, if it has one.
-
-    Returns:
-        The form of both notations, or of the one that there is. None if there is none, or if the
-        notations have different forms.
-
-    Examples:
-        >>> common_form(Notation.DAY_FIRST, Notation.MONTH_FIRST)
-        <ValueForm.DATES: 'dates'>
-        >>> common_form(Notation.POINT, None)
-        <ValueForm.NUMBERS: 'numbers'>
-        >>> common_form(Notation.DAY_FIRST, Notation.PADDED)
-    """
-    forms = {notation.form for notation in (left, right) if notation}
-    return forms.pop() if len(forms) == 1 else None
-
-
-def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that are valid in a notation."""
-    pattern = _COMPILED[notation]
-    return sum(pattern.match(value) is not None for value in values) / max(len(values), 1)
-
-
-def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether converting values to a notation's value form yields any new value.
-
-    Truth words count only if there are exactly two values, one true and one false.
-    """
-    written = {canonical_form(value, notation) for value in values}
-    if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == _TRUTHS:
-        return False
-    return not written <= {*values}
+    WITHOUT_ZEROS = _Form("numbers without leading zeros", lambda sql: sql.without_zeros)
+    NUMBERS = _Form("numbers", lambda sql: sql.number("REPLACE({t}, ',', '')"))
+    DATES = _Form("dates", lambda sql: sql.iso_day)
+    TRUTH = _Form("truth values", _truth)
+    INSTANTS = _Form("points in time", lambda sql: sql.instant)
+    UUIDS = _Form("uuids", lambda _: "NULLIF(REPLACE({t}, '-', ''), '')")
 
 
 def _write_number(match: re.Match[str], point: str, groups: str) -> str:
@@ -264,19 +151,279 @@ def _write_instant(match: re.Match[str]) -> str:
     except ValueError:  # a day that does not exist
         return match.string
     written = instant.replace(tzinfo=None).isoformat(" ", "microseconds")
-    return written.rstrip("0").rstrip(".").removesuffix(_MIDNIGHT)
+    return written.rstrip("0").rstrip(".").removesuffix(" 00:00:00")
 
 
-_COMPILED = {notation: re.compile(pattern) for notation, pattern in PATTERNS.items()}
-_WRITERS: Mapping[Notation, Callable[[re.Match[str]], str]] = {
-    Notation.PADDED: lambda match: match[1],
-    Notation.POINT: lambda match: _write_number(match, ".", ","),
-    Notation.COMMA: lambda match: _write_number(match, ",", ". "),
-    Notation.DAY_FIRST: lambda match: _write_date(match[3], match[2], match[1]),
-    Notation.MONTH_FIRST: lambda match: _write_date(match[3], match[1], match[2]),
-    Notation.YEAR_FIRST: _write_year_first,
-    Notation.TRUTH_WORDS: lambda match: "true" if match[1] else "false",
-    Notation.OFFSET: _write_instant,
-    Notation.BARE_UUID: lambda match: "-".join(match.groups()),
-}
-"""For each notation, a function that takes a match of the pattern and returns the value form."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Notation:
+    """The declaration of a notation."""
+
+    words: str
+    form: ValueForm
+
+    pattern: str
+    """Pattern of the normal forms that it can read, in the common subset of Python's and RE2's
+    syntax."""
+
+    write: Callable[[re.Match[str]], str]
+    """Function that takes a match of the pattern and returns the value form."""
+
+    sql: Callable[[SqlParts], str]
+    """Function that writes the SQL of the value form, with the parts of a dialect."""
+
+    rewrites: Rewrites = ()
+    """Replacements in RE2's syntax that do what `write` does, for many values at once. Without any,
+    values are written one at a time."""
+
+    one_by_one: str = ""
+    """What values contain that the rewrites cannot write; empty if there is no such value."""
+
+    types: Mapping[str, int] = field(default_factory=lambda: {"text": 0})
+    """The types, as `DataType` names them, of columns that may be written so, each with the number
+    of characters of all values, which rules out most columns; 0 if values have any length, and
+    begin and end as numbers do. Decimals need no notation: they are never key columns, and a join
+    converts them if the other column needs that."""
+
+
+_MONTH, _DAY = "(1[0-2]|0?[1-9])", "([12][0-9]|3[01]|0?[1-9])"
+_SIGN, _EXPONENT = "([+-]?)", "(?:e([+-]?[0-9]{1,2}))?"
+_NUMBER_REWRITES = (
+    (",", "."),
+    (r"^\+", ""),
+    (r"^(-?)\.", r"\10."),
+    (r"(\.[0-9]*[1-9])0+$", r"\1"),
+    (r"\.0*$", ""),
+    ("^-0$", "0"),
+)
+_DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
+_DAY_FIRST = rf"^{_DAY}[./-]{_MONTH}[./-]([0-9]{{4}})$"
+_MONTH_FIRST = rf"^{_MONTH}[./-]{_DAY}[./-]([0-9]{{4}})$"
+_YEAR_FIRST = (
+    # The years 1600 to 2199, because other numbers of eight digits are rarely dates.
+    r"^((?:1[6-9]|2[01])[0-9]{2})(?:"
+    r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
+    rf"[./-]{_MONTH}[./-]{_DAY})$"
+)
+_BARE_UUID = "^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$"
+
+
+class Notation(str, Enum):
+    """A way to write values, such as dates with the day first."""
+
+    _value_: str
+    rules: _Notation
+    """All that is known of the notation."""
+
+    def __new__(cls, rules: _Notation | str) -> Self:
+        """Make a member of its declaration."""
+        assert isinstance(rules, _Notation)  # noqa: S101 (as above)
+        member = str.__new__(cls, rules.words)
+        member._value_, member.rules = rules.words, rules
+        return member
+
+    PADDED = _Notation(
+        words="digits with leading zeros",
+        form=ValueForm.WITHOUT_ZEROS,
+        pattern="^0*([0-9]+)$",
+        write=lambda match: match[1],
+        rewrites=(("^0+([0-9])", r"\1"),),
+        sql=lambda sql: sql.without_zeros,
+    )
+    """Digits with leading zeros, as in `000123`."""
+
+    POINT = _Notation(
+        words="decimal point",
+        form=ValueForm.NUMBERS,
+        pattern=(
+            rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+)"
+            rf"{_EXPONENT}$"
+        ),
+        write=lambda match: _write_number(match, ".", ","),
+        rewrites=((",", ""), *_NUMBER_REWRITES),
+        one_by_one="e",  # only decimal arithmetic can shift the point
+        sql=lambda sql: sql.number("REPLACE({t}, ',', '')"),
+    )
+    """Numbers with a decimal point, as in `12.50`, `1,234.50` or `1.2e-05`."""
+
+    COMMA = _Notation(
+        words="decimal comma",
+        form=ValueForm.NUMBERS,
+        pattern=(
+            rf"^{_SIGN}((?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:[. ][0-9]{{3}})+)(?:,[0-9]*)?|,[0-9]+)"
+            rf"{_EXPONENT}$"
+        ),
+        write=lambda match: _write_number(match, ",", ". "),
+        rewrites=(("[. ]", ""), *_NUMBER_REWRITES),
+        one_by_one="e",
+        sql=lambda sql: sql.number("REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"),
+    )
+    """Numbers with a decimal comma, as in `12,50` or `1.234,50`."""
+
+    DAY_FIRST = _Notation(
+        words="day first",
+        form=ValueForm.DATES,
+        pattern=_DAY_FIRST,
+        write=lambda match: _write_date(match[3], match[2], match[1]),
+        rewrites=((_DAY_FIRST, r"\3-\2-\1"), *_DATE_REWRITES),
+        sql=lambda sql: sql.day_first,
+    )
+    """Dates with the day first, as in `31.01.2024`."""
+
+    MONTH_FIRST = _Notation(
+        words="month first",
+        form=ValueForm.DATES,
+        pattern=_MONTH_FIRST,
+        write=lambda match: _write_date(match[3], match[1], match[2]),
+        rewrites=((_MONTH_FIRST, r"\3-\1-\2"), *_DATE_REWRITES),
+        sql=lambda sql: sql.month_first,
+    )
+    """Dates with the month first, as in `01/31/2024`."""
+
+    YEAR_FIRST = _Notation(
+        words="year first",
+        form=ValueForm.DATES,
+        pattern=_YEAR_FIRST,
+        write=_write_year_first,
+        # A group without a match is empty, so that only one of both alternatives is written.
+        rewrites=((_YEAR_FIRST, r"\1-\2\4-\3\5"), *_DATE_REWRITES),
+        sql=lambda sql: sql.year_first,
+        types={"text": 0, "integer": 8},
+    )
+    """Dates with the year first, as in `2024/01/31` or `20240131`."""
+
+    TRUTH_WORDS = _Notation(
+        words="truth words",
+        form=ValueForm.TRUTH,
+        pattern=f"^(?:({'|'.join(TRUE_WORDS)})|{'|'.join(FALSE_WORDS)})$",
+        write=lambda match: "true" if match[1] else "false",
+        sql=_truth,
+        types={},  # columns of two values are asked for them, whatever their type
+    )
+    """Words for true and false, such as `t`, `yes` or `1`."""
+
+    OFFSET = _Notation(
+        words="offset from UTC",
+        form=ValueForm.INSTANTS,
+        pattern=(
+            r"^([12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[t ]"
+            r"((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,6}))?)?"
+            r" ?([+-](?:0[0-9]|1[0-4])):?([0-5][0-9])?$"
+        ),
+        write=_write_instant,
+        sql=lambda sql: sql.zoned_instant,
+        types={"timestamp": 0},
+    )
+    """Points in time with an offset from UTC, as in `2024-01-31T09:30:00+01:00`."""
+
+    BARE_UUID = _Notation(
+        words="uuids without hyphens",
+        form=ValueForm.UUIDS,
+        pattern=_BARE_UUID,
+        write=lambda match: "-".join(match.groups()),
+        rewrites=((_BARE_UUID, r"\1-\2-\3-\4-\5"),),
+        sql=ValueForm.UUIDS.sql,
+        types={"text": 32},
+    )
+    """32 hexadecimal digits, as of a uuid that is stored as 16 bytes."""
+
+    @property
+    def form(self) -> ValueForm:
+        """The form to which values in this notation are converted for comparison.
+
+        >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
+        True
+        """
+        return self.rules.form
+
+
+_COMPILED = {notation: re.compile(notation.rules.pattern) for notation in Notation}
+_MIN_SHARE = 0.95
+"""A column is converted only if at least this share of its values fits one notation."""
+TRUTHS = 2
+"""Number of distinct values that a column of truth words, such as `yes` and `no`, must have.
+Constant columns are not converted."""
+
+
+def canonical_form(normal: str, notation: Notation) -> str:
+    """Convert a value to its value form; one that the notation cannot read stays as it is.
+
+    Examples:
+        >>> canonical_form("000123", Notation.PADDED), canonical_form("a007", Notation.PADDED)
+        ('123', 'a007')
+        >>> canonical_form("1.234,50", Notation.COMMA), canonical_form("1,234.50", Notation.POINT)
+        ('1234.5', '1234.5')
+        >>> canonical_form("1.2e-05", Notation.POINT), canonical_form("-0.0", Notation.POINT)
+        ('0.000012', '0')
+        >>> canonical_form("31.1.2024", Notation.DAY_FIRST)
+        '2024-01-31'
+        >>> canonical_form("01/31/2024", Notation.MONTH_FIRST)
+        '2024-01-31'
+        >>> canonical_form("20240131", Notation.YEAR_FIRST)
+        '2024-01-31'
+        >>> canonical_form("ja", Notation.TRUTH_WORDS), canonical_form("0", Notation.TRUTH_WORDS)
+        ('true', 'false')
+        >>> canonical_form("2024-01-31t00:30:00+01:00", Notation.OFFSET)
+        '2024-01-30 23:30:00'
+        >>> canonical_form("6f9619ff8b86d011b42d00c04fc964ff", Notation.BARE_UUID)
+        '6f9619ff-8b86-d011-b42d-00c04fc964ff'
+    """
+    match = _COMPILED[notation].match(normal)
+    return notation.rules.write(match) if match else normal
+
+
+def notation_of(
+    values: Collection[str], among: Collection[Notation] = tuple(Notation)
+) -> Notation | None:
+    """Find the notation that reads nearly all values and writes some of them differently.
+
+    There is none if two notations of one form read the values equally well. The values are normal
+    forms of some distinct values; of all of them if there are at most two.
+
+    Examples:
+        >>> notation_of(["000123", "004711"]), notation_of(["123", "4711"])
+        (<Notation.PADDED: 'digits with leading zeros'>, None)
+        >>> notation_of(["01.02.2024", "31.01.2024"]), notation_of(["01.02.2024", "03.04.2024"])
+        (<Notation.DAY_FIRST: 'day first'>, None)
+        >>> notation_of(["1.234,50", "7"]), notation_of(["1.234", "5.678"])
+        (<Notation.COMMA: 'decimal comma'>, None)
+        >>> notation_of(["ja", "nein"]), notation_of(["ja", "nein", "no"])
+        (<Notation.TRUTH_WORDS: 'truth words'>, None)
+    """
+    shares = {notation: readable_share(values, notation) for notation in among}
+    for notation, share in shares.items():
+        same_form = [other for read, other in shares.items() if read.form is notation.form]
+        is_clear = share == max(same_form) and same_form.count(share) == 1
+        if share >= _MIN_SHARE and is_clear and _changes(values, notation):
+            return notation
+    return None
+
+
+def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
+    """Return the form of the notations of two columns; None if there is none, or if they differ.
+
+    Examples:
+        >>> common_form(Notation.DAY_FIRST, Notation.MONTH_FIRST)
+        <ValueForm.DATES: 'dates'>
+        >>> common_form(Notation.POINT, None)
+        <ValueForm.NUMBERS: 'numbers'>
+        >>> common_form(Notation.DAY_FIRST, Notation.PADDED)
+    """
+    forms = {notation.form for notation in (left, right) if notation}
+    return forms.pop() if len(forms) == 1 else None
+
+
+def readable_share(values: Collection[str], notation: Notation) -> float:
+    """Return the share of values that are valid in a notation."""
+    pattern = _COMPILED[notation]
+    return sum(pattern.match(value) is not None for value in values) / max(len(values), 1)
+
+
+def _changes(values: Collection[str], notation: Notation) -> bool:
+    """Return whether converting values to a notation's value form yields any new value.
+
+    Truth words count only if there are exactly two values, one true and one false.
+    """
+    written = {canonical_form(value, notation) for value in values}
+    if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == TRUTHS:
+        return False
+    return not written <= {*values}

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.spark.counting.text_counts import countable
+from datahub_hyperjoin.spark.counting.texts import countable
 from datahub_hyperjoin.spark.errors import EmptyTableError, TableWithHeaderError
 from datahub_hyperjoin.tables import DataType
 from datahub_hyperjoin.wording import name_some

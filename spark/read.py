@@ -79,7 +79,7 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
             return _read_data_file(location, paths)
         case Relation():
             # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
-            from datahub_hyperjoin.spark.databases.reading import (  # noqa: PLC0415
+            from datahub_hyperjoin.spark.databases.relations import (  # noqa: PLC0415
                 read_relation,
             )
 

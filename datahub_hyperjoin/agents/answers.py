@@ -15,7 +15,7 @@ from sqlglot import Dialect, exp
 from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.joins import FILE_DIALECT, Join, reasons_unsafe
 from datahub_hyperjoin.joins.describe import Phrases, describe, summarize
-from datahub_hyperjoin.quoted_names import escape_for_quotes
+from datahub_hyperjoin.names import escape_for_quotes
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 # Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.

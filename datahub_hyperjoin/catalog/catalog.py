@@ -14,8 +14,8 @@ from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, Decl
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.relationships import columns_urn
+from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.spellings import find_spelling
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 
 if TYPE_CHECKING:

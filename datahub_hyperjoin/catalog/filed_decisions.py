@@ -13,8 +13,8 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
 from datahub_hyperjoin.joins import JoinedColumns, Verdict
 from datahub_hyperjoin.metadata.urns import dataset_urn, table_id
+from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.spellings import find_spelling
 from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order
 
 

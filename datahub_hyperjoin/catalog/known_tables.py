@@ -36,11 +36,11 @@ from datahub_hyperjoin.locations import (
     is_remote,
 )
 from datahub_hyperjoin.metadata.urns import table_id
+from datahub_hyperjoin.names import match_spellings
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spellings import match_spellings
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.visible import logger_of
 from datahub_hyperjoin.wording import join_with_and, name_some

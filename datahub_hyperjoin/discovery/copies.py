@@ -151,7 +151,7 @@ def _copy_view(
     if not isinstance(view, Relation) or not view.is_view:
         return table
     # SQLAlchemy takes a quarter of a second to import; lakes of files need none.
-    from datahub_hyperjoin.spark.databases.reading import write_copy  # noqa: PLC0415
+    from datahub_hyperjoin.spark.databases.relations import write_copy  # noqa: PLC0415
 
     file = folder / f"{uuid4().hex}.arrow"
     file.touch(mode=0o600)

@@ -31,9 +31,9 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
 from datahub_hyperjoin.joins.describe import list_best_joins
 from datahub_hyperjoin.metadata.urns import plain_path
+from datahub_hyperjoin.names import ends_in
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.typed_names import ends_in
 from datahub_hyperjoin.visible import visible
 
 if TYPE_CHECKING:

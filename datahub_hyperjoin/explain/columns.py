@@ -11,9 +11,9 @@ from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.signals.priors import find_obstacle
+from datahub_hyperjoin.names import ends_in, split_column
 from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
-from datahub_hyperjoin.typed_names import ends_in, split_column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.generator import Generator
 
-from datahub_hyperjoin.quoted_names import escape_for_quotes
+from datahub_hyperjoin.names import escape_for_quotes
 from datahub_hyperjoin.tables import TableId
 
 _DIALECTS = {

@@ -13,8 +13,8 @@ from datahub_hyperjoin.graphql.read import all_joins, read_columns, read_join, r
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.joins.paths import PathEnd
 from datahub_hyperjoin.metadata.urns import column_id, plain_path, table_id
+from datahub_hyperjoin.names import ends_in, split_column
 from datahub_hyperjoin.tables import ColumnId
-from datahub_hyperjoin.typed_names import ends_in, split_column
 from datahub_hyperjoin.visible import visible
 
 _JOIN, _DATASET, _COLUMN = "join", "dataset", "column"

@@ -57,7 +57,7 @@ def comparisons(
         same += [
             ("text in lower case, without spaces around it", "NULLIF({t}, '')"),
             ("text in lower case, with one spelling of spaces, numbers and times", dialect.spelled),
-            ("numbers", dialect.forms[ValueForm.NUMBERS]),
+            ("numbers", ValueForm.NUMBERS.sql(dialect)),
         ]
     for words, template in same:
         templates = tuple((template, template) for _ in notations)
@@ -77,4 +77,5 @@ def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -
     If the column's notation belongs to another form, the values are read as if they were in normal
     form.
     """
-    return dialect.forms[notation if notation and notation.form is form else form]
+    is_own = notation is not None and notation.form is form
+    return notation.rules.sql(dialect) if notation and is_own else form.sql(dialect)

@@ -5,7 +5,7 @@ expression is null where it cannot read a value. It never fails on one, because 
 on row 1,000,001 passes every test on a sample.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import get_ident
@@ -13,16 +13,8 @@ from threading import get_ident
 from sqlglot import Dialect, Generator, exp
 
 from datahub_hyperjoin.joins import FILE_DIALECT
-from datahub_hyperjoin.value_forms import FALSE_WORDS, TRUE_WORDS, Notation, ValueForm
 
-_TRUE, _FALSE = (
-    ", ".join(f"'{word}'" for word in words if word.isascii())
-    for words in (TRUE_WORDS, FALSE_WORDS)
-)
-_TRUTH = f"CASE WHEN {{t}} IN ({_TRUE}) THEN 'true' WHEN {{t}} IN ({_FALSE}) THEN 'false' END"
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"
-_WITHOUT_GROUPS = "REPLACE({t}, ',', '')"
-_WITH_POINT = "REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"
 _DOTTED = "REPLACE(REPLACE({t}, '/', '.'), '-', '.')"
 _WHOLE = "^-?(0|[1-9][0-9]*)[.]0+$"
 _ISO = "^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
@@ -63,9 +55,15 @@ class SqlDialect:
     shows_bytes: bool = True
     """Whether the system's own client shows bytes in a form that people can read."""
 
-    forms: Mapping[Notation | ValueForm, str]
-    """SQL expressions that convert values to a value form, by the values' notation. For values in
-    normal form, the key is the value form."""
+    # The parts of the SQL of value forms, as in `SqlParts`.
+    number: Callable[[str], str]
+    without_zeros: str
+    day_first: str
+    month_first: str
+    year_first: str
+    iso_day: str
+    instant: str
+    zoned_instant: str
 
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False
@@ -96,13 +94,6 @@ def _generator(dialect: str, _thread: int, *, pretty: bool) -> Generator:
     return Dialect.get_or_raise(dialect).generator(pretty=pretty)
 
 
-def _same(expression: str, *keys: Notation | ValueForm) -> dict[Notation | ValueForm, str]:
-    return dict.fromkeys(keys, expression)
-
-
-_TRUTHS = _same(_TRUTH, Notation.TRUTH_WORDS, ValueForm.TRUTH)
-_UUIDS = _same("NULLIF(REPLACE({t}, '-', ''), '')", Notation.BARE_UUID, ValueForm.UUIDS)
-
 DUCKDB = SqlDialect(
     name=FILE_DIALECT,
     title="DuckDB",
@@ -114,27 +105,18 @@ DUCKDB = SqlDialect(
         "ELSE NULLIF(REGEXP_REPLACE("
         "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
     ),
-    forms={
-        **_TRUTHS,
-        **_UUIDS,
-        **_same(
-            "CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
-            "ELSE NULLIF({t}, '') END",
-            Notation.PADDED,
-            ValueForm.WITHOUT_ZEROS,
-        ),
-        **_same(f"TRY_CAST({_WITHOUT_GROUPS} AS DOUBLE)", Notation.POINT, ValueForm.NUMBERS),
-        Notation.COMMA: f"TRY_CAST({_WITH_POINT} AS DOUBLE)",
-        Notation.DAY_FIRST: f"CAST(TRY_STRPTIME({_DOTTED}, '%d.%m.%Y') AS DATE)",
-        Notation.MONTH_FIRST: f"CAST(TRY_STRPTIME({_DOTTED}, '%m.%d.%Y') AS DATE)",
-        Notation.YEAR_FIRST: (
-            f"CAST(COALESCE(TRY_STRPTIME({_DOTTED}, '%Y.%m.%d'), TRY_STRPTIME({{t}}, '%Y%m%d')) "
-            "AS DATE)"
-        ),
-        ValueForm.DATES: "TRY_CAST({t} AS DATE)",
-        Notation.OFFSET: "TRY_CAST(UPPER({t}) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'",
-        ValueForm.INSTANTS: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
-    },
+    without_zeros="CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
+    "ELSE NULLIF({t}, '') END",
+    number=lambda text: f"TRY_CAST({text} AS DOUBLE)",
+    day_first=f"CAST(TRY_STRPTIME({_DOTTED}, '%d.%m.%Y') AS DATE)",
+    month_first=f"CAST(TRY_STRPTIME({_DOTTED}, '%m.%d.%Y') AS DATE)",
+    year_first=(
+        f"CAST(COALESCE(TRY_STRPTIME({_DOTTED}, '%Y.%m.%d'), TRY_STRPTIME({{t}}, '%Y%m%d')) "
+        "AS DATE)"
+    ),
+    iso_day="TRY_CAST({t} AS DATE)",
+    zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'",
+    instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
 )
 
 # PostgreSQL has no TRY_CAST, so a pattern guards every cast.
@@ -151,40 +133,20 @@ POSTGRES = SqlDialect(
         "ELSE NULLIF(REGEXP_REPLACE("
         "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
     ),
-    forms={
-        **_TRUTHS,
-        **_UUIDS,
-        **_same(
-            "CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
-            Notation.PADDED,
-            ValueForm.WITHOUT_ZEROS,
-        ),
-        **_same(
-            f"CASE WHEN {_WITHOUT_GROUPS} ~ '{_NUMBER}' "
-            f"THEN CAST({_WITHOUT_GROUPS} AS DECIMAL) END",
-            Notation.POINT,
-            ValueForm.NUMBERS,
-        ),
-        Notation.COMMA: (
-            f"CASE WHEN {_WITH_POINT} ~ '{_NUMBER}' THEN CAST({_WITH_POINT} AS DECIMAL) END"
-        ),
-        Notation.DAY_FIRST: (
-            f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END"
-        ),
-        Notation.MONTH_FIRST: (
-            f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END"
-        ),
-        Notation.YEAR_FIRST: (
-            "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
-            "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
-            f"THEN TO_DATE({_DOTTED}, 'YYYY.MM.DD') END"
-        ),
-        ValueForm.DATES: f"CASE WHEN {{t}} ~ '{_ISO}$' THEN CAST({{t}} AS DATE) END",
-        Notation.OFFSET: (
-            f"CASE WHEN {{t}} ~ '{_ISO}[t ]' THEN CAST({{t}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
-        ),
-        ValueForm.INSTANTS: f"CASE WHEN {{t}} ~ '{_ISO}' THEN CAST({{t}} AS TIMESTAMP) END",
-    },
+    without_zeros="CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
+    number=lambda text: f"CASE WHEN {text} ~ '{_NUMBER}' THEN CAST({text} AS DECIMAL) END",
+    day_first=(f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END"),
+    month_first=(f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END"),
+    year_first=(
+        "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
+        "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
+        f"THEN TO_DATE({_DOTTED}, 'YYYY.MM.DD') END"
+    ),
+    iso_day=f"CASE WHEN {{t}} ~ '{_ISO}$' THEN CAST({{t}} AS DATE) END",
+    zoned_instant=(
+        f"CASE WHEN {{t}} ~ '{_ISO}[t ]' THEN CAST({{t}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
+    ),
+    instant=f"CASE WHEN {{t}} ~ '{_ISO}' THEN CAST({{t}} AS TIMESTAMP) END",
 )
 
 # REGEXP is not used, since sqlglot writes it as REGEXP_LIKE, which MariaDB lacks.
@@ -205,44 +167,27 @@ MYSQL = SqlDialect(
         "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END "
         "COLLATE utf8mb4_bin"
     ),
-    forms={
-        **_TRUTHS,
-        **_UUIDS,
-        **_same(
-            "CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
-            "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
-            Notation.PADDED,
-            ValueForm.WITHOUT_ZEROS,
-        ),
-        **_same(
-            f"CASE WHEN REGEXP_INSTR({_WITHOUT_GROUPS}, '{_NUMBER}') > 0 "
-            f"THEN CAST({_WITHOUT_GROUPS} AS DOUBLE) END",
-            Notation.POINT,
-            ValueForm.NUMBERS,
-        ),
-        Notation.COMMA: (
-            f"CASE WHEN REGEXP_INSTR({_WITH_POINT}, '{_NUMBER}') > 0 "
-            f"THEN CAST({_WITH_POINT} AS DOUBLE) END"
-        ),
-        Notation.DAY_FIRST: f"{_DAY_GUARD}'%d.%m.%Y') END",
-        Notation.MONTH_FIRST: f"{_DAY_GUARD}'%m.%d.%Y') END",
-        Notation.YEAR_FIRST: (
-            "CASE WHEN REGEXP_INSTR({t}, '^[0-9]{{8}}$') > 0 THEN STR_TO_DATE({t}, '%Y%m%d') "
-            f"ELSE STR_TO_DATE({_DOTTED}, '%Y.%m.%d') END"
-        ),
-        ValueForm.DATES: (
-            f"CASE WHEN REGEXP_INSTR({{t}}, '{_ISO}$') > 0 THEN CAST({{t}} AS DATE) END"
-        ),
-        Notation.OFFSET: (
-            f"CASE WHEN REGEXP_INSTR({{t}}, '{_OFFSET}') > 0 THEN CONVERT_TZ("
-            "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 6), 't', ' '), RIGHT({t}, 6), '+00:00') "
-            f"WHEN REGEXP_INSTR({{t}}, '{_HOURS}') > 0 THEN CONVERT_TZ("
-            "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 3), 't', ' '), "
-            "CONCAT(RIGHT({t}, 3), ':00'), '+00:00') "
-            "ELSE CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6)) END"
-        ),
-        ValueForm.INSTANTS: "CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6))",
-    },
+    without_zeros="CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
+    "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
+    number=lambda text: (
+        f"CASE WHEN REGEXP_INSTR({text}, '{_NUMBER}') > 0 THEN CAST({text} AS DOUBLE) END"
+    ),
+    day_first=f"{_DAY_GUARD}'%d.%m.%Y') END",
+    month_first=f"{_DAY_GUARD}'%m.%d.%Y') END",
+    year_first=(
+        "CASE WHEN REGEXP_INSTR({t}, '^[0-9]{{8}}$') > 0 THEN STR_TO_DATE({t}, '%Y%m%d') "
+        f"ELSE STR_TO_DATE({_DOTTED}, '%Y.%m.%d') END"
+    ),
+    iso_day=(f"CASE WHEN REGEXP_INSTR({{t}}, '{_ISO}$') > 0 THEN CAST({{t}} AS DATE) END"),
+    zoned_instant=(
+        f"CASE WHEN REGEXP_INSTR({{t}}, '{_OFFSET}') > 0 THEN CONVERT_TZ("
+        "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 6), 't', ' '), RIGHT({t}, 6), '+00:00') "
+        f"WHEN REGEXP_INSTR({{t}}, '{_HOURS}') > 0 THEN CONVERT_TZ("
+        "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 3), 't', ' '), "
+        "CONCAT(RIGHT({t}, 3), ':00'), '+00:00') "
+        "ELSE CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6)) END"
+    ),
+    instant="CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6))",
 )
 
 # SQLite has GLOB, but no regular expressions of its own.
@@ -265,45 +210,28 @@ SQLITE = SqlDialect(
         "THEN SUBSTR({t}, 1, LENGTH({t}) - 2) "
         "WHEN {t} GLOB '* 00:00:00' THEN SUBSTR({t}, 1, 10) ELSE NULLIF({t}, '') END"
     ),
-    forms={
-        **_TRUTHS,
-        **_UUIDS,
-        **_same(
-            f"CASE WHEN {_DIGITS} THEN LTRIM({{t}}, '0') ELSE NULLIF({{t}}, '') END",
-            Notation.PADDED,
-            ValueForm.WITHOUT_ZEROS,
-        ),
-        **_same(
-            f"CASE WHEN {_WITHOUT_GROUPS} {_PLAIN_NUMBER.format(_WITHOUT_GROUPS)} "
-            f"THEN CAST({_WITHOUT_GROUPS} AS REAL) END",
-            Notation.POINT,
-            ValueForm.NUMBERS,
-        ),
-        Notation.COMMA: (
-            f"CASE WHEN {_WITH_POINT} {_PLAIN_NUMBER.format(_WITH_POINT)} "
-            f"THEN CAST({_WITH_POINT} AS REAL) END"
-        ),
-        Notation.DAY_FIRST: (
-            f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
-            "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 4, 2) || '-' || SUBSTR({t}, 1, 2) END"
-        ),
-        Notation.MONTH_FIRST: (
-            f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
-            "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 1, 2) || '-' || SUBSTR({t}, 4, 2) END"
-        ),
-        Notation.YEAR_FIRST: (
-            f"CASE WHEN {{t}} GLOB '{_TWO * 4}' "
-            "THEN SUBSTR({t}, 1, 4) || '-' || SUBSTR({t}, 5, 2) || '-' || SUBSTR({t}, 7) "
-            "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
-        ),
-        ValueForm.DATES: "NULLIF({t}, '')",
-        **_same(
-            "STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
-            f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
-            Notation.OFFSET,
-            ValueForm.INSTANTS,
-        ),
-    },
+    without_zeros=f"CASE WHEN {_DIGITS} THEN LTRIM({{t}}, '0') ELSE NULLIF({{t}}, '') END",
+    number=lambda text: (
+        f"CASE WHEN {text} {_PLAIN_NUMBER.format(text)} THEN CAST({text} AS REAL) END"
+    ),
+    day_first=(
+        f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
+        "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 4, 2) || '-' || SUBSTR({t}, 1, 2) END"
+    ),
+    month_first=(
+        f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
+        "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 1, 2) || '-' || SUBSTR({t}, 4, 2) END"
+    ),
+    year_first=(
+        f"CASE WHEN {{t}} GLOB '{_TWO * 4}' "
+        "THEN SUBSTR({t}, 1, 4) || '-' || SUBSTR({t}, 5, 2) || '-' || SUBSTR({t}, 7) "
+        "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
+    ),
+    iso_day="NULLIF({t}, '')",
+    zoned_instant="STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
+    f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
+    instant="STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}) || "
+    f"CASE WHEN {_HOURS_ONLY} THEN ':00' ELSE '' END)",
 )
 
 SPARK = SqlDialect(
@@ -317,25 +245,16 @@ SPARK = SqlDialect(
         "ELSE NULLIF(REGEXP_REPLACE("
         "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END"
     ),
-    forms={
-        **_TRUTHS,
-        **_UUIDS,
-        **_same(
-            "CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
-            "ELSE NULLIF({t}, '') END",
-            Notation.PADDED,
-            ValueForm.WITHOUT_ZEROS,
-        ),
-        **_same(f"TRY_CAST({_WITHOUT_GROUPS} AS DOUBLE)", Notation.POINT, ValueForm.NUMBERS),
-        Notation.COMMA: f"TRY_CAST({_WITH_POINT} AS DOUBLE)",
-        Notation.DAY_FIRST: f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'd.M.yyyy') AS DATE)",
-        Notation.MONTH_FIRST: f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'M.d.yyyy') AS DATE)",
-        Notation.YEAR_FIRST: (
-            f"CAST(COALESCE(TRY_TO_TIMESTAMP({_DOTTED}, 'yyyy.M.d'), "
-            "TRY_TO_TIMESTAMP({t}, 'yyyyMMdd')) AS DATE)"
-        ),
-        ValueForm.DATES: "TRY_CAST({t} AS DATE)",
-        Notation.OFFSET: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
-        ValueForm.INSTANTS: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
-    },
+    without_zeros="CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
+    "ELSE NULLIF({t}, '') END",
+    number=lambda text: f"TRY_CAST({text} AS DOUBLE)",
+    day_first=f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'd.M.yyyy') AS DATE)",
+    month_first=f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'M.d.yyyy') AS DATE)",
+    year_first=(
+        f"CAST(COALESCE(TRY_TO_TIMESTAMP({_DOTTED}, 'yyyy.M.d'), "
+        "TRY_TO_TIMESTAMP({t}, 'yyyyMMdd')) AS DATE)"
+    ),
+    iso_day="TRY_CAST({t} AS DATE)",
+    zoned_instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
+    instant="TRY_CAST(UPPER({t}) AS TIMESTAMP)",
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.names import match_spellings
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
@@ -20,7 +21,6 @@ from datahub_hyperjoin.spark.profiles.store import LostTables, Store
 from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.values import prune_value_files
-from datahub_hyperjoin.spellings import match_spellings
 from datahub_hyperjoin.tables import Table, TableProfile
 from datahub_hyperjoin.wording import name_some
 

@@ -7,8 +7,9 @@ Many columns are counted in one call, with their distinct values concatenated in
 columns are short, so the number of calls costs more than the work in them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
     distinct_values,
     merge_values,
 )
-from datahub_hyperjoin.spark.counting.text_counts import TextCounts
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, common_type, types_of
+from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, TextCounts, common_type, types_of
 from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import Notation
 
@@ -79,13 +79,8 @@ class ColumnAggregate:
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
         """Count words such as `NA` as values in a text column, and as nulls in any other column.
 
-        All rows of the column must have been counted.
-
-        Args:
-            is_text: Whether the column is text; if None, the types of the other values decide.
-
-        Returns:
-            An aggregate where the words are values if the column is text, and nulls otherwise.
+        All rows of the column must have been counted. If `is_text` is None, the types of the other
+        values decide.
         """
         if not len(self.null_words):
             return self
@@ -113,10 +108,7 @@ def aggregate_columns(
 ) -> list[ColumnAggregate]:
     """For each column, aggregate a batch of rows, and keep at most `size` distinct values.
 
-    Args:
-        size: Number of distinct values to keep per column.
-        in_forms: Whether to also sketch the values as read in each notation, such as decimal comma,
-            in which they may be written.
+    If `in_forms`, the values are also sketched in the notations in which they may be written.
     """
     chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
     return [
@@ -157,9 +149,6 @@ def _aggregate_chunk(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool, value_hash: ValueHash
 ) -> list[ColumnAggregate]:
     """Compute the `ColumnAggregate` of each column, for all columns of a chunk at once.
-
-    Of each column, `size` distinct values are kept. If `in_forms`, it is also sketched in the forms
-    that it may be written in.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.
@@ -223,3 +212,63 @@ def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:
 
 def _merge_lengths(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
     return min(left[0], right[0]), max(left[1], right[1])
+
+
+# Most tables are short, and then the number of calls costs more time than the work in each. The
+# texts of columns are therefore collected until there are enough to be aggregated in one call; a
+# long table fills this buffer several times.
+
+_BUFFER_BYTES = 1 << 20
+"""Size at which the buffer is aggregated; a larger buffer is not faster."""
+_COLUMN_BYTES = 1 << 8
+"""Bytes that each column adds to the estimated size of the buffer, besides its texts."""
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class AggregateBuffer(Generic[_Key]):
+    """The aggregates of columns, of which some batches are still waiting to be aggregated.
+
+    Args:
+        aggregate: Aggregates a batch of each of several columns.
+        size: Number of distinct values to keep of each column.
+    """
+
+    def __init__(
+        self, aggregate: Callable[[Sequence[TextCounts]], list[ColumnAggregate]], size: int
+    ) -> None:
+        self._aggregate = aggregate
+        self._size = size
+        self._waiting: list[tuple[_Key, TextCounts]] = []
+        self._bytes = 0
+        self.aggregates: dict[_Key, ColumnAggregate] = {}
+        """The aggregates by column, without the batches that wait."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the batches that wait should be aggregated."""
+        return self._bytes > _BUFFER_BYTES
+
+    def add(self, column: _Key, texts: TextCounts) -> None:
+        """Add a batch of a column, after all earlier ones of this column."""
+        self._waiting.append((column, texts))
+        self._bytes += texts.values.get_total_buffer_size() + _COLUMN_BYTES
+
+    def flush(self) -> None:
+        """Aggregate all batches that wait."""
+        counted = self._aggregate([texts for _, texts in self._waiting])
+        for (column, _), aggregate in zip(self._waiting, counted, strict=True):
+            before = self.aggregates.get(column)
+            self.aggregates[column] = (
+                merge_aggregates(before, aggregate, size=self._size) if before else aggregate
+            )
+        self._waiting, self._bytes = [], 0
+
+    def remove(self, is_removed: Callable[[_Key], bool]) -> None:
+        """Forget columns, such as those of a table that can no longer be read."""
+        self._waiting = [each for each in self._waiting if not is_removed(each[0])]
+        self.aggregates = {
+            column: aggregate
+            for column, aggregate in self.aggregates.items()
+            if not is_removed(column)
+        }

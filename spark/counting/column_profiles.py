@@ -69,12 +69,7 @@ def shapes(values: pa.Array) -> pa.Array:
 def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern, ...]]:
     """Find the most frequent value patterns in each of several concatenated columns.
 
-    Args:
-        bounds: Start of each column, and the end of the last one.
-
-    Returns:
-        The shapes of each column, most frequent first; equally frequent shapes are in alphabetical
-        order.
+    Equally frequent shapes are in alphabetical order.
 
     Examples:
         >>> import numpy as np, pyarrow as pa
@@ -124,10 +119,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Shift a mask to the right by the given distance.
-
-    A negative distance shifts it to the left.
-    """
+    """Shift a mask to the right by a distance, or to the left by a negative one."""
     shifted = np.zeros_like(marks)
     if distance > 0:
         shifted[distance:] = marks[:-distance]
@@ -156,9 +148,8 @@ class CountedColumn(NamedTuple):
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
     """Build the profiles of several columns.
 
-    Returns:
-        One profile per column. The mean length covers the values in the sketch, each cut to its
-        first 1000 characters; the patterns cover the sample.
+    The mean length covers the values in the sketch, each cut to its first 1000 characters; the
+    patterns cover the sample.
     """
     resolved = [
         CountedColumn(column.id, column.position, column.aggregate.resolve_null_words())
@@ -244,10 +235,7 @@ def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Ind
 
 
 def _means(columns: Sequence[DistinctValues]) -> list[float]:
-    """For each column, return the mean length of its texts.
-
-    It is 0 for a column without values.
-    """
+    """For each column, return the mean length of its texts; 0 for one without values."""
     texts, bounds = _concatenate_texts(columns)
     sums = reduce_each(np.add, pc.utf8_length(texts).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.arrow_bytes import (
     Indices,
@@ -28,11 +27,10 @@ from datahub_hyperjoin.spark.counting.sketch import (
     DistinctValues,
     filtered_bounds,
 )
-from datahub_hyperjoin.spark.counting.text_counts import TextCounts
-from datahub_hyperjoin.spark.counting.value_types import common_type
+from datahub_hyperjoin.spark.counting.texts import TextCounts, common_type
 from datahub_hyperjoin.tables import DataType, ValueHash
 from datahub_hyperjoin.value_forms import (
-    PATTERNS,
+    TRUTHS,
     Notation,
     ValueForm,
     canonical_form,
@@ -48,57 +46,24 @@ _MIN_SHARE = 0.9
 is lower than for a whole column, because a part may hold more exceptions."""
 _IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
 """The bytes with which numbers and dates begin and end."""
-_COMPACT_DATE = 8
-"""Digits of a date such as `20240131`."""
-_BARE_UUID = 32
-"""Digits of a uuid without hyphens."""
-_TRUTHS = 2
 _NOTATIONS = {
-    DataType.TEXT: (
-        Notation.PADDED,
-        Notation.POINT,
-        Notation.COMMA,
-        Notation.DAY_FIRST,
-        Notation.MONTH_FIRST,
-        Notation.YEAR_FIRST,
-        Notation.BARE_UUID,
-    ),
-    DataType.INTEGER: (Notation.YEAR_FIRST,),
-    DataType.TIMESTAMP: (Notation.OFFSET,),
+    type_: {each: each.rules.types[type_] for each in Notation if type_ in each.rules.types}
+    for type_ in ("text", "integer", "timestamp")
 }
-"""The notations in which columns of a type may be written, besides truth words. Decimals need none:
-they are never key columns, and a join converts them to numbers if the other column needs that."""
-_NUMBER_REWRITES = (
-    (r"^\+", ""),
-    (r"^(-?)\.", r"\10."),
-    (r"(\.[0-9]*[1-9])0+$", r"\1"),
-    (r"\.0*$", ""),
-    ("^-0$", "0"),
-)
-_DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
-_REWRITES = {
-    Notation.PADDED: [("^0+([0-9])", r"\1")],
-    Notation.DAY_FIRST: [(PATTERNS[Notation.DAY_FIRST], r"\3-\2-\1"), *_DATE_REWRITES],
-    Notation.MONTH_FIRST: [(PATTERNS[Notation.MONTH_FIRST], r"\3-\1-\2"), *_DATE_REWRITES],
-    # A group without a match is empty, so that only one of both alternatives is written.
-    Notation.YEAR_FIRST: [(PATTERNS[Notation.YEAR_FIRST], r"\1-\2\4-\3\5"), *_DATE_REWRITES],
-    Notation.BARE_UUID: [(PATTERNS[Notation.BARE_UUID], r"\1-\2-\3-\4-\5")],
-}
-_SEPARATORS = {Notation.POINT: ",", Notation.COMMA: "[. ]"}
+"""The notations in which columns of a type may be written, with the length of their values."""
 _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00$", ""))
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
     """Convert values from a notation to the canonical form, such as `1.234,5` to `1234.5`."""
-    is_readable = pc.match_substring_regex(normal, PATTERNS[notation])
+    is_readable = pc.match_substring_regex(normal, notation.rules.pattern)
     return pc.replace_with_mask(normal, is_readable, _write(normal.filter(is_readable), notation))
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
     """Convert a column's distinct texts from a notation to the canonical form.
 
-    Returns:
-        As many texts, which may repeat. The text of a null is empty.
+    The results may repeat, and that of a null is empty.
     """
     normal = normal_forms(pc.fill_null(counted.values, ""))
     return replace(counted, values=canonical_forms(normal, notation))
@@ -111,17 +76,10 @@ def form_sketches(
     size: int,
     value_hash: ValueHash = ValueHash.SIPHASH,
 ) -> list[dict[Notation, Hashes]]:
-    """For each of several concatenated columns, compute one sketch per notation that may fit.
+    """Sketch the canonical forms of concatenated columns, in each notation that may fit.
 
-    A sketch holds hashes of the canonical forms.
-
-    Args:
-        normal: Normal forms of values that are not null, one column after the other.
-        bounds: Start of each column, and the end of the last one.
-        size: Number of hashes to keep per column and notation.
-
-    Returns:
-        For each column, ascending hashes by notation; none for nearly all columns.
+    `normal` has the normal forms of values that are not null, one column after the other. A sketch
+    has at most `size` hashes, ascending. Nearly all columns have no notation.
     """
     sketches: list[dict[Notation, Hashes]] = [{} for _ in types]
     common = [common_type(each) for each in types]
@@ -136,17 +94,13 @@ def form_sketches(
 def column_notations(
     samples: Sequence[DistinctValues], sketched: Sequence[Iterable[Notation]]
 ) -> list[Notation | None]:
-    """Decide in which notation, such as decimal comma, each column is written.
+    """Decide in which notation, such as decimal comma, each column is written; None for nearly all.
 
-    Args:
-        samples: Distinct values of each column; all of them if there are at most two.
-        sketched: The notations in which each column was sketched.
-
-    Returns:
-        The notation of each column; None for nearly all of them.
+    A sample has all values if there are at most two. `sketched` are the notations in which each
+    column was sketched.
     """
     asked = [
-        (*among, Notation.TRUTH_WORDS) if len(values) <= _TRUTHS else (*among,)
+        (*among, Notation.TRUTH_WORDS) if len(values) <= TRUTHS else (*among,)
         for values, among in zip(samples, sketched, strict=True)
     ]
     # The texts of all columns that may have a notation are normalised in one call.
@@ -163,13 +117,9 @@ def column_notations(
 
 
 def may_have_notation(sample: DistinctValues, types: AbstractSet[DataType]) -> bool:
-    """Return whether `column_notations` may find a notation for a column with this sample.
-
-    Returns:
-        False if `column_notations` finds none, in whichever notations the column is sketched.
-    """
+    """Return whether `column_notations` may find a notation for a column with this sample."""
     normal = normal_forms(sample.texts).to_pylist()
-    among = _NOTATIONS.get(common_type(types), ())
+    among = _NOTATIONS.get(common_type(types).value, ())
     return any(notation_of(normal, [notation]) for notation in among)
 
 
@@ -182,16 +132,15 @@ def _suspects(
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
     counts = np.maximum(np.diff(rows_bounds), 1)
     has_edges = _IS_EDGE[strings.at(0, rows)] & _IS_EDGE[strings.at(-1, rows)]
-    # Few texts are as long as a uuid without hyphens.
-    has_edges |= strings.lengths[rows] == _BARE_UUID
-    edges = reduce_each(np.add, has_edges, rows_bounds) / counts
-    is_compact = strings.lengths[rows] == _COMPACT_DATE
-    compact = reduce_each(np.add, is_compact, rows_bounds) / counts
+    shares = {}
+    for type_, lengths in _NOTATIONS.items():
+        fits = np.isin(strings.lengths[rows], [length for length in lengths.values() if length])
+        if 0 in lengths.values():
+            fits |= has_edges
+        shares[type_] = reduce_each(np.add, fits, rows_bounds) / counts
     for column, type_ in enumerate(types):
-        notations = _NOTATIONS.get(type_, ())
-        share = compact[column] if type_ is DataType.INTEGER else edges[column]
-        if notations and share >= _MIN_SHARE:
-            yield column, notations
+        if type_.value in shares and shares[type_.value][column] >= _MIN_SHARE:
+            yield column, tuple(_NOTATIONS[type_.value])
 
 
 def _spread(values: pa.Array) -> pa.Array:
@@ -204,10 +153,9 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that fit the most values.
+    """Return the notations that fit the most values; several if the values do not decide.
 
-    There are several if the values do not decide. There are none if even the best fits less than
-    `_MIN_SHARE` of the values.
+    There are none if even the best fits less than `_MIN_SHARE` of the values.
     """
     # Without a comma or a second point, numbers differ from their normal forms in zeros only.
     has_separators = any("," in value or value.count(".") > 1 for value in values)
@@ -222,24 +170,16 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
     """Convert values that are valid in a notation to the canonical form: `1,5` to `1.5`."""
-    match notation.form:
-        case ValueForm.WITHOUT_ZEROS | ValueForm.DATES | ValueForm.UUIDS:
-            return _rewrite(normal, *_REWRITES[notation])
-        case ValueForm.NUMBERS:
-            return _write_numbers(normal, notation)
-        case ValueForm.INSTANTS:
-            return _write_instants(normal)
-        case ValueForm.TRUTH:
-            return _write_each(normal, notation)
-    assert_never(notation.form)
-
-
-def _write_numbers(normal: pa.Array, notation: Notation) -> pa.Array:
-    plain = _rewrite(normal, (_SEPARATORS[notation], ""), (",", "."), *_NUMBER_REWRITES)
-    # Only decimal arithmetic can shift the point; numbers with an exponent are rare.
-    has_exponent = pc.match_substring(normal, "e")
-    exact = _write_each(normal.filter(has_exponent), notation)
-    return pc.replace_with_mask(plain, has_exponent, exact)
+    rules = notation.rules
+    if notation is Notation.OFFSET:
+        return _write_instants(normal)
+    if not rules.rewrites:
+        return _write_each(normal, notation)
+    written = _rewrite(normal, *rules.rewrites)
+    if not rules.one_by_one:
+        return written
+    is_slow = pc.match_substring(normal, rules.one_by_one)
+    return pc.replace_with_mask(written, is_slow, _write_each(normal.filter(is_slow), notation))
 
 
 def _write_instants(normal: pa.Array) -> pa.Array:

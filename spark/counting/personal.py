@@ -74,9 +74,6 @@ def hide_personal_values(
 
     Equal values have equal hashes in all columns, so that personal columns still join. These are
     the hashes that the sketch holds anyway.
-
-    Returns:
-        The profile as it may be stored, shown and sent.
     """
     reason = column.personal or _reason(column, table, config)
     if not reason or column.personal:
@@ -91,12 +88,8 @@ def hide_personal_values(
 def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> TableProfile:
     """Hash the samples of personal columns in a stored profile.
 
-    Args:
-        profile: The stored profile of a table. Its other personal columns are hidden already,
-            because the profile is not used if the settings differ.
-
-    Returns:
-        The profile as it may be stored, shown and sent.
+    Only those that the catalog names are not hidden already: a profile is not used if the settings
+    differ.
     """
     if not profile.table.personal:
         return profile
@@ -139,8 +132,8 @@ def recognise(values: Sequence[str], name: str = "") -> str:
 def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
     """Return whether most `values` are national identity numbers.
 
-    `values` are a column's sample. `numbers` are those of its first values that have the form of
-    such numbers. They are checked first, because most samples fail there.
+    `numbers` are those of the first values that have the form of such numbers. They are checked
+    first, because most samples fail there.
     """
     return len(numbers) >= _LEAST_CHECKED and any(
         _are(check, numbers, _FIRST_SHARE) and _are(check, values, _CHECKED_SHARE)
@@ -180,10 +173,9 @@ def _is_iban(value: str) -> bool:
 
 @cache
 def _checks(length: int) -> list[_Check]:
-    """Return the functions that validate identity numbers with `length` letters and digits.
+    """Return the functions that validate identity numbers of so many letters and digits.
 
-    They include the functions for numbers with separators, whatever the length. The modules of
-    these functions are imported when they are first needed.
+    Numbers with separators may have any length. Modules are imported when they are first needed.
     """
     modules = _CHECKED_NUMBERS.get(length, "").split()
     return [*starmap(_separated_check, _SEPARATED_NUMBERS), *map(_check, modules)]

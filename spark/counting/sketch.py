@@ -51,11 +51,7 @@ class DistinctValues:
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
-        """Merge values that are synonyms.
-
-        Returns:
-            The distinct meanings; there may be fewer of them than values.
-        """
+        """Merge values that are synonyms, so that there may be fewer meanings than values."""
         meanings = synonyms.translate(self.hashes)
         [translated] = _group_by_hash(meanings, self.counts, self.texts, np.array([0, len(self)]))
         return translated
@@ -102,25 +98,15 @@ def distinct_values(
 ) -> list[DistinctValues]:
     """In each column, merge texts of the same normal form, and keep at most `size` distinct values.
 
-    Args:
-        size: Number of distinct values to keep per column: those with the smallest hashes.
-
-    Returns:
-        The distinct values of each column. A value has the row counts of all its texts and the
-        shortest of these texts.
+    Those with the smallest hashes are kept. A value has the row counts of all its texts and the
+    shortest of these texts.
     """
     hashes = hash_values(entries.normal, value_hash)
     return _group_by_hash(hashes, entries.counts, entries.texts, entries.bounds, size)
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute the start index of each column after a mask has removed values.
-
-    Args:
-        bounds: Start of each column among all values, and the end of the last one.
-
-    Returns:
-        Start of each column among the kept values, and the end of the last one.
+    """Compute the start of each column among the values that a mask keeps, and the end of the last.
 
     Examples:
         >>> import numpy as np
@@ -135,9 +121,6 @@ def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
 
     Merging commutes with cutting: the k smallest values of the result are the same if each part
     was cut to k or more values before. Parts can therefore be cut as soon as they are counted.
-
-    Args:
-        parts: The values of each part, in the order of the rows.
     """
     values = list(parts)
     [merged] = _group_by_hash(
@@ -166,8 +149,7 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
     Hashes are uniform on [0, 2^64), so the k-th smallest, h, is near (k / D) 2^64, and
     (k - 1) / (h / 2^64) is an unbiased estimate of D. Its relative error is about 1 / sqrt(k - 2).
 
-    Args:
-        hashes: The smallest hashes, in ascending order: all of them, or more than `size`.
+    The hashes are ascending, and all of them, or more than `size`.
 
     Examples:
         >>> import numpy as np

@@ -14,22 +14,20 @@ from sqlalchemy.sql.elements import quoted_name
 
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.columns import naming_columns, readable_paths
-from datahub_hyperjoin.spark.counting.text_counts import texts_of
+from datahub_hyperjoin.spark.counting.texts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.reading import (
+from datahub_hyperjoin.spark.databases.relations import (
     WHOLE_KEY,
     KeyRange,
+    choose_relation_columns,
     count_rows,
     find_integer_key,
-    sample_rows,
-    split_key,
-    within_key_range,
-)
-from datahub_hyperjoin.spark.databases.relations import (
-    choose_relation_columns,
     inspect_database,
     read_rows,
+    sample_rows,
     select_values,
+    split_key,
+    within_key_range,
 )
 from datahub_hyperjoin.spark.databases.system import stored_name
 from datahub_hyperjoin.spark.native.frames import TableFrame

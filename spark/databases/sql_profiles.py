@@ -19,8 +19,8 @@ from sqlalchemy import Connection, Engine, Row
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, TYPE_PATTERNS
-from datahub_hyperjoin.spark.databases.reading import RowSample
+from datahub_hyperjoin.spark.counting.texts import NULL_WORDS, TYPE_PATTERNS
+from datahub_hyperjoin.spark.databases.relations import RowSample
 from datahub_hyperjoin.spark.databases.sql_forms import SqlForm, SqlSyntax
 from datahub_hyperjoin.spark.databases.system import name_in_quotes, relation_in_quotes
 from datahub_hyperjoin.tables import DataType

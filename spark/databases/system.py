@@ -20,7 +20,7 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, Integer, LargeBinary, Numeric, TypeEngine, _Binary
 
 from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.quoted_names import escape_for_quotes
+from datahub_hyperjoin.names import escape_for_quotes
 from datahub_hyperjoin.spark.databases.sql_forms import FormsByType, SqlForm, SqlSyntax
 from datahub_hyperjoin.tables import DataType
 

@@ -33,19 +33,17 @@ from datahub_hyperjoin.spark.counting.aggregate import (
 )
 from datahub_hyperjoin.spark.counting.notations import may_have_notation
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
-from datahub_hyperjoin.spark.counting.text_counts import TextCounts
+from datahub_hyperjoin.spark.counting.texts import TextCounts
 from datahub_hyperjoin.spark.databases.engines import Databases, database_error_text
-from datahub_hyperjoin.spark.databases.reading import (
+from datahub_hyperjoin.spark.databases.relations import (
     SMALLEST_ROW,
     RowSample,
+    choose_relation_columns,
     count_rows,
     find_integer_key,
-    sample_rows,
-)
-from datahub_hyperjoin.spark.databases.relations import (
-    choose_relation_columns,
     inspect_database,
     reflect_columns,
+    sample_rows,
 )
 from datahub_hyperjoin.spark.databases.sql_profiles import (
     CountableColumn,

@@ -15,15 +15,14 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.locations import VIEW_SECONDS, Relation
 from datahub_hyperjoin.spark.columns import Column, naming_columns
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.aggregate import aggregate_columns
-from datahub_hyperjoin.spark.counting.aggregate_buffer import AggregateBuffer
+from datahub_hyperjoin.spark.counting.aggregate import AggregateBuffer, aggregate_columns
 from datahub_hyperjoin.spark.counting.column_profiles import (
     CountedColumn,
     opaque_profile,
     profile_columns,
 )
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
-from datahub_hyperjoin.spark.counting.text_counts import count_texts
+from datahub_hyperjoin.spark.counting.texts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
     LostWorkerError,

@@ -31,7 +31,7 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
     profile_columns,
 )
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
-from datahub_hyperjoin.spark.counting.text_counts import count_texts
+from datahub_hyperjoin.spark.counting.texts import count_texts
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile

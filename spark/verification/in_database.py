@@ -18,7 +18,7 @@ from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
+from datahub_hyperjoin.spark.counting.texts import NULL_WORDS
 from datahub_hyperjoin.spark.databases.engines import (
     database_error_text,
     open_engine,

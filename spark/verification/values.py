@@ -30,19 +30,19 @@ from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
+    AggregateBuffer,
     ColumnAggregate,
     aggregate_columns,
 )
-from datahub_hyperjoin.spark.counting.aggregate_buffer import AggregateBuffer
 from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
-from datahub_hyperjoin.spark.counting.text_counts import (
+from datahub_hyperjoin.spark.counting.texts import (
+    NULL_WORDS,
     TextCounts,
     count_texts,
     countable,
     texts_of,
 )
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.store import log_damaged, table_key
 from datahub_hyperjoin.spark.read import read_table

@@ -20,7 +20,7 @@ from datahub_hyperjoin.discovery.progress import RunProgress
 from datahub_hyperjoin.locations import File, Relation, ViewCopy
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.reading import read_copy
+from datahub_hyperjoin.spark.databases.relations import read_copy
 from datahub_hyperjoin.spark.profiles import local_batch
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here, profile_table
 from datahub_hyperjoin.tables import Table

@@ -16,7 +16,7 @@ from pandas.util import hash_array
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
+from datahub_hyperjoin.spark.counting.texts import NULL_WORDS
 from datahub_hyperjoin.tables import DataType, Table, TableId
 
 Cells = Sequence[str | None]

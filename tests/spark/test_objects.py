@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.counting.text_counts import texts_of
+from datahub_hyperjoin.spark.counting.texts import texts_of
 from datahub_hyperjoin.spark.objects import array_of, text_of
 
 

@@ -19,7 +19,7 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     merge_aggregates,
 )
 from datahub_hyperjoin.spark.counting.column_profiles import CountedColumn, profile_columns
-from datahub_hyperjoin.spark.counting.text_counts import count_texts
+from datahub_hyperjoin.spark.counting.texts import count_texts
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
 from datahub_hyperjoin.value_forms import Notation
 

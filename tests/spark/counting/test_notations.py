@@ -17,10 +17,9 @@ from datahub_hyperjoin.spark.counting.notations import (
     in_notation,
 )
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
-from datahub_hyperjoin.spark.counting.text_counts import TextCounts
-from datahub_hyperjoin.spark.counting.value_types import types_of
+from datahub_hyperjoin.spark.counting.texts import TextCounts, types_of
 from datahub_hyperjoin.tables import DataType
-from datahub_hyperjoin.value_forms import PATTERNS, Notation, canonical_form, notation_of
+from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
 
 DIGITS = st.text("0123456789", max_size=9)
 PUNCTUATED = st.text("0123456789.,+-/: et", max_size=14)
@@ -37,7 +36,9 @@ VALUES = st.one_of(
     st.decimals(allow_nan=False, allow_infinity=False, places=3).map(str),
     st.floats().map(str),
 )
-READABLE = {notation: st.from_regex(PATTERNS[notation], fullmatch=True) for notation in Notation}
+READABLE = {
+    notation: st.from_regex(notation.rules.pattern, fullmatch=True) for notation in Notation
+}
 
 
 @pytest.mark.parametrize("notation", Notation)

@@ -19,8 +19,11 @@ from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations
-from datahub_hyperjoin.spark.databases.reading import find_integer_key, split_key
-from datahub_hyperjoin.spark.databases.relations import inspect_database
+from datahub_hyperjoin.spark.databases.relations import (
+    find_integer_key,
+    inspect_database,
+    split_key,
+)
 from datahub_hyperjoin.spark.databases.system import computing_system
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.in_database import count_in_database

@@ -15,13 +15,14 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.reading import (
+from datahub_hyperjoin.spark.databases.relations import (
     WHOLE_KEY,
+    columns_of,
     count_rows,
     find_integer_key,
+    inspect_database,
     split_key,
 )
-from datahub_hyperjoin.spark.databases.relations import columns_of, inspect_database
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake

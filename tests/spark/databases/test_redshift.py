@@ -28,9 +28,8 @@ from datahub_hyperjoin.spark.databases.listing import (
     list_relations,
     states_of,
 )
-from datahub_hyperjoin.spark.databases.reading import find_integer_key
 from datahub_hyperjoin.spark.databases.redshift import MOST_FETCHED, REDSHIFT_SYNTAX
-from datahub_hyperjoin.spark.databases.relations import read_rows, select_from
+from datahub_hyperjoin.spark.databases.relations import find_integer_key, read_rows, select_from
 from datahub_hyperjoin.spark.databases.system import (
     computing_system,
     is_asked_to_compute,

@@ -35,7 +35,7 @@ from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
-from datahub_hyperjoin.spark.databases.reading import find_integer_key, split_key
+from datahub_hyperjoin.spark.databases.relations import find_integer_key, split_key
 from datahub_hyperjoin.spark.databases.snowflake import SNOWFLAKE_SYNTAX, Snowflake
 from datahub_hyperjoin.spark.databases.sql_forms import text_form
 from datahub_hyperjoin.spark.databases.system import (

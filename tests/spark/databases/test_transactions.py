@@ -88,12 +88,13 @@ def test_the_smaller_of_the_limits_holds(server: Server, ours: float, expected: 
 def test_a_session_is_as_before_after_each_transaction(server: Server) -> None:
     engine = open_engine("connections[0]", server.database())
     with engine.connect() as connection:
-        dialect = computing_system(connection)
-        assert dialect
+        system = computing_system(connection)
+        assert system
+        assert system.syntax
         connection.rollback()
-        for preparation in dialect.syntax.preparations:
+        for preparation in system.syntax.preparations:
             connection.exec_driver_sql(preparation)
-        assert connection.exec_driver_sql(f"{dialect.syntax.settings}SELECT 1").scalar() == 1
+        assert connection.exec_driver_sql(f"{system.syntax.settings}SELECT 1").scalar() == 1
         driver = connection.connection.driver_connection
         assert driver
         connection.rollback()

@@ -10,7 +10,7 @@ from servers import KINDS, Server, serving
 from datahub_hyperjoin.locations import Relation, ViewCopy
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.reading import write_copy
+from datahub_hyperjoin.spark.databases.relations import write_copy
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table

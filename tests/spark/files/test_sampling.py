@@ -20,7 +20,7 @@ from pyarrow import orc
 
 from datahub_hyperjoin.locations import DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, draw
-from datahub_hyperjoin.spark.counting.text_counts import texts_of
+from datahub_hyperjoin.spark.counting.texts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError
 from datahub_hyperjoin.spark.read import read_table

@@ -7,7 +7,7 @@ import pytest
 
 from datahub_hyperjoin.spark import read
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting import aggregate_buffer
+from datahub_hyperjoin.spark.counting import aggregate
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_each, profile_table
 from datahub_hyperjoin.tables import Table, TableProfile
@@ -49,7 +49,7 @@ def test_a_full_batch_is_followed_by_another(
     monkeypatch: pytest.MonkeyPatch, tables: list[Table], size: int
 ) -> None:
     [whole] = together(tables)
-    monkeypatch.setattr(aggregate_buffer, "_BUFFER_BYTES", size)
+    monkeypatch.setattr(aggregate, "_BUFFER_BYTES", size)
     batches = together(tables)
     assert len(batches) > 1
     assert [profile for batch in batches for profile in batch] == whole

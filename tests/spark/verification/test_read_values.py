@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.spark import read
-from datahub_hyperjoin.spark.counting import aggregate_buffer
+from datahub_hyperjoin.spark.counting import aggregate
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification.values import ColumnTuple, RequestedColumns, read_values
 from datahub_hyperjoin.tables import Table
@@ -55,7 +55,7 @@ def test_tables_of_one_batch_have_the_values_of_each_alone(
     # `NA` is a code, but no number. Of the tuple, it would be a value only if the request said that
     # codes are text.
     assert [sum(expected[number][1]) for number in expected] == [2, 3, 3, 3, 1, 2, 600_000]
-    monkeypatch.setattr(aggregate_buffer, "_BUFFER_BYTES", size)
+    monkeypatch.setattr(aggregate, "_BUFFER_BYTES", size)
     assert values_of(requests) == expected
 
 

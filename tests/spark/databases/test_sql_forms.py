@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
-from datahub_hyperjoin.spark.counting.value_types import TYPE_PATTERNS
+from datahub_hyperjoin.spark.counting.texts import TYPE_PATTERNS
 from datahub_hyperjoin.spark.databases.sql_forms import SqlSyntax
 
 PLAIN = SqlSyntax(

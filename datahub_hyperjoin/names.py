@@ -1,11 +1,12 @@
-"""Match names that may differ in upper and lower case.
+"""Names of tables and columns: as catalogs spell them, as people type them, and between quotes.
 
 DataHub's connectors write the names of tables, and sometimes of columns, in lower case where their
-`convert_urns_to_lowercase` says so.
+`convert_urns_to_lowercase` says so. A part of a full name ends at a dot or a slash; names of tables
+and paths of columns may both contain dots.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -69,3 +70,53 @@ def find_spelling(name: str, known: Collection[str]) -> str:
         return name
     alike = [other for other in known if other.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else name
+
+
+def ends_in(full: str, typed: str) -> bool:
+    """Return whether a typed name is a full name, or the last parts of it.
+
+    Args:
+        typed: The name that a person typed.
+
+    >>> ends_in("shop.public.orders", "public.orders"), ends_in("lake/flights.csv", "flights.csv")
+    (True, True)
+    >>> ends_in("shop.public.back_orders", "orders")
+    False
+    """
+    return full == typed or full.endswith((f"/{typed}", f".{typed}"))
+
+
+def split_column(typed: str) -> Iterator[tuple[str, str]]:
+    """Yield all splits of a typed name into a table and a column, with the longest table first.
+
+    Args:
+        typed: A name such as `orders.customer`.
+
+    >>> [*split_column("flights.csv.carrier")]
+    [('flights.csv', 'carrier'), ('flights', 'csv.carrier')]
+    """
+    for at in reversed(range(len(typed))):
+        if typed[at] == "." and typed[:at] and typed[at + 1 :]:
+            yield typed[:at], typed[at + 1 :]
+
+
+# Libraries that quote names double the quotes in them, and leave backslashes as they are. Where a
+# backslash starts an escape, a name that ends in one would then run on to the next quote.
+_CONTROLS = {chr(number): f"\\x{number:02x}" for number in (*range(1, 32), 127)}
+_ESCAPES: Mapping[str, dict[int, str]] = {
+    "clickhouse": str.maketrans({"\\": "\\\\"}),
+    # It reads no doubled quotes, and a quoted name has one line.
+    "bigquery": str.maketrans({"\\": "\\\\", "`": "\\x60", **_CONTROLS}),
+}
+
+
+def escape_for_quotes(name: str, system: str) -> str:
+    r"""Escape a name that a library will put between quotes.
+
+    Args:
+        system: The database system, as sqlglot and SQLAlchemy call it.
+
+    >>> print(escape_for_quotes("share\\", "clickhouse"), escape_for_quotes("share\\", "mysql"))
+    share\\ share\
+    """
+    return name.translate(_ESCAPES[system]) if system in _ESCAPES else name

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
-from datahub_hyperjoin.spark.counting.value_types import common_type, types_of
+from datahub_hyperjoin.spark.counting.texts import common_type, types_of
 from datahub_hyperjoin.tables import DataType
 
 DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
