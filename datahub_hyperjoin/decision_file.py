@@ -132,12 +132,7 @@ class _Content:
 
 
 def read_decision_file(path: Path, warn: Warn = warn_nobody) -> tuple[WrittenDecision, ...]:
-    """Read the decisions from a file.
-
-    Args:
-        path: A `.csv` or `.json` file. A file that does not exist holds no decisions.
-        warn: Receives the damaged lines, which hold no decisions.
-    """
+    """Read the decisions from a file."""
     content = _load(path)
     faults = [fault for entry in content.damaged for fault in entry.faults]
     more = [f"{len(faults) - _MOST_FAULTS} more faults"] if len(faults) > _MOST_FAULTS else []
@@ -151,12 +146,7 @@ def read_decision_file(path: Path, warn: Warn = warn_nobody) -> tuple[WrittenDec
 
 
 def read_damaged_lines(path: Path) -> tuple[str, ...]:
-    """Return the lines of a file of decisions that hold no decision, as they are written.
-
-    Args:
-        path: A `.csv` file, or a `.json` file, of which entries are returned. None are returned of
-            a file that cannot be read at all.
-    """
+    """Return the lines of a file of decisions that hold no decision, as they are written."""
     with suppress(FaultyDecisionsError):
         raw = (entry.raw for entry in _load(path).damaged)
         return tuple(_json(each) if _is_json(path) else each.rstrip("\r\n") for each in raw)

@@ -1,12 +1,27 @@
-"""The results of a run."""
+"""The results of a run, and those that are kept for later runs in which nothing has changed.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+The findings follow from the rows of the tables, the settings, the catalog's facts with people's
+decisions, and this package. If all of these are the same, they are used again. They hold names and
+numbers, but no values of columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 
+from pydantic import TypeAdapter
+from typing_extensions import LiteralString
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Suggestion
+from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.domains import Domain
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.memory import gc_paused
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, TableId, TableProfile
 
 
@@ -72,3 +87,150 @@ class Findings:
     def types(self) -> Mapping[ColumnId, DataType]:
         """The data type of each column."""
         return {column.id: column.type for table in self.profiles for column in table.columns}
+
+
+_NAME = "findings"
+
+
+@dataclass
+class NotedProgress:
+    """A progress report that also notes the counts, and whether there was a warning."""
+
+    shown: Progress
+    """Receives all that is reported."""
+
+    counts: dict[str, float] = field(default_factory=dict)
+    warned: bool = False
+
+    def stage(self, name: str) -> AbstractContextManager[object]:
+        """Return a context manager for a named stage of the run."""
+        return self.shown.stage(name)
+
+    def count(self, name: str, by: float) -> None:
+        """Add an amount to a counter of the run, and note the new count."""
+        self.counts[name] = self.counts.get(name, 0) + by
+        self.shown.count(name, by)
+
+    def say(self, line: str) -> None:
+        """Show one line of progress."""
+        self.shown.say(line)
+
+    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
+        """Report a problem that does not stop the run, and record that there was a warning."""
+        self.warned = True
+        self.shown.warn(title, message, context)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Record:
+    """The stored findings of a run, except the profiles, which are stored separately."""
+
+    keys: tuple[ColumnId, ...]
+    suggestions: tuple[Suggestion, ...]
+    joins: tuple[Join, ...]
+    model_version: str
+    domains: tuple[Domain, ...]
+    crosswalks: tuple[CrosswalkJoin, ...]
+    contributions: tuple[tuple[Pair, Contributions], ...]
+    counts: Mapping[str, float]
+    """The counts of the run that made the findings."""
+
+    @classmethod
+    def of(cls, findings: Findings, counts: Mapping[str, float]) -> "_Record":
+        return cls(
+            keys=findings.keys,
+            suggestions=findings.suggestions,
+            joins=findings.joins,
+            model_version=findings.model_version,
+            domains=findings.domains,
+            crosswalks=findings.crosswalks,
+            contributions=tuple(findings.contributions.items()),
+            counts=counts,
+        )
+
+    def findings(self, profiles: tuple[TableProfile, ...]) -> Findings:
+        return Findings(
+            profiles=profiles,
+            keys=self.keys,
+            suggestions=self.suggestions,
+            joins=self.joins,
+            model_version=self.model_version,
+            domains=self.domains,
+            crosswalks=self.crosswalks,
+            contributions=dict(self.contributions),
+        )
+
+
+@dataclass(frozen=True)
+class KeptFindings:
+    """The findings that an earlier run with the same input left in the profile store."""
+
+    store: Store
+    key: str
+    """Store key that stands for all inputs of the findings; empty if findings cannot be kept."""
+
+    @classmethod
+    def of(
+        cls,
+        profiles: Sequence[TableProfile],
+        store: Store,
+        model: ModelConfig,
+        facts: CatalogFacts,
+    ) -> "KeptFindings":
+        """Look for the findings of an earlier run with the same input.
+
+        Nothing is kept if a network is trained or a language model asked, because the findings then
+        follow from more than this.
+        """
+        learns = model.ranking.scoring is not Scoring.SIGNALS or model.variants.llm is not None
+        if learns or store.config.store is None:
+            return cls(store, key="")
+        settings = replace(store.config, store=None, force=False)
+        faults = [(profile.fault, profile.notes) for profile in profiles]
+        tables = [profile.table for profile in profiles]
+        parts = [*tables, settings, model, facts, faults]
+        return cls(store, result_key(tables, *map(_describe, parts)))
+
+    def read(self, profiles: tuple[TableProfile, ...], progress: Progress) -> Findings | None:
+        """Return the findings if nothing has changed since they were kept, else None."""
+        text = self.store.results(_NAME).get(self.key)
+        if text is None:
+            return None
+        with gc_paused():
+            record = TypeAdapter(_Record).validate_json(text)
+        for name, count in record.counts.items():
+            progress.count(name, count)
+        progress.count("joins_from_profile_store", len(record.joins))
+        progress.say("Nothing has changed since the last run, so its joins are used again")
+        return record.findings(profiles)
+
+    def keep(self, findings: Findings, noted: NotedProgress) -> None:
+        """Keep the findings of this run for later runs.
+
+        Findings of a run with warnings are not kept, so that the next run gives them again.
+        """
+        kept = {}
+        if self.key and not (noted.warned or findings.unverified):
+            record = _Record.of(findings, noted.counts)
+            kept[self.key] = TypeAdapter(_Record).dump_json(record).decode()
+        self.store.keep_results(_NAME, kept)
+
+
+def _describe(value: object) -> str:
+    """Convert a value to a text that is the same in every process.
+
+    Sets and mappings have a different order in each process.
+    """
+    match value:
+        case Mapping():
+            pairs = (f"{_describe(key)}: {_describe(item)}" for key, item in value.items())
+            return f"{{{', '.join(sorted(pairs))}}}"
+        case AbstractSet():
+            return f"{{{', '.join(sorted(map(_describe, value)))}}}"
+        case list() | tuple():
+            return f"({', '.join(map(_describe, value))})"
+        case _ if is_dataclass(value):
+            own = (_describe(getattr(value, each.name)) for each in fields(value))
+            return f"{type(value).__name__}({', '.join(own)})"
+        case _:
+            return repr(value)

@@ -13,9 +13,8 @@ import numpy as np
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.budget import check_budget
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
-from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains

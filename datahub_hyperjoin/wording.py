@@ -18,9 +18,6 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 def count_others(count: int, most: int) -> list[str]:
     """Return the end of a list that is cut to `most` names, such as `["and 3 more"]`.
 
-    Returns:
-        One phrase that ends the list; none if the list is complete.
-
     Examples:
         >>> count_others(3, most=2)
         ['and 1 more']
@@ -43,9 +40,6 @@ def join_with_and(names: Sequence[str]) -> str:
 
 def number_of(count: int, noun: str) -> str:
     """Return a number with a noun, in the plural unless the number is 1.
-
-    Args:
-        noun: A noun whose plural ends in -s, in the singular.
 
     Examples:
         >>> number_of(1, "table"), number_of(0, "table")

@@ -1,22 +1,128 @@
-"""Build the answers that agents get about joins.
+"""Build the answers that agents get about joins, of a limited length.
 
 An answer first says whether a safe join is known. It never offers a guess.
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import count
+from typing import Any
 
 from datahub.sql_parsing.sqlglot_utils import get_dialect
 from sqlglot import Dialect, exp
 
-from datahub_hyperjoin.agents.limit import Answer, add_entries
+from datahub_hyperjoin.graphql.find import choose_column
 from datahub_hyperjoin.joins import FILE_DIALECT, Join, reasons_unsafe
-from datahub_hyperjoin.joins.describe import Phrases, describe, summarize
+from datahub_hyperjoin.joins.describe import Phrases, describe, shorten, summarize
 from datahub_hyperjoin.names import escape_for_quotes
 from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.visible import visible
+
+MOST_BYTES = 5_250
+"""Maximum number of bytes in an answer: 1,500 tokens of 3.5 characters. Bytes count, because
+letters outside ASCII cost more tokens."""
+
+_CUTS = (300, 100, 30)
+"""Lengths to which texts are cut in turn, until an answer is short enough."""
+
+_TOO_LONG = "too long to show; DataHub shows it among the Highlighted Queries of both datasets"
+
+Answer = dict[str, Any]
+"""An answer to an agent: texts, and lists of texts or of further answers."""
+
+
+def add_entries(
+    answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
+) -> Answer:
+    """Add entries to an answer until it is full, but leave out the first `skip` entries."""
+    rest = entries[skip or 0 :]
+    count = min(len(rest), 1)
+    while count < len(rest) and _is_short(_with(answer, key, rest, count + 1, skip)):
+        count += 1
+    return _with(answer, key, rest, count, skip)
+
+
+def _with(
+    answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
+) -> Answer:
+    """Add the first `count` entries to an answer, and say how many entries remain."""
+    others = len(entries) - count
+    hint = "" if skip is None else f"; repeat with skip={skip + count}"
+    more = {"more": f"{others} more{hint}"} if others else {}
+    return {**answer, key: list(entries[:count]), **more}
+
+
+def to_text(answer: Answer) -> str:
+    """Convert an answer to JSON of at most 1,500 tokens.
+
+    If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
+    because the first part of a statement may run and be wrong. Names in all other texts are made
+    visible, so that none looks like instructions.
+    """
+    shown = _change(answer, lambda key, text: text if key == "sql" else visible(text))
+    return _dump(next(filter(_is_short, _shorter(shown))))
+
+
+def _shorter(answer: Answer) -> Iterator[Answer]:
+    """Yield an answer, then shorter and shorter versions of it."""
+    yield answer
+    without = _change(answer, lambda key, text: _TOO_LONG if key == "sql" else text)
+    yield without
+    for most in _CUTS:
+        yield _change(without, partial(_cut, most))
+    yield {"answer": answer["answer"], "why": "the whole answer is too long; ask about one join"}
+
+
+def _cut(most: int, _: str, text: str) -> str:
+    return shorten(text, most)
+
+
+def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
+    """Replace each text in an answer, at any depth, with `change(key, text)`.
+
+    The key is the one under which the text stands in the answer; it is `key` for a text outside
+    dictionaries.
+    """
+    match value:
+        case dict():
+            return {inner: _change(held, change, inner) for inner, held in value.items()}
+        case list():
+            return [_change(held, change, key) for held in value]
+        case str():
+            return change(key, value)
+        case _:
+            return value
+
+
+def _is_short(answer: Answer) -> bool:
+    return len(_dump(answer).encode()) <= MOST_BYTES
+
+
+def _dump(answer: Answer) -> str:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def joins_of_named(joins: Sequence[Join], name: str) -> list[Join]:
+    """Select the joins of the column that an agent names."""
+    if not joins:
+        return []
+    known = {column for join in joins for column in _columns_of(join)}
+    chosen = choose_column(name, known, joins[0].left.table.name)
+    return [join for join in joins if chosen in _columns_of(join)]
+
+
+def _columns_of(join: Join) -> set[str]:
+    """Return the paths of a join's columns in the left table.
+
+    If a table joins with itself, the columns of both sides count.
+    """
+    return {
+        column.path for pair in join.pairs for column in pair if column.table == join.left.table
+    }
+
 
 # Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
 
@@ -31,15 +137,7 @@ _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 
 
 def write_path_sql(joins: Sequence[Join]) -> str:
-    """Write SQL for a path of joins, with the table and column names from the catalog.
-
-    Args:
-        joins: The joins in order, each with the table on the left that the path reaches first.
-
-    Returns:
-        The statement; empty if values must be converted before they are equal, if a column may be a
-        member of a struct, or if the tables are in several systems.
-    """
+    """Write SQL for a path of joins, with the table and column names from the catalog."""
     tables = [table for join in joins for table in join.tables]
     columns = [column for _, pairs in _steps(joins) for pair in pairs for column in pair]
     if (
@@ -133,11 +231,7 @@ Statements = Mapping[str, str]
 
 
 def list_joins_of(name: str, joins: Sequence[Join], *, min_score: float, skip: int = 0) -> Answer:
-    """Build the answer that lists a dataset's joins, safe joins first.
-
-    Args:
-        joins: Its joins, best first, with the dataset on the left.
-    """
+    """Build the answer that lists a dataset's joins, safe joins first."""
     ordered = sorted(
         list_with_reasons(joins, min_score=min_score), key=lambda words: "unsafe" in words
     )
@@ -166,11 +260,7 @@ def _listed(join: Join, reasons: Sequence[str]) -> Phrases:
 def suggest_safe_joins(
     name: str, safe: Sequence[Join], statements: Statements, *, skip: int = 0
 ) -> Answer:
-    """Build the answer that describes a dataset's safe joins, with their SQL.
-
-    Args:
-        safe: Safe joins, best first, with the dataset on the left.
-    """
+    """Build the answer that describes a dataset's safe joins, with their SQL."""
     rivals = Counter(map(_ends, safe))
     answer: Answer = {"answer": _count(len(safe)), "of": name}
     if max(rivals.values()) > 1:
@@ -194,12 +284,7 @@ def _detailed(join: Join, statements: Statements, rivals: int) -> Answer:
 
 
 def sql_of(joins: Sequence[Join], statements: Statements) -> Answer:
-    """Return the SQL of a path of joins, and say whether that SQL was tested.
-
-    Returns:
-        One tested statement for each join. If the catalog does not hold all of them, one statement
-        for the path that was not run, or none.
-    """
+    """Return the SQL of a path of joins, and say whether that SQL was tested."""
     tested = [statements[join.urn] for join in joins if join.urn in statements]
     if len(tested) == len(joins):
         return {"sql": tested, "sql_is": _SQL_IS_TESTED}

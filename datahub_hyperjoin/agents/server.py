@@ -1,18 +1,29 @@
-"""Serve the tools for agents through the Model Context Protocol."""
+"""Serve the tools for agents through the Model Context Protocol, also over HTTP.
 
-from collections.abc import Callable
+Without a token, only this machine can reach the server.
+"""
+
+import hmac
+from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import getdoc
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.agents.limit import Answer, to_text
+from datahub_hyperjoin.agents.answers import Answer, to_text
+from datahub_hyperjoin.agents.errors import UnguardedServerError
 from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.errors import AmbiguousColumnError, UnknownNameError
+from datahub_hyperjoin.hosts import host_names, is_loopback
 
 _UNKNOWN = "unknown or ambiguous name"
 
@@ -33,11 +44,7 @@ _ACCEPTS, _REJECTS, _UNDOES = (
 
 
 def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
-    """Create the MCP server for agents.
-
-    Args:
-        read_only: Whether to leave out the tools that decide about joins.
-    """
+    """Create the MCP server for agents."""
     server = MCPServer[None](
         "hyperjoin",
         title="Joins of DataHub's datasets",
@@ -89,3 +96,77 @@ def _in_text(tool: Callable[..., Answer]) -> Callable[..., str]:
             raise ToolError(str(error)) from error
 
     return answer
+
+
+TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
+"""The environment variable with the token that clients must send. An option of the command would be
+visible in the list of processes."""
+
+_SHORTEST_TOKEN = 32
+_MOST_BODY = 64 * 1024
+"""Maximum size of a request, in bytes; the longest question has a few thousand."""
+
+
+def create_app(
+    server: MCPServer[None], *, host: str, names: Sequence[str] = (), token: str = ""
+) -> Starlette:
+    """Create the web application that serves agents at `/mcp` under the given host names.
+
+    Requests under any other host name are refused: a malicious web page could send them (DNS
+    rebinding).
+    """
+    allowed = [*host_names(host), *names]
+    _check(host, allowed, token)
+    app = server.streamable_http_app(
+        host=host,
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=_MOST_BODY,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[each for name in allowed for each in (name, f"{name}:*")],
+            allowed_origins=[
+                each
+                for name in allowed
+                for scheme in ("http", "https")
+                for each in (f"{scheme}://{name}", f"{scheme}://{name}:*")
+            ],
+        ),
+    )
+    if token:
+        app.add_middleware(_TokenGate, token=token)
+    return app
+
+
+def _check(host: str, allowed: Sequence[str], token: str) -> None:
+    """Raise an error if the options of the server are unsafe or incomplete.
+
+    A token must be long and contain neither spaces nor non-ASCII characters. It may only be missing
+    if `host` is reachable from this machine alone. `allowed` must hold at least one host name.
+    """
+    if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
+        raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
+    if not token and not is_loopback(host):
+        raise UnguardedServerError.without_token(host, TOKEN_VARIABLE)
+    if not allowed:
+        raise UnguardedServerError.without_names(host)
+
+
+class _TokenGate:
+    """A middleware that refuses requests without the right token (status 401)."""
+
+    def __init__(self, app: ASGIApp, *, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._permits(Headers(scope=scope)):
+            headers = {"WWW-Authenticate": "Bearer"}
+            refusal = PlainTextResponse("Send the token", status_code=401, headers=headers)
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _permits(self, headers: Headers) -> bool:
+        sent = headers.get("authorization", "").encode()
+        # Takes as long for a nearly right token as for any other.
+        return hmac.compare_digest(sent, self._expected)

@@ -13,16 +13,17 @@ from datahub_hyperjoin.agents.answers import (
     ASK,
     CHOOSE,
     NO_SAFE_JOIN,
+    Answer,
     Statements,
+    add_entries,
     answer_none_safe,
     assess_join,
+    joins_of_named,
     list_joins_of,
     list_with_reasons,
     sql_of,
     suggest_safe_joins,
 )
-from datahub_hyperjoin.agents.columns import joins_of_named
-from datahub_hyperjoin.agents.limit import Answer, add_entries
 from datahub_hyperjoin.graphql import (
     JoinPath,
     accept,
@@ -67,11 +68,6 @@ def find_safe_path(
 
     The rows of one table do not repeat along a safe path. Many joins that are probably right make a
     path that is probably wrong, so the path as a whole needs the joinability of a safe join.
-
-    Args:
-        ends: The first and the last table, or columns of them.
-        min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
-        most: Maximum number of joins; None for no limit.
     """
     trusted = [join for join in joins if not doubts(join, min_score=min_score)]
     try:
@@ -84,12 +80,7 @@ def find_safe_path(
 
 
 def choose_rival(path: JoinPath, chosen: Collection[Join]) -> JoinPath:
-    """Return the one of a path and its rivals that uses all joins that the user chose.
-
-    Returns:
-        The best of those that use them, with the others as its rivals; the path itself if none
-        does.
-    """
+    """Return the one of a path and its rivals that uses all joins that the user chose."""
     urns = {join.urn for join in chosen}
     fitting = [
         each for each in (path, *path.rivals) if urns.issubset(join.urn for join in each.joins)
@@ -104,9 +95,6 @@ def choose_among(joins: Sequence[Join], ends: Ends, chosen: Collection[Join]) ->
 
     Where the user named a column, joins of its table over other columns are left out. Where the
     user chose a join between two tables, the other joins between them are.
-
-    Args:
-        ends: The first and the last table, or columns of them.
     """
     urns = {join.urn for join in chosen}
     tables = {frozenset(join.tables) for join in chosen}
@@ -179,13 +167,7 @@ def _doubtful_rivals(path: JoinPath, joins: Sequence[Join], min_score: float) ->
 def explain_no_path(
     joins: Sequence[Join], ends: Ends, *, min_score: float, most: int | None = None
 ) -> Answer:
-    """Explain why no safe path of joins connects two datasets, and what would help.
-
-    Args:
-        ends: The first and the last table, or columns of them.
-        min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
-        most: Maximum number of joins; None for no limit.
-    """
+    """Explain why no safe path of joins connects two datasets, and what would help."""
     start, end = ends
     answer: Answer = {"answer": NO_SAFE_JOIN, "of": f"{start} and {end}"}
     try:

@@ -46,13 +46,12 @@ def serve_agents(
     with connected() as graph:
         # The package is optional, and the parsers of SQL take a second to import.
         try:
-            from datahub_hyperjoin.agents import http as web  # noqa: PLC0415
-            from datahub_hyperjoin.agents.server import create_server  # noqa: PLC0415
+            from datahub_hyperjoin.agents import server as web  # noqa: PLC0415
             from datahub_hyperjoin.agents.tools import JoinTools  # noqa: PLC0415
             from datahub_hyperjoin.http_limits import serve_within_limits  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise MissingMcpError.for_command() from error
-        server = create_server(JoinTools(graph, min_score=min_score), read_only=read_only)
+        server = web.create_server(JoinTools(graph, min_score=min_score), read_only=read_only)
         if http:
             token = os.environ.get(web.TOKEN_VARIABLE, "")
             if not (token or read_only):

@@ -1,12 +1,13 @@
 """Explain why a pair of columns is suggested as a join, or why not."""
 
-from datahub_hyperjoin.explain.columns import (
+from datahub_hyperjoin.explain.pairs import (
     ColumnExplanation,
+    PairExplanation,
     explain_column,
+    explain_pair,
     find_profile,
     split_column_name,
 )
-from datahub_hyperjoin.explain.pairs import PairExplanation, explain_pair
 from datahub_hyperjoin.explain.words import as_record, describe_column, describe_pair
 
 __all__ = [

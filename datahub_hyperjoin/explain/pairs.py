@@ -1,33 +1,290 @@
-"""Explain why a pair of columns is suggested as a join, or why not."""
+"""Explain a column, the score and the rank of a pair, and why it is a join or not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.explain.columns import ColumnExplanation, explain_column
-from datahub_hyperjoin.explain.errors import SameColumnError
-from datahub_hyperjoin.explain.ranking import (
-    RankExplanation,
-    SignalExplanation,
-    explain_rank,
-    explain_signals,
-)
+from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
+from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import (
     CatalogEvidence,
     CrosswalkJoin,
     Evidence,
     Join,
     KnownNamesakes,
+    Suggestion,
     Verdict,
 )
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.candidates import candidate_sources
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    NoisyOrScorer,
+    PairScorer,
+    PairSignals,
+    probabilities_by_signal,
+    score_pairs,
+)
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.roles.references import NO_KEY, Relations
+from datahub_hyperjoin.model.signals.priors import find_obstacle
+from datahub_hyperjoin.names import ends_in, split_column
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_with_repeated, find_objection
 from datahub_hyperjoin.suggest import LakeComparison
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile, pair_of
+
+SOURCES = {
+    "containment": "values, of which the profiles keep hashes",
+    "ochiai": "values, of which the profiles keep hashes",
+    "cells": "spelling of the values in the samples",
+    "names": "names of the columns",
+    "cosine": "network that was trained on the lake",
+    "lookup": "values of the first column in the second, where these are unique",
+    "location": "values, and one folder or schema",
+    "entities": "standard codes and names, and crosswalks",
+    "related": "references to keys, for columns that are not both text",
+    "catalog": "foreign keys, relationships and queries",
+}
+"""For each signal, the data from which it is computed, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalExplanation:
+    """A signal of a pair, with its value and its source."""
+
+    name: str
+    """Name of the signal in the noisy-or model."""
+
+    measured: float
+    """The signal, in [0, 1]."""
+
+    alone: float
+    """Probability of a join by this signal alone, in [0, 1]."""
+
+    source: str
+    """Where the signal comes from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankExplanation:
+    """The scores and the rank of a candidate for a query column."""
+
+    query: ColumnId
+    """The query column."""
+
+    candidate: ColumnId
+    """The candidate."""
+
+    found_by: tuple[str, ...]
+    """Names of the sources that found the candidate; empty if no source did."""
+
+    candidates: int
+    """Number of candidates of the query column."""
+
+    place: int
+    """Place by the score alone, from 1; 0 if the column is not a candidate."""
+
+    rank: int
+    """Rank of the candidate among the suggestions before verification; 0 if it is not suggested."""
+
+    by_signals: float
+    """Score by all signals, in [0, 1]."""
+
+    corrected: float
+    """The score by all signals after its correction by the trees and the pair network."""
+
+    by_decisions: float
+    """The score after all corrections, which include people's decisions about similar pairs."""
+
+    joinability: float
+    """The joinability that follows from `by_decisions`."""
+
+
+def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
+    """List the signals of a pair, strongest first."""
+    if not isinstance(ranker.signals, NoisyOrScorer):
+        return ()
+    signals = ranker.signals.measure(np.array([[left]]), np.array([[right]]))
+    alone = probabilities_by_signal(signals, ranker.signals.strengths)
+    listed = [
+        SignalExplanation(
+            name=name,
+            measured=_measure(name, signals),
+            alone=float(probability.item()),
+            source=SOURCES[name],
+        )
+        for name, probability in alone.items()
+        if name != "cosine" or signals.cosine is not None
+    ]
+    return tuple(sorted(listed, key=lambda each: -each.alone))
+
+
+def _measure(name: str, signals: PairSignals) -> float:
+    compound = {
+        "lookup": signals.containment_in_right * signals.right_uniqueness,
+        "location": signals.containment * signals.same_location,
+        "entities": np.maximum(signals.entities, signals.crosswalk),
+    }
+    measured = compound[name] if name in compound else getattr(signals, name)
+    return float(measured.item())
+
+
+def explain_rank(
+    ranker: Ranker, comparison: LakeComparison, query: int, candidate: int
+) -> RankExplanation:
+    """Explain the scores and the rank of a candidate for a query column."""
+    ids, keys = ranker.index.lake.ids, ranker.index.keys
+    row = np.flatnonzero(keys == query)
+    own = ranker.candidates[row[0]] if len(row) else np.zeros(0, dtype=np.int64)
+    own = own[own != NO_CANDIDATE]
+    scores = score_pairs(ranker.scorer, np.full(len(own), query), own)
+    score = _score(ranker.scorer, query, candidate)
+    ranks = [
+        each.rank
+        for each in comparison.ranked
+        if (each.query, each.candidate) == (ids[query], ids[candidate])
+    ]
+    return RankExplanation(
+        query=ids[query],
+        candidate=ids[candidate],
+        found_by=_found_by(ranker, comparison, row, candidate),
+        candidates=len(own),
+        place=int((scores > score).sum()) + 1 if candidate in own else 0,
+        rank=ranks[0] if ranks else 0,
+        by_signals=_score(ranker.signals, query, candidate),
+        corrected=_score(ranker.corrected, query, candidate),
+        by_decisions=score,
+        joinability=float(ranker.joinability(np.array([score])).item()),
+    )
+
+
+def _score(scorer: PairScorer, query: int, candidate: int) -> float:
+    return float(score_pairs(scorer, np.array([query]), np.array([candidate])).item())
+
+
+def _found_by(
+    ranker: Ranker, comparison: LakeComparison, row: Int[np.ndarray, " _"], candidate: int
+) -> tuple[str, ...]:
+    embeddings = comparison.encoding.embeddings
+    sources = candidate_sources(ranker.index, embeddings, ranker.config)
+    found = [name for name, candidates in sources if candidate in candidates[row]]
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnExplanation:
+    """The facts that a run found out about a column."""
+
+    column: ColumnId
+    """The column."""
+
+    type: str
+    """The type of the column's values."""
+
+    rows: int
+    """Number of rows read."""
+
+    distinct: int
+    """Number of distinct values."""
+
+    distinct_is_estimated: bool
+    """Whether `distinct` is an estimate, because the column has more values than a sketch holds."""
+
+    uniqueness: float
+    """Distinct values per row with a value, in [0, 1]."""
+
+    completeness: float
+    """Share of rows with a value, in [0, 1]."""
+
+    is_key: bool
+    """Whether the column is a key column."""
+
+    obstacle: str
+    """Why the column is not a key column; empty if it is one."""
+
+    suggestions: tuple[Suggestion, ...]
+    """The suggestions for the column, best first."""
+
+
+def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
+    """Find a column by the name that the user gave."""
+    # Of a table that was not read, nothing but its header may be known.
+    read = [table for table in profiles if not table.fault]
+    columns = {str(column.id): column for table in read for column in table.columns}
+    if name in columns:
+        return columns[name]
+    titles = {table.table.id: table.table.title for table in profiles}
+    short = {full: f"{titles[one.id.table]}.{one.id.path}" for full, one in columns.items()}
+    found = [full for full, title in short.items() if name == title or ends_in(full, name)]
+    if len(found) == 1:
+        return columns[found[0]]
+    if found:
+        raise UnknownColumnError.ambiguous(name, columns=sorted(found))
+    for table, _ in split_column_name(name, [table for table in profiles if table.fault]):
+        raise UnknownColumnError.of_unread_table(name, fault=table.fault)
+    for table, column in split_column_name(name, read):
+        paths = [each.id.path for each in table.columns]
+        near = find_near(column, paths) or paths
+        raise UnknownColumnError.of_table(column, str(table.table.id), near=near)
+    full_names = {
+        **{title: full for full, title in short.items()},
+        **{full: full for full in columns},
+    }
+    near = [full_names[text] for text in get_close_matches(name, full_names, n=1)]
+    raise UnknownColumnError.named(name, near=near)
+
+
+def split_column_name(
+    name: str, profiles: Sequence[TableProfile]
+) -> Iterator[tuple[TableProfile, str]]:
+    """Yield each table that matches the start of a name, together with the rest of the name."""
+    for table, column in split_column(name):
+        for profile in profiles:
+            if table == profile.table.title or ends_in(str(profile.table.id), table):
+                yield profile, column
+
+
+def explain_column(
+    profile: ColumnProfile, comparison: LakeComparison, config: ModelConfig
+) -> ColumnExplanation:
+    """Explain whether a column is a key column, and list its suggestions."""
+    index = comparison.index
+    number = index.lake.index_of.get(profile.id)
+    uniqueness, completeness, is_key = profile.uniqueness, profile.completeness, False
+    obstacle = f"its type is {profile.type.value}, and such values are not compared"
+    if number is not None:
+        # The catalog may have counted more rows.
+        uniqueness = float(index.priors.uniqueness[number])
+        completeness = float(index.priors.completeness[number])
+        is_key = bool(np.isin(number, index.keys))
+        obstacle = find_obstacle(
+            profile,
+            config.keys,
+            standing=int(index.lake.standing[number]),
+            uniqueness=uniqueness,
+            completeness=completeness,
+        )
+    return ColumnExplanation(
+        column=profile.id,
+        type=profile.type_in_words,
+        rows=profile.rows,
+        distinct=profile.distinct,
+        distinct_is_estimated=profile.distinct_is_estimated,
+        uniqueness=uniqueness,
+        completeness=completeness,
+        is_key=is_key,
+        # What the catalog declares to be a key is one, whatever its values are like.
+        obstacle="" if is_key else obstacle,
+        suggestions=tuple(
+            each for each in comparison.findings.suggestions if each.query == profile.id
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +347,7 @@ def explain_pair(
     facts: CatalogFacts,
     config: ModelConfig,
 ) -> PairExplanation:
-    """Explain why a pair of columns is suggested as a join, or why not.
-
-    Args:
-        left: A column.
-        right: Another column.
-        comparison: The results of a run.
-        facts: The catalog facts of the run.
-        config: The method.
-
-    Raises:
-        SameColumnError: Both are the same column.
-    """
+    """Explain why a pair of columns is suggested as a join, or why not."""
     if left.id == right.id:
         raise SameColumnError.named(str(left.id))
     asked, pair = (left.id, right.id), pair_of(left.id, right.id)

@@ -7,9 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from datahub_hyperjoin.explain.columns import ColumnExplanation
-from datahub_hyperjoin.explain.pairs import PairExplanation
-from datahub_hyperjoin.explain.ranking import RankExplanation
+from datahub_hyperjoin.explain.pairs import ColumnExplanation, PairExplanation, RankExplanation
 from datahub_hyperjoin.joins import Evidence, Join, Role
 from datahub_hyperjoin.metadata.urns import dataset_urn
 from datahub_hyperjoin.tables import ColumnId

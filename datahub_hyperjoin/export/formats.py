@@ -177,11 +177,7 @@ def export_joins(
 def reason_left_out(
     join: SafeJoin, export_format: ExportFormat, primary_keys: Mapping[TableId, KeyColumns]
 ) -> LeftOut | None:
-    """Return why a format cannot express a safe join; None if it can.
-
-    Args:
-        primary_keys: The primary key of each referenced table, for formats without further keys.
-    """
+    """Return why a format cannot express a safe join; None if it can."""
     known = _FORMATS[export_format]
     if not _holds_names(join, export_format):
         return LeftOut.NAMES

@@ -164,9 +164,6 @@ def to_metricflow(schema: JoinSchema) -> str:
 
     MetricFlow joins entities of the same name. The key of a table is the entity of its name; a
     further key, and a table to which several columns of one table refer, has an entity for each.
-
-    Args:
-        schema: The tables and joins of single columns, without references of a table to itself.
     """
     models = [
         {"name": table.name, "model": f"ref('{table.name}')", "entities": _entities(schema, table)}

@@ -128,9 +128,6 @@ def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     A candidate is similar if it contains the given name. If none does, candidates with similar
     spelling are returned.
 
-    Args:
-        candidates: The known names.
-
     >>> find_near("orders", ["shop.customers", "shop.orders"])
     ['shop.orders']
     >>> find_near("shop.ordres", ["shop.customers", "shop.orders"])
@@ -168,11 +165,7 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
 
 
 def find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
-    """Find the datasets that a name may refer to; a URN is not looked up.
-
-    Returns:
-        The datasets with similar names; for the URN of a dataset, this one.
-    """
+    """Find the datasets that a name may refer to; a URN is not looked up."""
     if name.startswith("urn:li:"):
         return [(name, "")] if _is_dataset(name) else []
     words = " ".join(re.findall(r"[\w.]+", name)) or "*"
@@ -238,11 +231,6 @@ def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) 
     Names of datasets and paths of columns may both contain dots. A name is taken for that of a
     dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
     and what follows is the column.
-
-    Args:
-        name_or_urn: Name or URN of a dataset, a name or URN with `.column` behind it, or the URN of
-            a column.
-        joins: All joins of the catalog. DataHub may not know the columns of a dataset.
     """
     name = name_or_urn.strip()
     if name.startswith(_COLUMN_URN):
@@ -279,12 +267,6 @@ def choose_column(name: str, known: Collection[str], table: str) -> str | None:
 
     The rules are tried from the strictest to the loosest: the whole name, the name in any case, and
     the last part of the name of a struct's member. The first rule with a match decides.
-
-    Args:
-        name: Path of the column, with or without DataHub's annotations.
-
-    Returns:
-        Plain path of the column; None if no column matches.
     """
     path = plain_path(name.strip())
     folded = path.casefold()

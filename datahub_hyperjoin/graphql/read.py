@@ -44,11 +44,7 @@ _VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
 
 
 def read_joins(entities: Iterable[GraphQLObject]) -> Iterator[Join]:
-    """Parse the joins in the entities of a search result, without those that the user may not see.
-
-    Args:
-        entities: The fragment `join` of each.
-    """
+    """Parse the joins of a search result, except those that the user may not see."""
     for entity in entities:
         join = read_join(entity)
         if join:
@@ -56,11 +52,7 @@ def read_joins(entities: Iterable[GraphQLObject]) -> Iterator[Join]:
 
 
 def read_join(entity: GraphQLObject | None) -> Join | None:
-    """Parse one join from the fragment `join`.
-
-    Returns:
-        None for an entity that is not a relationship, or that names no columns.
-    """
+    """Parse one join from the fragment `join`."""
     with parsing("join"):
         return _join(entity)
 
@@ -302,10 +294,6 @@ def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str,
 
     A run wrote each statement after it had returned the rows that the evidence promises, unless a
     person has edited it since.
-
-    Returns:
-        Statements by the URN of the join; joins without one are missing. The dialect is empty if
-        an earlier version of the package wrote the statement.
     """
     queries = {query_urn(join.urn): join.urn for join in joins}
     if not queries:

@@ -96,12 +96,7 @@ def _rows(join: Join) -> str:
 
 
 def share_in_words(join: Join, where: str) -> str:
-    """Describe the share of the left rows that match, where each matches one right row at most.
-
-    Args:
-        join: The join, of which it is known how many rows match.
-        where: Tells which rows these are, as in `of orders`.
-    """
+    """Describe the share of the left rows that match, where each matches one right row at most."""
     counts = join.left_counts
     if counts is None or counts.matched_share is None:
         fan_out = join.evidence.left_fan_out if join.evidence else 0.0
@@ -174,9 +169,6 @@ def list_notes(join: Join) -> tuple[str, ...]:
 def shorten(text: str, most: int = _LONGEST_REASON) -> str:
     """Shorten a text, and mark the cut with an ellipsis.
 
-    Args:
-        most: Maximum number of characters.
-
     >>> shorten("the same IATA code", most=9)
     'the same…'
     """
@@ -204,14 +196,7 @@ class _Noun:
 
 
 def describe_rows(join: Join, titles: tuple[str, str], *, columns: bool = True) -> str:
-    """Describe in a sentence how many rows of the left table have how many partners.
-
-    Args:
-        titles: Short names of the left and the right table, as in `orders.csv`.
-
-    Returns:
-        For example `1,000 of 1,200 deals have one firm; 200 have no value.`
-    """
+    """Describe in a sentence how many rows of the left table have how many partners."""
     one, other = map(_noun_of, titles)
     sentence = _Sentence(join, one, other, columns)
     if join.multiplies and join.reversed.multiplies:
@@ -359,14 +344,7 @@ def list_best_joins(
     crosswalks: Sequence[CrosswalkJoin] = (),
     named: Sequence[Join] = (),
 ) -> str:
-    """List the best joins as a text table.
-
-    Args:
-        named: The joins that were not verified on data, best first.
-
-    Returns:
-        Up to 25 joins of each kind, in the given order, and the number of the others.
-    """
+    """List the best joins as a text table."""
     rows = [*map(_row, joins[:_MAX_JOINS])]
     more = len(joins) - len(rows)
     noun = "join" if len(joins) == 1 else "joins"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from functools import cache
 
 from datahub_hyperjoin.tables import ColumnId
 
@@ -116,16 +117,16 @@ class Evidence:
     @property
     def reversed(self) -> "Evidence":
         """The evidence with left and right swapped."""
-        swapped = {own: getattr(self, other) for own, other in _OPPOSITE.items()}
+        swapped = {own: getattr(self, other) for own, other in _opposites(type(self)).items()}
         return replace(self, cardinality=self.cardinality.reversed, **swapped)
 
 
-_OPPOSITE = {
-    name: other
-    for name in (each.name for each in fields(Evidence))
-    for side, opposite in (("left_", "right_"), ("right_", "left_"))
-    if name.startswith(side) and (other := name.replace(side, opposite, 1))
-}
+@cache
+def _opposites(kind: type[Evidence]) -> dict[str, str]:
+    """Map the names of the fields of one side to those of the other."""
+    sides = {"left": "right", "right": "left"}
+    parts = (each.name.partition("_") for each in fields(kind))
+    return {f"{side}_{rest}": f"{sides[side]}_{rest}" for side, _, rest in parts if side in sides}
 
 
 THROUGH = "values through "

@@ -404,10 +404,6 @@ def search_chain(
     algorithm of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A
     join never makes a chain cheaper, so no cheapest chain visits a table twice and the rounds end,
     and a chain that costs more than one that has arrived need not be extended.
-
-    Args:
-        neighbours: The joins of each table, which is on their left.
-        many_to_many: Whether the rows of every table may repeat.
     """
     if start == end:
         return ()

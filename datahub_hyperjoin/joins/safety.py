@@ -133,11 +133,7 @@ def count_grain_losses(joins: Sequence[Join]) -> int:
 
 
 def loses_grain(join: Join, *, led_to_key: bool) -> bool:
-    """Return whether adding `join` to a chain of joins may duplicate the rows of every table.
-
-    Args:
-        led_to_key: Whether the chain already led from a row to the key that it refers to.
-    """
+    """Return whether adding `join` to a chain of joins may duplicate the rows of every table."""
     return not join.is_reference or (leads_from_key(join) and (led_to_key or leads_to_key(join)))
 
 

@@ -121,9 +121,6 @@ def columns_urn(columns: Sequence[Pair]) -> str:
 
     People's decisions are attached to the URN, so it depends on the columns only: neither on the
     direction of the join nor on the order of a composite key.
-
-    Args:
-        columns: The pairs of columns, each with the same table's column first.
     """
     return _columns_urn(tuple(columns))
 
@@ -147,9 +144,6 @@ def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvi
 
     A decision about a composite join concerns this join only: none of its pairs, and no other join
     that contains them.
-
-    Args:
-        columns: The pairs of columns, each with the same table's column first.
     """
     if len(columns) == 1:
         return facts.of(pair_of(*columns[0]))
@@ -196,11 +190,8 @@ def _in_tag(evidence: Evidence, name: str) -> float:
 
 
 def to_aspect(join: Join, model_version: str) -> "ERModelRelationshipPropertiesClass":
-    """Build the relationship aspect of a join, with its evidence.
-
-    Returns:
-        An aspect without a timestamp, so that runs with equal results write equal aspects.
-    """
+    """Build the relationship aspect of a join, with its evidence."""
+    # Without a timestamp, so that runs with equal results write equal aspects.
     from datahub.metadata.schema_classes import (  # noqa: PLC0415 (a run without DataHub needs none)
         ERModelRelationshipPropertiesClass,
         RelationshipFieldMappingClass,
@@ -314,12 +305,7 @@ def _mapped(aspect: "ERModelRelationshipPropertiesClass") -> _Pairs:
 
 
 def from_aspect(aspect: "ERModelRelationshipPropertiesClass") -> Join | None:
-    """Convert a relationship to a join of a run, without the catalog's evidence.
-
-    Returns:
-        None for a relationship that is not ours, or whose custom properties cannot be parsed
-        because an incompatible version wrote them.
-    """
+    """Convert a relationship to a join of a run; None if it is not ours, or cannot be parsed."""
     if not is_ours(aspect) or not aspect.relationshipFieldMappings:
         return None
     (left, right), *further = _mapped(aspect)
@@ -379,8 +365,7 @@ def read_tag_context(
 ) -> tuple[Evidence | None, bool, _Crosswalk | None]:
     """Read the evidence, whether the catalog declares the join, and the crosswalk from a tag.
 
-    Returns:
-        Nothing of a tag that a person or another version of this package set.
+    Nothing is read of a tag that a person or another version of this package set.
     """
     try:
         facts: Any = json.loads(text)

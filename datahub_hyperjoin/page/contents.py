@@ -236,15 +236,7 @@ def collect(
     columns: Mapping[ColumnId, Record],
     note: Callable[[Statement], str],
 ) -> Contents:
-    """Collect what the pages of a run and of the catalog have in common.
-
-    Args:
-        tables: The tables in their order, with the numbers of rows and columns.
-        titles: Short names of the tables, and of crosswalks.
-        columns: For each column in its order: whether it is a key column, its type, its number of
-            distinct values, and whether this number is an estimate.
-        note: Describes the SQL of a join.
-    """
+    """Collect what the pages of a run and of the catalog have in common."""
     known = [each.known for each in shown]
     ends = [end for each in shown for end in (each.join.left, each.join.right)]
     publishers = _number_publishers(tables, ends)
@@ -297,12 +289,7 @@ def list_contents(  # noqa: PLR0913 - one for each part of the page
     contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     values: bool = False,
 ) -> Contents:
-    """Collect what the page of a run shows; `write_page` has the meaning of the arguments.
-
-    Args:
-        joins: The suggested joins, with evidence, best first. The page keeps their order.
-        lone: The joins that only a crosswalk connects, which come last.
-    """
+    """Collect what the page of a run shows; `write_page` has the meaning of the arguments."""
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     every = [*joins, *lone]
     domains = find_domains(every, column_profiles)

@@ -22,13 +22,6 @@ def list_examples(
 
     A personal column has none. Neither has a column that joins with one, because it holds the same
     values.
-
-    Args:
-        indices: The index of each column that the page shows.
-
-    Returns:
-        Up to five values of each column, by its index. Columns that share values mostly have the
-        same ones, since samples hold the values with the smallest hashes.
     """
     pairs = [pair for join in joins for pair in join.pairs]
     hidden = _hidden(pairs, profiles)
@@ -46,9 +39,6 @@ def list_unmatched(
 
     They are values of the referring column's sample whose hashes the key's sketch would hold if the
     key had them. Those in most rows come first, such as a placeholder. Personal columns show none.
-
-    Returns:
-        Up to five values, without references of which none is known.
     """
     profiles = {column.id: (column, table) for table in tables for column in table.columns}
     columns = {id_: column for id_, (column, _) in profiles.items()}

@@ -63,13 +63,7 @@ class LocalPage:
 
     @classmethod
     def read(cls, path: Path, file: Path | None = None, *, by: str = "") -> "LocalPage":
-        """Read a page of joins, and determine the file that holds its decisions.
-
-        Args:
-            file: The file of decisions; None for the one that the page names, in the current
-                folder.
-            by: Who decides, for the file; empty if it should not say.
-        """
+        """Read a page of joins, and determine the file that holds its decisions."""
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
@@ -83,11 +77,7 @@ class LocalPage:
         return cls(text, decided, file or Path(decided["file"]), by)
 
     def render(self, token: str) -> str:
-        """Return the page with the decisions that the file holds now.
-
-        Args:
-            token: The secret that the page repeats with each decision.
-        """
+        """Return the page with the decisions that the file holds now."""
         filed = read_decision_file(self.file)
         self._shown[:] = [self._verdicts(filed)]
         rows = [
@@ -109,11 +99,7 @@ class LocalPage:
         return text.replace(_NO_REQUESTS, f"{_NO_REQUESTS} connect-src 'self';", 1)
 
     def decide(self, decision: WrittenDecision, seen: str | None = None) -> None:
-        """Write a decision to the file, in place of all others about the same join.
-
-        Args:
-            seen: The decision that the page showed, empty for none; None for what it showed last.
-        """
+        """Write a decision to the file, in place of all others about the same join."""
         with editing_decision_file(self.file) as decisions:
             self._refuse_stale(decision, decisions, decision.verdict.value, seen)
             same = self._about_the_join_of(decision, decisions)

@@ -78,12 +78,8 @@ def translate(
 ) -> Translations:
     """Translate the SQL of joins into every dialect of the page.
 
-    Joins in `differing`, whose tables write values differently, are left out.
-
-    Args:
-        joins: Statements that were run, by the join's number; those without SQL are left out.
-        differing: Their SQL is not translated, because a plain `=` may have sufficed only since the
-            system has read both columns as dates, for example.
+    Joins in `differing`, whose tables write values differently, are left out: a plain `=` may have
+    sufficed only since the system has read both columns as dates, for example.
     """
     shapes: dict[exp.Expr, int] = {}
     names: dict[str, int] = {}

@@ -83,12 +83,7 @@ def list_decisions(
     file: str,
     damaged: Sequence[str] = (),
 ) -> PageDecisions:
-    """Convert the decisions from a file into rows of the page.
-
-    Args:
-        filed: All decisions, also those about tables that the page does not show.
-        tables: The tables of the page, in its order.
-    """
+    """Convert the decisions from a file into rows of the page."""
     counts = Counter(table.name for table in tables)
     urns = {number: dataset_urn(t) for number, t in enumerate(tables) if counts[t.name] > 1}
     names: dict[TableId | None, str] = {
@@ -198,13 +193,7 @@ def render_page(
     served: ServedPage | None = None,
     decisions: PageDecisions | None = None,
 ) -> str:
-    """Render the HTML page of the joins, for a file or for a web service (`served`).
-
-    Args:
-        errors: Each table with its error; empty for a table without one.
-        served: What a web service adds; None for a file.
-        decisions: What people decided, which a file collects for the next run; None for none.
-    """
+    """Render the HTML page of the joins, for a file or for a web service (`served`)."""
     return render_template(
         "page.html.j2",
         title=title,

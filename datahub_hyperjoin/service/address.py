@@ -25,12 +25,7 @@ class Address:
 
     @classmethod
     def of(cls, host: str, port: int, url: str = "") -> "Address":
-        """Determine the addresses of a service from its options.
-
-        Args:
-            url: Address of a proxy in front of the service, with the path that it removes; empty
-                without a proxy.
-        """
+        """Determine the addresses of a service from its options."""
         own = [f"http://{name}:{port}" for name in host_names(host)]
         origin, path = site_of("--url", url) if url else ("", "")
         address = cls(origins=(*([origin] if url else []), *own), path=path)

@@ -1,7 +1,15 @@
-"""The web application that shows joins and stores people's decisions."""
+"""The web application that shows joins and stores people's decisions.
+
+A browser sends a person's cookie with every request, whichever site asked for it. So the cookie is
+for pages of the same site alone, each change has to come from the service's own page and to repeat
+a secret of that page, and only DataHub may show the pages in a frame.
+"""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import hmac
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from threading import Lock
 from typing import TypedDict
@@ -9,12 +17,13 @@ from typing import TypedDict
 from datahub.ingestion.graph.client import DataHubGraph
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datahub_hyperjoin.client_errors import is_sendable
 from datahub_hyperjoin.errors import HyperJoinError
@@ -38,14 +47,93 @@ from datahub_hyperjoin.joins.describe import (
 from datahub_hyperjoin.joins.errors import NoPathError
 from datahub_hyperjoin.joins.paths import Step
 from datahub_hyperjoin.service.address import Address
-from datahub_hyperjoin.service.guard import (
-    SecureHeaders,
-    comes_from_own_page,
-    read_texts,
-    repeats_secret,
-)
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
+
+CSRF_HEADER = "X-CSRF-Token"
+"""The header in which a page repeats the secret of its session."""
+
+MOST_BODY = 16 * 1024
+"""Maximum size of a request, in bytes; one with a token takes about 1,000 bytes."""
+
+_HEADERS = {
+    # A page shows what a person may see, so no cache may keep it for others.
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Without a referrer, browsers would leave the origin out of requests, which is checked.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def content_security_policy(nonce: str, frames: str) -> str:
+    """Return the Content-Security-Policy header of a response.
+
+    >>> content_security_policy("n", "http://localhost:9002").split("; ")[-1]
+    'frame-ancestors http://localhost:9002'
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src 'nonce-{nonce}'",
+            f"style-src 'nonce-{nonce}'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            f"frame-ancestors {frames}",
+        ]
+    )
+
+
+class SecureHeaders:
+    """The middleware that adds security headers to every HTTP response."""
+
+    def __init__(self, app: ASGIApp, *, frames: str) -> None:
+        self._app, self._frames = app, frames or "'none'"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and add security headers to the response."""
+        nonce = secrets.token_urlsafe(16)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers["Content-Security-Policy"] = content_security_policy(nonce, self._frames)
+            await send(message)
+
+        if scope["type"] == "http":
+            scope.setdefault("state", {})["nonce"] = nonce
+            await self._app(scope, receive, send_with_headers)
+        else:
+            await self._app(scope, receive, send)
+
+
+def comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
+    """Return whether one of the service's own pages sent a request."""
+    return headers.get("origin") in origins
+
+
+def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
+    """Return whether a request contains the secret of its session."""
+    return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), session.csrf.encode())
+
+
+async def read_texts(request: Request) -> Mapping[str, str]:
+    """Read a JSON object with text values from the body of a request."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BODY:
+            return {}
+    try:
+        values = json.loads(body)
+    except ValueError:
+        return {}
+    texts = values.items() if isinstance(values, dict) else ()
+    return {name: value for name, value in texts if isinstance(value, str)}
+
 
 # DataHub's frontend keeps a person's token in a signed cookie, and passes requests with this cookie
 # on to DataHub's server in the name of that person. So the service only returns the cookie to the
@@ -58,10 +146,6 @@ _NAMES = {"PLAY_SESSION", "actor"}
 
 def datahub_cookies(headers: Headers) -> str:
     """Return the cookies with which DataHub's frontend recognises a person.
-
-    Returns:
-        A header `Cookie` as the browser wrote it, without all other cookies; empty if nobody has
-        signed in to DataHub.
 
     >>> datahub_cookies(Headers({"cookie": "PLAY_SESSION=a.b.c; theme=dark; actor=ada"}))
     'PLAY_SESSION=a.b.c; actor=ada'
@@ -88,9 +172,6 @@ class SharedSessions:
         """Recognise a person by a request's DataHub cookies, and return the person's session.
 
         DataHub is asked each time, so a session ends here when it ends there.
-
-        Returns:
-            None if nobody has signed in, or if DataHub no longer accepts the cookies.
         """
         cookies = datahub_cookies(headers)
         if not cookies:
@@ -141,11 +222,7 @@ class DescribedPath(TypedDict):
 
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
-    """Describe the best path of joins between two datasets, ignoring many-to-many paths.
-
-    Args:
-        start: URN or name of the first dataset, or of a column of it.
-    """
+    """Describe the best path of joins between two datasets, ignoring many-to-many paths."""
     # A path may lead over any table, so all joins are read.
     joins = all_joins(graph)
     first, last = (find_path_end(graph, name, joins) for name in (start, end))
@@ -194,10 +271,6 @@ def create_service(
     `/` shows all joins, and `/dataset?urn=URN` those of a dataset. The application reads and
     decides for each person with this person's rights alone: with a token of DataHub that the person
     enters, or, if it shares the sessions of DataHub's pages, with the cookies of those pages.
-
-    Args:
-        frames: The origin that may show the pages in a frame; empty for none.
-        shared_with: Address of DataHub's pages, where people sign in; empty if people enter tokens.
     """
     return _Service(connect, address, shared_with).create_app(frames)
 

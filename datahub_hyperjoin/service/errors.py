@@ -52,11 +52,7 @@ class SharedSignInError(HyperJoinError, ValueError):
 
     @classmethod
     def not_beside(cls, datahub_url: str, own_urls: Sequence[str]) -> Self:
-        """Report that browsers do not send DataHub's cookies to the service.
-
-        Args:
-            datahub_url: Address of DataHub's pages; empty if no option names it.
-        """
+        """Report that browsers do not send DataHub's cookies to the service."""
         if not datahub_url:
             return cls("`--frontend-url` needs `--datahub-url`, the address of DataHub's pages")
         return cls(

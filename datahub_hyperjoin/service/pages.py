@@ -84,10 +84,6 @@ def render_joins(
 
     The joins are read from DataHub with the person's rights, so that the page shows what this
     person may see, and every decision at once.
-
-    Args:
-        dataset: URN or name of the dataset; empty for all joins.
-        signs_out: Whether the page has a button to sign out.
     """
     graph = session.graph
     about = table_id(find_dataset(graph, dataset)) if dataset else None
@@ -144,11 +140,7 @@ def _read_statements(graph: DataHubGraph, joins: Sequence[Join]) -> dict[str, St
 
 
 def render_sign_in(*, nonce: str, datahub: str = "") -> str:
-    """Render the sign-in page, which asks for a token or leads to DataHub's own sign-in.
-
-    Args:
-        datahub: Address of DataHub's pages, if the person signs in there; otherwise empty.
-    """
+    """Render the sign-in page, which asks for a token or leads to DataHub's own sign-in."""
     name = "shared_sign_in.html.j2" if datahub else "sign_in.html.j2"
     return render_template(name, title="Sign in", nonce=nonce, datahub=datahub)
 

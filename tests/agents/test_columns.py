@@ -5,7 +5,7 @@ import re
 import pytest
 from chains import join
 
-from datahub_hyperjoin.agents.columns import joins_of_named
+from datahub_hyperjoin.agents.answers import joins_of_named
 from datahub_hyperjoin.graphql.errors import AmbiguousColumnError
 from datahub_hyperjoin.joins import Join
 

@@ -7,8 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from datahub_hyperjoin.agents.errors import UnguardedServerError
-from datahub_hyperjoin.agents.http import create_app
-from datahub_hyperjoin.agents.server import create_server
+from datahub_hyperjoin.agents.server import create_app, create_server
 from datahub_hyperjoin.agents.tools import JoinTools
 from shop import Shop, open_shop
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.agents.limit import MOST_BYTES, Answer, add_entries, to_text
+from datahub_hyperjoin.agents.answers import MOST_BYTES, Answer, add_entries, to_text
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["é" * 400, "x" * 9_000, "字" * 2_000])
 ANSWERS = st.fixed_dictionaries(

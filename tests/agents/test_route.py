@@ -10,7 +10,7 @@ from chains import N_N, ONE_1, changed, column_at, domain, join
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.agents.limit import MOST_BYTES, Answer, to_text
+from datahub_hyperjoin.agents.answers import MOST_BYTES, Answer, to_text
 from datahub_hyperjoin.agents.tools import (
     answer_path,
     choose_among,

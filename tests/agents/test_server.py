@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent, Tool
 
-from datahub_hyperjoin.agents.limit import MOST_BYTES
+from datahub_hyperjoin.agents.answers import MOST_BYTES
 from datahub_hyperjoin.agents.server import create_server
 from datahub_hyperjoin.agents.tools import JoinTools
 from shop import Shop

@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
     QueryStatementClass,
 )
 
-from datahub_hyperjoin.agents.limit import Answer
+from datahub_hyperjoin.agents.answers import Answer
 from datahub_hyperjoin.agents.tools import JoinTools
 from datahub_hyperjoin.graphql import all_joins, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError

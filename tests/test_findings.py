@@ -8,9 +8,8 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.discovery.progress import RunProgress
-from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.kept_findings import KeptFindings, NotedProgress
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, VariantConfig
 from datahub_hyperjoin.model.config.sections import LanguageModelConfig
