@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fakesnow fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery same golden reference build audit licences clean prerequisites
+.PHONY: help quickstart setup fakesnow fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-incremental bench-composite bench-rankings bench-roles bench-page bench-costs bench-database bench-lake gallery same golden reference build audit licences clean prerequisites compiler
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -77,7 +77,7 @@ test-faults: $(VENV)/.dev ## Attack runs with kills, damaged inputs and failing 
 compat: $(VENV)/.dev ## Run the tests of what DataHub receives with each supported release
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
 
-matrix: prerequisites ## Run the fast tests with each Python from 3.10 to 3.13 that is installed
+matrix: compiler ## Run the fast tests with each Python from 3.10 to 3.13 that is installed
 	@.ci/matrix 3.10 3.11 3.12 3.13
 
 bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
@@ -155,6 +155,9 @@ clean: ## Remove built and computed files, but not the environment
 prerequisites:
 	@.ci/prerequisites
 
+compiler:
+	@.ci/prerequisites compiler
+
 # $(call install,EXTRA): a stamp is newer than the files it was made from, so `make` installs once.
 # The pip that comes with an older Python takes over twice as much processor time as this one.
 # pip would compile 20,000 modules on one core; compileall uses all, which saves a minute of three.
@@ -194,6 +197,6 @@ $(ARCHIVE): $(VENV)/.dev
 		--driver-java-options '-XX:ArchiveClassesAtExit=$@ -Xlog:disable' \
 		tests/java_archive.py 2> /dev/null || true
 
-$(VENV)/.dev: pyproject.toml constraints.txt | prerequisites
+$(VENV)/.dev: pyproject.toml constraints.txt | compiler
 	$(call install,dev)
 	@touch $@ $(VENV)/.quickstart

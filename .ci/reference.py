@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from datahub_hyperjoin.action.config import ActionConfig
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.action.plugin import ActionConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENING = """\

@@ -20,9 +20,6 @@ def require_address_space() -> None:
     """Refuse to go on if this process may reserve less memory than its libraries need.
 
     Call this before their import.
-
-    Raises:
-        AddressSpaceError: The limit (`ulimit -v`) is too low.
     """
     with suppress(ImportError):  # missing on Windows, which has no such limit
         import resource  # noqa: PLC0415

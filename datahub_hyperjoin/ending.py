@@ -1,6 +1,6 @@
-"""Let SIGTERM and SIGHUP end a program as Ctrl-C does.
+"""Let SIGTERM and SIGHUP end a program as Ctrl-C does, and Ctrl-C end one that only starts.
 
-By default, they end a program at once, and its temporary files stay.
+By default, the first two end a program at once, and its temporary files stay.
 """
 
 import os
@@ -27,8 +27,7 @@ def tidy_end() -> Iterator[None]:
 
     The signal ends the program when the block has been left, so that whoever started the program
     sees the same end as without the block. A signal that the program handles or ignores is left to
-    it, as is everything in other threads than the main one. Blocks may be nested: the outermost
-    counts.
+    it. Blocks may be nested: the outermost counts.
     """
     is_main = threading.current_thread() is threading.main_thread()
     ours = [each for each in _SIGNALS if is_main and signal.getsignal(each) is signal.SIG_DFL]
@@ -54,3 +53,15 @@ def tidy_end() -> Iterator[None]:
                 signal.signal(each, signal.SIG_DFL)
         if received:
             signal.raise_signal(received[0])
+
+
+@contextmanager
+def interrupt_ends_program() -> Iterator[None]:
+    """In a `with` block that leaves nothing to undo, let Ctrl-C end the program without a word."""
+    is_program = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL) if is_program else None
+    try:
+        yield
+    finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)

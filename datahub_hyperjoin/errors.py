@@ -7,6 +7,7 @@
     │  └─ DamagedModelError
     ├─ SparkError            Spark cannot run
     ├─ AddressSpaceError     the libraries cannot reserve the memory that they need
+    ├─ NotEnoughMemoryError  a run needs more memory than it may use
     ├─ MissingExtraError     a package of an extra is not installed
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
@@ -122,6 +123,28 @@ class AddressSpaceError(HyperJoinError, MemoryError):
         return cls(
             f"`ulimit -v` is {limit}, and the libraries of a run reserve more, most of which they "
             f"never use. Set it to at least {least} or to `unlimited`"
+        )
+
+
+class NotEnoughMemoryError(HyperJoinError, MemoryError):
+    """A run needs more memory than it may use, so it stops before it compares values."""
+
+    def __init__(self, message: str, *, needed: int = 0, allowed: int = 0) -> None:
+        """Store the message, and the needed and the allowed memory in MiB."""
+        super().__init__(message)
+        self.needed = needed
+        self.allowed = allowed
+
+    @classmethod
+    def from_estimate(
+        cls, compared: str, *, needed: int, allowed: int, limit: str, remedies: Sequence[str]
+    ) -> Self:
+        """Report the estimate and the limit, and the remedies, of which the best comes first."""
+        return cls(
+            f"this run needs an estimated {needed:,} MiB of memory, and {limit} {allowed:,} MiB: "
+            f"it {compared}. {'; or '.join(remedies)}",
+            needed=needed,
+            allowed=allowed,
         )
 
 

@@ -10,9 +10,6 @@ _PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|token|secret)=)[^&;\s'\"]
 def redact(text: str, token: str | None = None) -> str:
     r"""Shorten an error's text to one line, and mask passwords and tokens.
 
-    Args:
-        token: A token to mask.
-
     >>> redact("no driver for jdbc:postgresql://shop/?password=hush&user=me")
     'no driver for jdbc:postgresql://shop/?password=***&user=me'
     >>> redact("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")

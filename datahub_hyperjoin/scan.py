@@ -15,9 +15,7 @@ from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, ObjectStore, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.progress import Count, Warn, count_nothing, warn_nobody
-from datahub_hyperjoin.recipe import read_recipe
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
-from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.recipe import HyperJoinConfig, RefusedRecipeError, read_recipe
 from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -31,16 +29,7 @@ FOLDER_KEY = "catalog.folder"
 def scan(
     config: HyperJoinConfig, warn: Warn, session: Session, *, count: Count = count_nothing
 ) -> list[Table]:
-    """List the tables in a recipe's folder and connections.
-
-    Args:
-        warn: Receives connections that cannot be listed, if other tables can.
-        session: Provides a Spark session, if a connection needs one.
-        count: Receives the number of files that are not read.
-
-    Returns:
-        The tables, those of the folder first. Of tables with the same name, the first is listed.
-    """
+    """List the tables in a recipe's folder and connections."""
     tables = _scan_folder(config, warn, count)
     return _combine(tables, _list_connections(config, session, warn, count), warn)
 
@@ -53,16 +42,7 @@ def list_by_key(
     count: Count = count_nothing,
     without: Collection[str] = (),
 ) -> dict[str, Listing]:
-    """List the tables of the folder and of each connection separately.
-
-    Args:
-        session: Provides a Spark session, if a connection needs one.
-        count: Receives the number of files that are not read.
-        without: Recipe keys of the folder and of connections that are not listed.
-
-    Returns:
-        The tables or the error, by recipe key, such as `catalog.folder` and `connections[0]`.
-    """
+    """List the tables of the folder and of each connection separately."""
     steps: dict[str, Callable[[], list[Table]]] = {
         key: partial(_list_connection, key, connection, session, warn, count)
         for key, connection in config.connections_by_key.items()
@@ -73,11 +53,7 @@ def list_by_key(
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
-    """Check that a recipe is valid, its tables can be listed and Java is available.
-
-    Returns:
-        The result of each check, with the reason of a failure.
-    """
+    """Check that a recipe is valid, its tables can be listed and Java is available."""
     try:
         config = read_recipe(config_dict)
     except RefusedRecipeError as error:

@@ -31,7 +31,6 @@ from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_ser
 from datahub_hyperjoin.catalog.databases import read_database_keys
 from datahub_hyperjoin.catalog.filed_decisions import (
     read_written_decisions,
-    warn_of_unknown_columns,
 )
 from datahub_hyperjoin.catalog.versions import SUPPORT, TERMS, stale_removal
 from datahub_hyperjoin.catalog_facts import CatalogFacts
@@ -59,19 +58,21 @@ from datahub_hyperjoin.emit.publish import (
 )
 from datahub_hyperjoin.ending import tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import RunSql
-from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.model.config.sections import find_unused_keys
-from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
-from datahub_hyperjoin.recipe.secrets import refuse_literal_secrets
+from datahub_hyperjoin.recipe import (
+    HyperJoinConfig,
+    check_requirements,
+    in_sentences,
+    read_recipe,
+    refuse_literal_secrets,
+)
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.storage import locking
-from datahub_hyperjoin.suggest import LakeComparison, compare_values, suggest
 
 paused_gc.resume()
 
@@ -109,19 +110,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Create the source from a recipe.
-
-        Args:
-            config_dict: The recipe's `source.config`.
-            ctx: The run's context.
-
-        Returns:
-            A source that has not read any data yet.
-
-        Raises:
-            RefusedRecipeError: The recipe has unknown keys or invalid values, contains passwords
-                as plain text, or lacks something that it needs.
-        """
+        """Create the source from a recipe."""
         config = read_recipe(config_dict)
         if ctx.graph:
             limit_answers(ctx.graph)
@@ -149,11 +138,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own workunit processors, followed by this source's processors.
-
-        Returns:
-            The processors in the order in which they are applied.
-        """
+        """Return DataHub's own workunit processors, followed by this source's processors."""
         processors = [
             *super().get_workunit_processors(),
             *stale_removal(self, self.config, self.ctx),
@@ -172,11 +157,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return processors
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
-        """Run all stages, and yield the metadata to write.
-
-        Yields:
-            The metadata to write into the catalog.
-        """
+        """Run all stages, and yield the metadata to write."""
         self._end.enter_context(tidy_end())
         self._warn_of_unused_keys()
         try:
@@ -202,21 +183,21 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             HyperJoinError: The run cannot continue.
         """
         with locking(self.config.kept_folders), lazy_session(self.config.spark) as session:
-            catalog = self._read(session)
-            config, facts = self.config, catalog.facts
-            with self.report.stage("Profiling tables"):
-                read = read_profiles(catalog.tables, session, config.profile, self.report)
-                profiles = drop_unknown_columns(read, facts, self.report)
-            facts = facts.spelled_by(column.id for each in profiles for column in each.columns)
-            comparison = compare_values(
-                profiles,
-                session=session,
-                profile=config.profile,
-                model=config.model,
-                progress=self.report,
-                facts=facts,
+            return compare(self._read(session), self._find_config, self.report, session)
+
+    @property
+    def _find_config(self) -> FindConfig:
+        page, emit, sql = self.config.page, self.config.emit, None
+        # Only the HTML page, queries and documents show SQL.
+        if page or emit.queries or emit.documents:
+            in_catalog = emit.run_sql is RunSql.SHOWN and (emit.queries or emit.documents)
+            sql = SqlConfig(
+                run=RunSql.ALL if in_catalog else emit.run_sql,
+                timeout=emit.sql_timeout,
+                folder=self.config.catalog.folder,
+                files_at=emit.files_at or "",
             )
-        return comparison, facts
+        return FindConfig(profile=self.config.profile, model=self.config.model, sql=sql)
 
     def _warn_of_unused_keys(self) -> None:
         if keys := find_unused_keys(self.config.model):
@@ -261,49 +242,10 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return catalog
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
-        findings = suggest(
-            catalog.tables,
-            session=session,
-            profile=self.config.profile,
-            model=self.config.model,
-            progress=self.report,
-            facts=catalog.facts,
-        )
-        warn_of_unknown_columns(catalog.filed, findings.profiles, self.report.warn)
-        # Only the HTML page, queries and documents show SQL.
-        page, emit = self.config.page, self.config.emit
-        if page or emit.queries or emit.documents:
-            with self.report.stage("Running the SQL"):
-                findings = self._run_sql(findings, session)
+        findings = find(catalog, self._find_config, self.report, session)
+        self.report.show_missing_sql(findings.statements)
         # Of columns, only the page shows profiles, which take some 8 kB each.
-        return findings if page else findings.without_columns()
-
-    def _run_sql(self, findings: Findings, session: Session) -> Findings:
-        """Add the SQL of the joins to the findings, after running what is to be run."""
-        from datahub_hyperjoin.sql import (  # noqa: PLC0415 (slow)
-            FileAddresses,
-            LakeInSql,
-            SqlTest,
-            find_join_sql,
-        )
-
-        emit, folder = self.config.emit, self.config.catalog.folder
-        addresses = FileAddresses(folder=folder, base=emit.files_at or "") if folder else None
-        in_catalog = emit.run_sql is RunSql.SHOWN and (emit.queries or emit.documents)
-        statements = find_join_sql(
-            [*findings.joins, *findings.crosswalks],
-            LakeInSql.of(findings.profiles, addresses),
-            store=open_store(self.config.profile, self.report),
-            session=session,
-            test=SqlTest(
-                timeout=emit.sql_timeout,
-                run=RunSql.ALL if in_catalog else emit.run_sql,
-                shown=shown_first(findings.joins, findings.crosswalks),
-            ),
-            progress=self.report,
-        )
-        self.report.show_missing_sql(statements)
-        return replace(findings, statements=statements)
+        return findings if self.config.page else findings.without_columns()
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         """Yield the metadata to write, then write the HTML page if the recipe names one."""
@@ -362,12 +304,5 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
-        """Check that the recipe is valid, its tables can be listed and Java is available.
-
-        Args:
-            config_dict: The recipe's `source.config`.
-
-        Returns:
-            The result of each check, with the reason of a failure.
-        """
+        """Check that the recipe is valid, its tables can be listed and Java is available."""
         return check(config_dict)

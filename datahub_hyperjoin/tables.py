@@ -48,19 +48,13 @@ class TableId:
 
     platform: str
     """DataHub's platform, for example `postgres` or `file`."""
-
     name: str
     """The table's full name on its platform, including the platform instance."""
-
     env: str = "PROD"
-    """DataHub's environment."""
 
     @property
     def parent(self) -> str:
         """The folder or schema that contains the table.
-
-        Returns:
-            The name up to its last slash or, for a table of a database, up to its last dot.
 
         >>> TableId("postgres", "shop.public.orders").parent
         'shop.public'
@@ -91,8 +85,6 @@ class ColumnId:
     """The identifier of a column: its table and its path."""
 
     table: TableId
-    """The column's table."""
-
     path: str
     """The column's name. Members of a struct are joined by dots, as in `address.city`."""
 
@@ -124,12 +116,6 @@ def in_order(columns: Iterable[Pair]) -> tuple[Pair, ...]:
 
     The result is the same if the sides of all pairs are swapped.
 
-    Args:
-        columns: The pairs, each with the same side's column first.
-
-    Returns:
-        The sorted pairs, with the side first that sorts before the other one.
-
     >>> a, b = (TableId("file", name) for name in "ab")
     >>> pairs = [(ColumnId(b, path), ColumnId(a, path)) for path in ("year", "org")]
     >>> [tuple(map(str, pair)) for pair in in_order(pairs)]
@@ -144,27 +130,18 @@ class Table:
     """A table to profile, with its identifier and location."""
 
     id: TableId
-    """The table's identifier."""
-
     title: str
     """A short name for people, for example `flights` for `nycflights13/flights.csv`."""
-
     location: TableLocation
-    """The location from which the table's rows are read."""
-
     size: int
     """Bytes on disk; 0 if unknown."""
-
     instance: str = ""
     """DataHub's platform instance, which is a prefix of the table's full name; empty if there is
     none."""
-
     state: str = ""
     """A value that differs whenever the rows may have changed; empty if unknown."""
-
     chosen_by: str = "catalog.tables"
     """The recipe key that selects the table and can exclude it; empty without a recipe."""
-
     personal: frozenset[str] = frozenset()
     """Paths of the columns that the catalog marks as personal."""
 
@@ -174,13 +151,9 @@ class Lengths:
     """The lengths of a column's values, in characters."""
 
     shortest: int
-    """Length of the shortest value."""
-
     mean: float
     """Mean length of the distinct values."""
-
     longest: int
-    """Length of the longest value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +165,6 @@ class Pattern:
 
     shape: str
     """The pattern itself, for example `A9999` or `A+ A+`."""
-
     share: float
     """Share of the sampled values that have this shape, in [0, 1]."""
 
@@ -202,47 +174,30 @@ class ColumnProfile:
     """A summary of a column, computed in one pass over its table."""
 
     id: ColumnId
-    """The column's identifier."""
-
     position: int
     """Position of the column in the table, from 0."""
-
     type: DataType
-    """The type of the column's values."""
-
     rows: int
-    """Number of rows read."""
-
     nulls: int
     """Number of rows without a value; empty strings are nulls."""
-
     distinct: int
     """Number of distinct values in normal form: exact up to the sketch's size, then an estimate."""
-
     sketch: bytes
     """The k smallest 64-bit hashes of the normal forms, ascending, as little-endian uint64."""
-
     sample: Sequence[str]
     """The distinct values with the smallest hashes, as written. The samples of columns that share
     values therefore tend to overlap. Stored and transferred profiles hold `PackedTexts`."""
-
     counts: tuple[int, ...]
     """Number of rows that hold each value of the sample."""
-
     lengths: Lengths
-    """Lengths of the values."""
-
     patterns: tuple[Pattern, ...]
     """The most frequent patterns, the most frequent first."""
-
     personal: str = ""
     """Why the column's values count as personal; empty if they do not. If they do, the sample holds
     hashes."""
-
     notation: Notation | None = None
     """The notation of the column's values, such as leading zeros (`000123`) or day first
     (`31.01.2024`); None if the values need no conversion before they are compared."""
-
     form_sketch: bytes = b""
     """A sketch of the values after conversion from their notation; empty if the column has no
     notation, or if conversion would change hardly any value."""
@@ -268,9 +223,6 @@ class ColumnProfile:
         """The type as people see it; a text column that holds numbers is called a number.
 
         The type itself stays, because values are compared as they are written, too.
-
-        Returns:
-            For example `integer`, or `number with decimal comma` for values such as `1.234,50`.
         """
         if self.type is DataType.TEXT:
             if self.notation is Notation.COMMA:
@@ -285,21 +237,14 @@ class TableProfile:
     """The profiles of a table's columns, or the reason why the table is unusable."""
 
     table: Table
-    """The table that was profiled."""
-
     columns: tuple[ColumnProfile, ...] = ()
     """Profiles of the columns, in the order of the table. If `fault` is set, the profiles count no
     rows, and a table without a header has no profiles."""
-
     rows: int = 0
-    """Number of rows read."""
-
     notes: tuple[str, ...] = ()
     """Notes for users: another encoding, or rows and columns that were left out."""
-
     fault: str = ""
     """Why the table cannot be used; empty if it can."""
-
     value_hash: ValueHash = ValueHash.SIPHASH
     """The hash function of the sketches. All tables of a run use the same one."""
 
@@ -312,11 +257,8 @@ class DescribedTable:
     """A table whose columns are known but whose rows were not read."""
 
     id: TableId
-    """The table's identifier."""
-
     title: str
     """A short name of the table, shown to people."""
-
     columns: tuple[ColumnProfile, ...]
     """The table's columns, as profiles without rows."""
 
@@ -325,10 +267,6 @@ def describe_columns(
     table: TableId, columns: Iterable[tuple[str, DataType]]
 ) -> tuple[ColumnProfile, ...]:
     """Build column profiles for a table whose rows were not read.
-
-    Args:
-        columns: The path and the declared type of each column, in their order; text if the type is
-            unknown.
 
     >>> [column] = describe_columns(TableId("file", "planes.csv"), [("tailnum", DataType.TEXT)])
     >>> column.id.path, column.rows, column.distinct

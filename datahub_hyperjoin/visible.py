@@ -28,9 +28,6 @@ def visible(text: str) -> str:
 
     Other letters and signs stay as they are.
 
-    Args:
-        text: A name, or a line that holds names.
-
     >>> print(visible("id\n; DROP TABLE x"), visible("\x1b[2J"), visible("Größe"))
     id\n; DROP TABLE x \u001b[2J Größe
     """
@@ -46,9 +43,6 @@ def _escape(found: re.Match[str]) -> str:
 def visible_lines(text: str) -> str:
     r"""Make each line of a text visible, and keep the lines.
 
-    Args:
-        text: Lines that hold names, such as an SQL statement.
-
     >>> print(visible_lines("SELECT 1;\n\x1b[2J"))
     SELECT 1;
     \u001b[2J
@@ -58,9 +52,6 @@ def visible_lines(text: str) -> str:
 
 def visible_json(value: object, *, indent: int | None = 2) -> str:
     r"""Write a value as JSON in which such characters are escapes, so that it reads back equal.
-
-    Args:
-        indent: Number of spaces of each level; None for one compact line.
 
     >>> print(visible_json(["Größe\u202e"], indent=None))
     ["Größe\u202e"]
@@ -77,9 +68,6 @@ def visible_json(value: object, *, indent: int | None = 2) -> str:
 def markdown(text: str) -> str:
     r"""Make a name visible in Markdown, so that it becomes no link, code or HTML.
 
-    Args:
-        text: The name.
-
     >>> print(markdown("fare[usd]_*"), markdown("<b>\n# Title"))
     fare\[usd\]_\* \<b\>\\n# Title
     """
@@ -88,9 +76,6 @@ def markdown(text: str) -> str:
 
 def code_span(text: str) -> str:
     """Write a name as code in Markdown, between more backticks than it has.
-
-    Args:
-        text: The name.
 
     >>> print(code_span("id"), code_span("`id`"))
     `id` `` `id` ``

@@ -89,11 +89,11 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     `hyperjoin find` does the same, and is tested to find what a run with Spark finds.
     """
     # The run-time check of shapes has to be in place before a part of the model is imported.
-    from datahub_hyperjoin.suggest import suggest  # noqa: PLC0415
+    from datahub_hyperjoin.find import find  # noqa: PLC0415
 
     monkeypatch.setattr(
-        "datahub_hyperjoin.source.suggest",
-        lambda tables, **arguments: suggest(tables, **{**arguments, "session": lambda: None}),
+        "datahub_hyperjoin.source.find",
+        lambda catalog, config, progress, _: find(catalog, config, progress, lambda: None),
     )
 
 

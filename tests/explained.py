@@ -9,13 +9,13 @@ from datahub_hyperjoin.explain import (
     explain_column,
     explain_pair,
 )
+from datahub_hyperjoin.find import LakeComparison
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
-from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnProfile, pair_of
 from deciding import CONFIG, CUSTOMERS, NO_FACTS, ORDERS, TOWNS, index_of, measure
 from handmade import Tables, draw, numbers, profile_lake

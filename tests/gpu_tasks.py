@@ -18,6 +18,7 @@ import torch
 import clusters
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.find import embed
 from datahub_hyperjoin.model.config import (
     OURS,
     ModelConfig,
@@ -34,7 +35,6 @@ from datahub_hyperjoin.spark.errors import ExecutorTaskError
 from datahub_hyperjoin.spark.gpu_executors import has_gpu_executors, run_on_executor
 from datahub_hyperjoin.spark.session import LazySession, lazy_session
 from datahub_hyperjoin.stages.executor_training import find_executor
-from datahub_hyperjoin.suggest import embed
 from handmade import lake_of, things
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.metadata.relationships import join_urn
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark.session import Session

@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification import values
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Pair, Table, pair_of
 
 Columns = dict[str, list[str]]
@@ -129,13 +130,11 @@ def find(
     tables: list[Table], store: Path | None, decided: Decisions | None = None
 ) -> tuple[Findings, RunProgress]:
     progress = RunProgress()
-    found = suggest(
-        tables,
-        session=lambda: pytest.fail("Spark is not needed"),
-        profile=ProfileConfig(store=store),
-        model=ModelConfig(),
-        progress=progress,
-        facts=CatalogFacts(pairs=decided or {}),
+    found = find_all(
+        Catalog(tables=tables, facts=CatalogFacts(pairs=decided or {})),
+        FindConfig(profile=ProfileConfig(store=store)),
+        progress,
+        lambda: pytest.fail("Spark is not needed"),
     )
     return found, progress
 

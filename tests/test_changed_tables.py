@@ -7,13 +7,14 @@ from typing import NoReturn
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.locations import File
-from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table, TableId
 
 CODES = [f"B-{number:03}" for number in range(60)]
@@ -63,12 +64,8 @@ def write(folder: Path, *, without: int = 0) -> list[Table]:
 
 def find(tables: list[Table], session: Session, store: Path | None) -> tuple[Findings, RunProgress]:
     progress = RunProgress()
-    found = suggest(
-        tables,
-        session=session,
-        profile=ProfileConfig(store=store),
-        model=ModelConfig(),
-        progress=progress,
+    found = find_all(
+        Catalog(tables=tables), FindConfig(profile=ProfileConfig(store=store)), progress, session
     )
     return found, progress
 

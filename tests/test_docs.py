@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FIELD_FILES = [
-    ROOT / "datahub_hyperjoin" / "tables.py",
     *(
         path
         for folder in ("datahub_hyperjoin", "model", "spark")

@@ -10,8 +10,7 @@ import pytest
 from datahub_hyperjoin import find_joins
 from datahub_hyperjoin.errors import MissingExtraError
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring, sections
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
-from datahub_hyperjoin.recipe.requirements import unmet_requirements
+from datahub_hyperjoin.recipe import HyperJoinConfig, unmet_requirements
 
 WITHOUT = """
 import sys

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts, DeclaredKeys, ForeignKey
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File
@@ -16,7 +19,6 @@ from datahub_hyperjoin.model.config.sections import LanguageModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import store
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId, TableProfile, pair_of
 
 CODES = [f"B-{number:03}" for number in range(40)]
@@ -56,13 +58,11 @@ def find(
     facts: CatalogFacts = NO_FACTS,
 ) -> tuple[Findings, RunProgress]:
     progress = RunProgress()
-    found = suggest(
-        tables,
-        session=lambda: None,
-        profile=profile,
-        model=model or ModelConfig(),
-        progress=progress,
-        facts=facts,
+    found = find_all(
+        Catalog(tables=tables, facts=facts),
+        FindConfig(profile=profile, model=model or ModelConfig()),
+        progress,
+        lambda: None,
     )
     return found, progress
 
@@ -194,7 +194,7 @@ def test_findings_with_warnings_are_not_kept(
     def warn(_profiles: object, _model: object, _facts: object, progress: RunProgress) -> None:
         progress.warn("Little memory", "The run may fail", "this machine")
 
-    monkeypatch.setattr("datahub_hyperjoin.suggest.check_budget", warn)
+    monkeypatch.setattr("datahub_hyperjoin.find.check_budget", warn)
     find(tables, kept)
     _, told = find(tables, kept)
     assert not is_reused(told)

@@ -53,10 +53,15 @@ class Machine:
         self.add("apt-get", f"CALLS={self.calls} SHOP={shop} BIN={self.bin} HAS={has}\n{APT}")
         self.add("id", f"echo {user}")
 
-    def run(self, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run the script, by default with what a machine needs that compiles."""
         settings = {"PATH": str(self.bin), "PYTHON": sys.executable}
         return subprocess.run(
-            [SCRIPT], env=settings | environment, capture_output=True, text=True, check=False
+            [SCRIPT, *(arguments or ["compiler"])],
+            env=settings | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
 
@@ -167,6 +172,22 @@ def test_a_failed_installation_ends_in_the_same_sentence(machine: Machine) -> No
     assert run.stderr == (
         "Please install a C++ compiler (g++) and Java 17 or newer, then run make again.\n"
     )
+
+
+def test_who_compiles_nothing_needs_neither_compiler_nor_headers(machine: Machine) -> None:
+    run = machine.run("")
+    assert run.stderr == "Please install Java 17 or newer, then run make again.\n"
+    machine.add_java("17.0.15")
+    machine.add("python3", 'case "$2" in *Python.h*) exit 1 ;; *print*) echo python3.11 ;; esac')
+    assert machine.run("", PYTHON="python3").returncode == 0
+    assert "python3.11-dev" in machine.run(PYTHON="python3").stderr
+
+
+def test_the_quick_start_compiles_nothing_and_the_environment_of_tests_does() -> None:
+    rules = SCRIPT.parent.parent.joinpath("Makefile").read_text().splitlines()
+    needs = {rule.partition(":")[0]: rule.rpartition("| ")[2] for rule in rules if "| " in rule}
+    assert needs["$(VENV)/.quickstart"] == "prerequisites"
+    assert needs["$(VENV)/.dev"] == "compiler"
 
 
 def test_an_old_python_is_refused(machine: Machine) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
 
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.storage import read_checked
 from endpoint import Endpoint

@@ -17,8 +17,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.metadata.urns import dataset_urn
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
-from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.recipe import HyperJoinConfig, RefusedRecipeError
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.source import HyperJoinSource
@@ -307,7 +306,7 @@ def test_each_database_is_tried_once(shop: dict[str, Any], monkeypatch: pytest.M
         tried.append(key)
         return scan_database(key, *rest)
 
-    monkeypatch.setattr("datahub_hyperjoin.catalog.databases.scan_database", listed)
+    monkeypatch.setattr("datahub_hyperjoin.scan.scan_database", listed)
     found = HyperJoinSource.test_connection({"connections": [NOWHERE, shop]})
     assert found.basic_connectivity
     assert found.basic_connectivity.capable

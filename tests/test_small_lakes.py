@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin import find_joins
-from datahub_hyperjoin.discovery.inputs import Source
+from datahub_hyperjoin.discovery.sources import Source
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.source import HyperJoinSource
 

@@ -14,18 +14,19 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from stores import ENVIRONMENT, SECRET, S3Server, refuse_warning, running_s3
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.folders import scan_folder, scan_stored_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.discovery import find_joins
 from datahub_hyperjoin.discovery.errors import NoSqlError, UnusableSourceError
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table
 from workbooks import write_workbook
 
@@ -68,9 +69,7 @@ def find(
 ) -> tuple[Findings, RunProgress]:
     progress = RunProgress()
     profile = ProfileConfig(store=store)
-    found = suggest(
-        tables, session=session, profile=profile, model=ModelConfig(), progress=progress
-    )
+    found = find_all(Catalog(tables=tables), FindConfig(profile=profile), progress, session)
     return found, progress
 
 

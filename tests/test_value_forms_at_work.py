@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.find import FindConfig, find
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import Table, TableId
 
 MODEL = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
@@ -56,7 +57,9 @@ def tables(tmp_path: Path) -> list[Table]:
 def joins_of(spark: SparkSession, tables: list[Table], profile: ProfileConfig) -> dict[str, Join]:
     progress = Mock(spec=Progress)
     progress.stage.side_effect = lambda _: nullcontext()
-    found = suggest(tables, session=lambda: spark, profile=profile, model=MODEL, progress=progress)
+    found = find(
+        Catalog(tables=tables), FindConfig(profile=profile, model=MODEL), progress, lambda: spark
+    )
     return {f"{join.left} = {join.right}": join for join in found.joins}
 
 

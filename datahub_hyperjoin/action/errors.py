@@ -1,10 +1,4 @@
-"""Errors of the DataHub Action.
-
-HyperJoinError
-├─ RefusedActionError      the action cannot start until its configuration is corrected
-├─ MalformedEventError     an event does not have the form of DataHub's metadata model
-└─ UnrecordedRemovalError  DataHub did not store that a person removed suggestions
-"""
+"""Errors of the DataHub Action."""
 
 from collections.abc import Sequence
 

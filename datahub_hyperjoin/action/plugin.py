@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from datahub.configuration.common import ConfigurationError
+from datahub.configuration.common import ConfigModel, ConfigurationError
 from datahub.configuration.config_loader import load_config_file
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.run.pipeline import Pipeline
@@ -24,9 +24,9 @@ from datahub.metadata.schema_classes import (
 from datahub_actions.action.action import Action
 from datahub_actions.event.event_envelope import EventEnvelope
 from datahub_actions.pipeline.pipeline_context import PipelineContext
+from pydantic import ConfigDict, Field, ValidationError
 from typing_extensions import Self
 
-from datahub_hyperjoin.action.config import ActionConfig
 from datahub_hyperjoin.action.errors import (
     MalformedEventError,
     RefusedActionError,
@@ -38,8 +38,7 @@ from datahub_hyperjoin.emit.patches import assign_property
 from datahub_hyperjoin.metadata.urns import REJECTED_JOINS, property_urn
 from datahub_hyperjoin.model.config import Scoring
 from datahub_hyperjoin.model.saved.files import holds_model
-from datahub_hyperjoin.recipe import read_recipe
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig, read_recipe
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.visible import logger_of
@@ -47,6 +46,40 @@ from datahub_hyperjoin.visible import logger_of
 logger = logger_of(__name__)
 
 _RAW = "__raw_config"
+_MAX_TRIES = 5
+RUN_ID = "hyperjoin-action"
+"""The run ID of the action's own writes, which distinguishes them from a person's changes."""
+
+
+class ActionConfig(ConfigModel):
+    """The section `action.config` of an action's configuration file."""
+
+    model_config = ConfigDict(
+        extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
+    )
+
+    recipe: Path
+    """The recipe that `datahub ingest` runs on schedule."""
+
+    wait_seconds: float = Field(default=2, ge=0, le=3600, allow_inf_nan=False)
+    """Seconds to wait after a change for further changes, so that a single run handles them all."""
+
+    retry_seconds: float = Field(default=60, ge=0, le=86_400, allow_inf_nan=False)
+    """Seconds until a failed run is repeated. A run fails, for example, while `datahub ingest` uses
+    the same store."""
+
+    @classmethod
+    def read(cls, written: object) -> Self:
+        """Parse and validate the section `action.config`."""
+        try:
+            return cls.model_validate({} if written is None else written)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+            named = [
+                f"`{'.'.join(map(str, fault['loc'])) or 'action.config'}`: {fault['msg']}"
+                for fault in faults
+            ]
+            raise RefusedActionError.because(named) from error
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,18 +165,11 @@ def _load(path: Path) -> dict[str, Any]:
         raise RefusedActionError.unreadable_recipe(str(path), reason) from error
 
 
-_MAX_TRIES = 5
-
-
 class CoalescedRuns:
     """A thread that collects changes for a while, then runs a function once for all of them.
 
     All changes within a waiting time share a run. A change during a run causes one further run,
     since that run may have read the catalog before.
-
-    Args:
-        wait: Seconds between the first change and the run.
-        retry: Seconds after which a failed run is repeated, at most four times.
     """
 
     def __init__(self, run: Callable[[], bool], *, wait: float, retry: float) -> None:
@@ -155,20 +181,14 @@ class CoalescedRuns:
         self._thread.start()
 
     def schedule(self) -> None:
-        """Schedule a run after a change, unless a run is already scheduled.
-
-        Returns immediately.
-        """
+        """Schedule a run after a change, unless a run is already scheduled."""
         with self._changed:
             if self._due is None:
                 self._due = time.monotonic() + self._wait
                 self._changed.notify()
 
     def close(self) -> None:
-        """End the thread; if changes are pending, run the function once more first.
-
-        May be called again.
-        """
+        """End the thread; if changes are pending, run the function once more first."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -188,10 +208,7 @@ class CoalescedRuns:
                 tries = 0
 
     def _next(self) -> bool:
-        """Wait until a run is due; return False if the thread should end instead.
-
-        The thread should end once `close` was called and no changes are pending.
-        """
+        """Wait until a run is due; return False if the thread should end instead."""
         with self._changed:
             while not self._closed and (self._due is None or time.monotonic() < self._due):
                 left = None if self._due is None else self._due - time.monotonic()
@@ -205,18 +222,12 @@ class CoalescedRuns:
                 self._due = time.monotonic() + self._retry
 
 
-RUN_ID = "hyperjoin-action"
-"""The run ID of the action's own writes, which distinguishes them from a person's changes."""
-
-
 def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> bool:
     """Add removed suggestions to a column's property *Rejected joins*; return whether it changed.
 
-    Every later run reads them there, and takes the entries of the other columns back.
-
-    Returns:
-        Whether anything was written: not if the pairs are recorded already, or if somebody deleted
-        the whole property, with which DataHub removes its values from all columns.
+    Every later run reads them there, and takes the entries of the other columns back. Nothing is
+    written if somebody deleted the whole property, with which DataHub removes its values from all
+    columns.
     """
 
     def fail(reason: str) -> UnrecordedRemovalError:
@@ -281,10 +292,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
 
     def act(self, event: EventEnvelope) -> None:
-        """Record removed suggestions as rejected, and schedule a run if joins may change.
-
-        A malformed event is a warning.
-        """
+        """Record removed suggestions as rejected, and schedule a run if joins may change."""
         try:
             with translate_malformed(MalformedEventError.because):
                 change = self._detector.detect(event.event)

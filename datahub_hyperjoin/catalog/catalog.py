@@ -4,22 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.catalog.filed_decisions import (
-    Decision,
-    find_decided_columns,
-    joins_decided,
-    merge_decisions,
-)
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, DeclaredKeys
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import CatalogEvidence, JoinedColumns, Verdict
-from datahub_hyperjoin.metadata.relationships import columns_urn
 from datahub_hyperjoin.names import find_spelling
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.catalog.datasets import Dataset
+    from datahub_hyperjoin.catalog.filed_decisions import Decision
     from datahub_hyperjoin.catalog.relationships import Relationship
 
 
@@ -102,7 +96,7 @@ def assemble_facts(
     *,
     datasets: "Iterable[Dataset]",
     relationships: "Iterable[Relationship]" = (),
-    decisions: Mapping[JoinedColumns, Decision] | None = None,
+    decisions: "Mapping[JoinedColumns, Decision] | None" = None,
     deleted: Iterable[str] = (),
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
@@ -139,6 +133,8 @@ def _composites(
     stated: Mapping[JoinedColumns, CatalogEvidence], deleted: Iterable[str]
 ) -> dict[str, CatalogEvidence]:
     """Map the URNs of composite joins to their evidence; the `deleted` ones are rejected."""
+    from datahub_hyperjoin.metadata.relationships import columns_urn  # noqa: PLC0415 (slow)
+
     composites = {columns_urn(columns): one for columns, one in stated.items() if len(columns) > 1}
     for urn in deleted:
         evidence = composites.get(urn, CatalogEvidence())
@@ -160,6 +156,15 @@ def build_catalog_without_server(
     tables: Sequence[Table], decisions: Sequence[WrittenDecision], warn: Warn
 ) -> Catalog:
     """Build a `Catalog` from the tables of a run and the recipe's file of decisions."""
+    if not decisions:
+        return Catalog(tables=tables)
+    # Decisions name tables as DataHub does, whose URNs take long to import.
+    from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415
+        find_decided_columns,
+        joins_decided,
+        merge_decisions,
+    )
+
     filed = find_decided_columns(decisions, {table.id: table.id for table in tables}, warn)
     facts = assemble_facts(datasets=(), decisions=merge_decisions(joins_decided(filed), warn))
     return Catalog(tables=tables, facts=facts, filed=filed)

@@ -6,7 +6,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from datahub.configuration.common import AllowDenyPattern
 from pydantic import SecretStr
 
 from datahub_hyperjoin.catalog.errors import NoTablesError
@@ -98,7 +97,11 @@ def tables_of_database_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> list[Table]:
     """List the tables and views of SQLite and DuckDB files."""
-    denied = AllowDenyPattern(deny=selection.tables.deny)
+    if not files:
+        return []
+    from datahub.configuration.common import AllowDenyPattern  # noqa: PLC0415 (files need none)
+
+    denied = AllowDenyPattern(deny=[*selection.tables.deny])
     tables: list[Table] = []
     for file in files:
         # Files that are left out are not opened.

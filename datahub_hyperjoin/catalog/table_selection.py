@@ -1,10 +1,9 @@
 """Select the tables to read, and name them as DataHub's own connectors do."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from datahub.configuration.common import AllowDenyPattern
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import (
@@ -19,6 +18,8 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.tables import Table, TableId
 
 if TYPE_CHECKING:
+    from datahub.configuration.common import AllowDenyPattern
+
     from datahub_hyperjoin.spark.databases.system import DatabaseSystem
 
 OWN_CATALOG = "spark_catalog"
@@ -36,6 +37,17 @@ _PLATFORMS = {
 """DataHub's platform by the scheme of a URI, where the two names differ."""
 
 
+@dataclass(frozen=True)
+class EveryName:
+    """What allows every name, without the import of DataHub's patterns."""
+
+    deny: tuple[str, ...] = ()
+
+    def allowed(self, _name: str) -> bool:
+        """Return whether a name is allowed."""
+        return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableSelection:
     """The rules that select and name the tables of a source."""
@@ -50,8 +62,8 @@ class TableSelection:
     is_lower_case: bool = False
     """Whether the names are converted to lower case, except for the platform instance."""
 
-    schemas: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
-    tables: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
+    schemas: "AllowDenyPattern | EveryName" = EveryName()
+    tables: "AllowDenyPattern | EveryName" = EveryName()
     """Tables to keep, as `schema.table` or by their path below the folder."""
 
     views: bool = True

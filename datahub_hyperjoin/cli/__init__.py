@@ -1,6 +1,6 @@
 """The command-line tool `hyperjoin`."""
 
-from datahub_hyperjoin.cli.interrupt import interrupt_ends_program
+from datahub_hyperjoin.ending import interrupt_ends_program
 
 # The imports take a moment.
 with interrupt_ends_program():

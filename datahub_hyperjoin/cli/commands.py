@@ -1,5 +1,6 @@
 """The subcommands of `hyperjoin`."""
 
+import ast
 import errno
 import os
 import signal
@@ -7,36 +8,35 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import click
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.cli.interrupt import interrupt_ends_program
-from datahub_hyperjoin.ending import tidy_end
+from datahub_hyperjoin.ending import interrupt_ends_program, tidy_end
 from datahub_hyperjoin.errors import HyperJoinError
 
 _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "accept": ("published", "accept_joins"),
-        "check": ("check", "check_recipe_file"),
-        "evaluate": ("measure", "evaluate_rankings"),
+        "check": ("checks", "check_recipe_file"),
+        "evaluate": ("checks", "evaluate_rankings"),
         "explain": ("explain", "explain_columns"),
         "export": ("export", "write_joins"),
         "find": ("find", "find_in_sources"),
         "joins": ("published", "list_joins"),
-        "mcp": ("serve_agents", "serve_agents"),
-        "page": ("page", "open_page"),
+        "mcp": ("serve", "serve_agents"),
+        "page": ("serve", "open_page"),
         "path": ("published", "show_path"),
         "reject": ("published", "reject_joins"),
-        "serve": ("serve_people", "serve_people"),
+        "serve": ("serve", "serve_people"),
         "undo": ("published", "undo_decisions"),
     }
 )
 """The module and the function of each subcommand. Only the module of the current subcommand is
 imported: DataHub's client alone takes more than half a second, and `find` does not need it."""
-
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of an output that takes no more."""
@@ -72,6 +72,13 @@ class _Commands(click.Group):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.raise_signal(signal.SIGPIPE)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands by the docstrings in their files, since imports take long."""
+        listed = {
+            name: click.Command(name, help=_read_help(*_COMMANDS[name])) for name in _COMMANDS
+        }
+        click.Group(commands=listed).format_commands(ctx, formatter)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's interface)
         """Return the names of all subcommands in alphabetical order."""
         return sorted(_COMMANDS)
@@ -89,6 +96,12 @@ class _Commands(click.Group):
             imported = import_module(f"datahub_hyperjoin.cli.{module}")
         command: click.Command = getattr(imported, function)
         return command
+
+
+def _read_help(module: str, function: str) -> str | None:
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    defined = (each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef))
+    return next(ast.get_docstring(each) for each in defined if each.name == function)
 
 
 @contextmanager

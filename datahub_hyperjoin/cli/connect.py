@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 
-import click
 import requests
 from datahub.cli.config_utils import MissingConfigError, load_client_config
 from datahub.configuration.common import ConfigurationError
@@ -20,7 +19,6 @@ from datahub_hyperjoin.client_errors import (
     limit_answers,
     read_within_limit,
 )
-from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql.errors import NoServerError
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.service.errors import SharedSignInError
@@ -38,34 +36,9 @@ _TIMEOUT = 10
 
 
 @contextmanager
-def reporting() -> Iterator[None]:
-    """Translate errors of this package in a `with` block into `click` errors.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        ClickException: An error of this package, as one sentence.
-    """
-    # urllib3 logs each retry with the request; only the last error is reported, by us.
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
-    try:
-        yield
-    except HyperJoinError as error:
-        raise click.ClickException(str(error)) from error
-
-
-@contextmanager
 def connected() -> Iterator[DataHubGraph]:
-    """Connect to the DataHub server that `~/.datahubenv` or DATAHUB_GMS_URL names.
-
-    Yields:
-        The client, which is closed afterwards.
-
-    Raises:
-        ClickException: An error of this package, as one sentence.
-    """
-    with reporting(), closing(connect()) as graph:
+    """Connect to the DataHub server that `~/.datahubenv` or DATAHUB_GMS_URL names."""
+    with closing(connect()) as graph:
         yield graph
 
 
@@ -73,10 +46,6 @@ def connect() -> DataHubGraph:
     """Create a DataHub client and test its connection.
 
     The client has the settings of the command `datahub`.
-
-    Raises:
-        NoServerError: There are no settings, they cannot be parsed, or the server cannot be
-            reached.
     """
     return _open(read_settings())
 
@@ -86,9 +55,6 @@ def connector() -> Callable[[str], DataHubGraph]:
 
     The function has the settings of the command `datahub`, apart from its token. It raises
     `NoServerError` if the server cannot be reached.
-
-    Raises:
-        NoServerError: There are no settings, or they cannot be parsed.
     """
     settings = read_settings()
     headers = {
@@ -110,13 +76,8 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
 
     The frontend passes the client's requests on to DataHub's server in the name of the person whom
     the cookies name. The settings of the command `datahub` are not used.
-
-    Args:
-        url: Address of the frontend, as this machine reaches it.
-
-    Raises:
-        SharedSignInError: The frontend cannot be reached, or the address is that of another server.
     """
+    _report_errors_alone()
     try:
         answer = requests.get(
             f"{url}/config", timeout=_TIMEOUT, hooks={"response": read_within_limit}
@@ -148,11 +109,7 @@ def frontend_connector(url: str) -> Callable[[str], DataHubGraph]:
 
 
 def read_settings() -> DatahubClientConfig:
-    """Read the settings of the command `datahub`, with fewer retries as the default.
-
-    Raises:
-        NoServerError: There are no settings, or they cannot be parsed.
-    """
+    """Read the settings of the command `datahub`, with fewer retries as the default."""
     try:
         # For a malformed file the client prints its content, including the token, and exits.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -167,7 +124,13 @@ def read_settings() -> DatahubClientConfig:
     return config
 
 
+def _report_errors_alone() -> None:
+    # urllib3 logs each retry with the request; only the last error is reported, by us.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
 def _open(config: DatahubClientConfig) -> DataHubGraph:
+    _report_errors_alone()
     if not is_sendable(config.token or ""):
         raise NoServerError.with_odd_token()
     graph = DataHubGraph(config)

@@ -1,13 +1,12 @@
 """The command `hyperjoin explain`, which explains why columns are joined or not."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.cli.output_format import with_format
-from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.cli.output import with_format
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.joins.describe import describe
@@ -15,9 +14,9 @@ from datahub_hyperjoin.visible import visible_json
 
 if TYPE_CHECKING:
     from datahub_hyperjoin.catalog_facts import CatalogFacts
+    from datahub_hyperjoin.find import LakeComparison
     from datahub_hyperjoin.model.config import ModelConfig
     from datahub_hyperjoin.source import HyperJoinSource
-    from datahub_hyperjoin.suggest import LakeComparison
 
     _Run = tuple[LakeComparison, CatalogFacts, ModelConfig]
 
@@ -59,17 +58,14 @@ def explain_columns(
     and what is suggested for it.
     """
     as_json = output_format == "json"
-    try:
-        if recipe or sources:
-            run = _run_recipe(recipe) if recipe else _run_sources(sources)
-            text = _explain_run(run, column, other, as_json=as_json)
-        elif other:
-            text = _explain_catalog(column, other, as_json=as_json)
-        else:
-            message = "A single column needs data: add --recipe or --in, or name a second column"
-            raise click.UsageError(message)
-    except HyperJoinError as error:
-        raise click.ClickException(str(error)) from error
+    if recipe or sources:
+        run = _run_recipe(recipe) if recipe else _run_sources(sources)
+        text = _explain_run(run, column, other, as_json=as_json)
+    elif other:
+        text = _explain_catalog(column, other, as_json=as_json)
+    else:
+        message = "A single column needs data: add --recipe or --in, or name a second column"
+        raise click.UsageError(message)
     click.echo(text)
 
 
@@ -97,8 +93,8 @@ def _run_recipe(recipe: Path) -> "_Run":
 
 
 def _run_sources(sources: tuple[str, ...]) -> "_Run":
-    from datahub_hyperjoin.discovery.compare import compare_sources  # noqa: PLC0415 (as below)
     from datahub_hyperjoin.discovery.progress import RunProgress  # noqa: PLC0415
+    from datahub_hyperjoin.discovery.run import compare_sources  # noqa: PLC0415 (as below)
     from datahub_hyperjoin.model.config import ModelConfig  # noqa: PLC0415
 
     model = ModelConfig()
@@ -114,18 +110,14 @@ def _explain_run(run: "_Run", column: str, other: str | None, *, as_json: bool) 
     profile = explain.find_profile(column, profiles)
     if other is None:
         alone = explain.explain_column(profile, comparison, model)
-        return _dump(explain.as_record(alone)) if as_json else explain.describe_column(alone)
+        return visible_json(explain.as_record(alone)) if as_json else explain.describe_column(alone)
     second = explain.find_profile(other, profiles)
     pair = explain.explain_pair(profile, second, comparison, facts, model)
-    return _dump(explain.as_record(pair)) if as_json else explain.describe_pair(pair)
+    return visible_json(explain.as_record(pair)) if as_json else explain.describe_pair(pair)
 
 
 def _open_source(recipe: Path) -> "HyperJoinSource":
-    """Create the ingestion source of a recipe, connected to the recipe's DataHub server.
-
-    Raises:
-        ClickException: The recipe cannot run.
-    """
+    """Create the ingestion source of a recipe, connected to the recipe's DataHub server."""
     from datahub.configuration.common import ConfigurationError  # noqa: PLC0415
     from datahub.configuration.config_loader import load_config_file  # noqa: PLC0415
     from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError  # noqa: PLC0415
@@ -144,7 +136,3 @@ def _open_source(recipe: Path) -> "HyperJoinSource":
         raise click.ClickException(message) from error
     pipeline.sink.close()
     return cast("HyperJoinSource", pipeline.source)
-
-
-def _dump(record: dict[str, Any]) -> str:
-    return visible_json(record)

@@ -6,7 +6,7 @@ import click
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.cli.output_format import print_result
+from datahub_hyperjoin.cli.output import print_result
 from datahub_hyperjoin.export import (
     ExportFormat,
     export_joins,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from datahub_hyperjoin.cli.output_format import print_result
-from datahub_hyperjoin.cli.warnings import print_warnings
+from datahub_hyperjoin.cli.output import print_result, print_warnings
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.joins import RunSql
 from datahub_hyperjoin.storage import refuse_foreign_page, replacing
@@ -138,9 +137,9 @@ def _explained(progress: "RunProgress") -> Iterator[None]:
     """Tell people in a sentence why a run fails, or its files cannot be written."""
     try:
         yield
-    except HyperJoinError as error:
+    except HyperJoinError:
         _tell_warnings(progress.warnings)  # perhaps they say why there is no table
-        raise click.ClickException(str(error)) from error
+        raise
     except OSError as error:
         if not error.filename:
             raise  # of the output

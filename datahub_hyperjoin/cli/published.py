@@ -9,7 +9,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from tabulate import tabulate
 
 from datahub_hyperjoin.cli.connect import connected
-from datahub_hyperjoin.cli.output_format import with_format
+from datahub_hyperjoin.cli.output import with_format
 from datahub_hyperjoin.graphql import (
     accept,
     all_joins,
@@ -71,7 +71,7 @@ def as_json(joins: Sequence[Join]) -> str:
 
     The JSON keys never change, because scripts rely on them.
     """
-    return _dump([join_as_json(join) for join in joins])
+    return visible_json([join_as_json(join) for join in joins])
 
 
 def decisions_as_json(
@@ -86,12 +86,8 @@ def decisions_as_json(
     word = verdict.value if verdict else None
     records = [{"urn": join.urn, "name": join.name, "decision": word} for join in joins]
     if undone is None:
-        return _dump(records)
-    return _dump([{**each, "undone": undone[str(each["urn"])]} for each in records])
-
-
-def _dump(value: object) -> str:
-    return visible_json(value)
+        return visible_json(records)
+    return visible_json([{**each, "undone": undone[str(each["urn"])]} for each in records])
 
 
 def path_as_table(path: JoinPath) -> str:
@@ -168,7 +164,7 @@ def path_as_json(path: JoinPath) -> str:
         {**_path_record(rival), "differs": path.difference_in_words(rival)} for rival in path.rivals
     ]
     direct = [join_as_json(join) for join in path.direct]
-    return _dump({**_path_record(path), "rivals": rivals, "direct": direct})
+    return visible_json({**_path_record(path), "rivals": rivals, "direct": direct})
 
 
 def _path_record(path: JoinPath) -> dict[str, Any]:

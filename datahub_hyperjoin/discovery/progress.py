@@ -13,7 +13,12 @@ from datahub_hyperjoin.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
 
+_MINUTE = 60
+_EARLY = 0.05
+"""The finished share of a run below which no estimate of the time left is shown."""
 _SQL = "Running the SQL"
 STAGES: Mapping[str, float] = MappingProxyType(
     {
@@ -45,16 +50,10 @@ class RunWarning:
 
 @dataclass
 class RunProgress:
-    """The counts and warnings of a run.
-
-    This class shows nothing. Its subclasses show the progress of the run.
-    """
+    """The counts and warnings of a run, which subclasses also show."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The counters of the run, such as `joins`."""
-
     warnings: list[RunWarning] = field(default_factory=list)
-    """The problems that did not stop the run."""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -70,12 +69,8 @@ class RunProgress:
         """Ignore a line of progress; subclasses may show it."""
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Record a problem that does not stop the run.
-
-        Args:
-            message: Its effect and the fix, for users of recipes; not kept.
-        """
-        del message
+        """Record a problem that does not stop the run."""
+        del message  # its effect and the fix are written for users of recipes
         self.warnings.append(RunWarning(title, visible(context)))
 
 
@@ -92,15 +87,10 @@ class LineProgress(RunProgress):
 
 @dataclass
 class BarProgress(RunProgress):
-    """Shows a progress bar on a terminal.
-
-    The bar names the stage, and gives the numbers of tables and joins, the elapsed time and an
-    estimate of the time left.
-    """
+    """Shows the stage, the numbers of tables and joins, and the times on a terminal."""
 
     sql: bool = True
     """Whether the run includes the stage that runs the SQL of the joins."""
-
     _bar: "ProgressBar | None" = None
 
     @contextmanager
@@ -129,11 +119,9 @@ class BarProgress(RunProgress):
         from rich.console import Console  # noqa: PLC0415 (other outputs need no bar)
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-        from datahub_hyperjoin.discovery.time_left import TimeLeftColumn  # noqa: PLC0415
-
         stages = {name: time for name, time in STAGES.items() if self.sql or name != _SQL}
         text = TextColumn("{task.description}")
-        columns = (text, BarColumn(), TimeElapsedColumn(), TimeLeftColumn())
+        columns = (text, BarColumn(), TimeElapsedColumn(), time_left_column())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             bar.add_task(next(iter(stages)), total=sum(stages.values()))
             self._bar = bar
@@ -141,3 +129,50 @@ class BarProgress(RunProgress):
                 yield bar
             finally:
                 self._bar = None
+
+
+def time_left_column() -> "ProgressColumn":
+    """Return a part of the progress bar that counts down the estimated time left.
+
+    rich's own column divides by the speed of the last steps; the stages of a run are few and
+    unequal, so this one compares the shares of a usual run with the elapsed time. The field
+    `stepped` of the task is the elapsed time at the end of the last stage, in seconds.
+    """
+    from rich.progress import ProgressColumn  # noqa: PLC0415 (as above)
+    from rich.text import Text  # noqa: PLC0415
+
+    class TimeLeftColumn(ProgressColumn):
+        def render(self, task: "Task") -> "Text":
+            share = task.completed / task.total if task.total else 0.0
+            seconds = time_left(share, task.fields.get("stepped", 0.0), task.elapsed or 0.0)
+            return Text(describe_time_left(seconds), style="progress.remaining")
+
+    return TimeLeftColumn()
+
+
+def time_left(share: float, stepped: float, elapsed: float) -> float:
+    """Estimate how many more seconds a run takes, of which stages of this share end at `stepped`.
+
+    The result is 0 if the run has hardly begun or takes longer than expected.
+
+        >>> time_left(0.25, 10, 10), time_left(0.25, 10, 22), time_left(0.25, 10, 99)
+        (30.0, 18.0, 0.0)
+        >>> time_left(0.01, 10, 10)
+        0.0
+    """
+    if share < _EARLY:
+        return 0.0
+    return max(0.0, stepped / share - elapsed)
+
+
+def describe_time_left(seconds: float) -> str:
+    """Describe the estimated time left in words, rounded to whole seconds or minutes.
+
+    >>> describe_time_left(42.1), describe_time_left(200), describe_time_left(0)
+    ('about 43 s left', 'about 4 min left', '')
+    """
+    if seconds <= 0:
+        return ""
+    if seconds < 2 * _MINUTE:
+        return f"about {int(seconds) + 1} s left"
+    return f"about {int(seconds // _MINUTE) + 1} min left"

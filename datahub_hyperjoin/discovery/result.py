@@ -1,6 +1,7 @@
 """The result of a run: joins, their SQL, paths between tables, and decisions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,24 +14,16 @@ from datahub_hyperjoin.decision_file import (
     editing_decision_file,
     read_damaged_lines,
 )
-from datahub_hyperjoin.discovery.decided import (
-    build_written_decision,
-    decided_columns,
-    find_decided_tables,
-    with_decision,
-    without_decision,
-)
 from datahub_hyperjoin.discovery.errors import (
     ForbiddenValuesError,
     NoSqlError,
     UnknownTableError,
 )
-from datahub_hyperjoin.discovery.progress import RunWarning
+from datahub_hyperjoin.discovery.progress import RunProgress, RunWarning
 from datahub_hyperjoin.discovery.records import DeclaredRecord, JoinRecord, record_of, record_of_key
 from datahub_hyperjoin.findings import Findings
-from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement, Verdict
+from datahub_hyperjoin.joins import CrosswalkJoin, Join, JoinedColumns, Statement, Verdict
 from datahub_hyperjoin.joins.describe import list_best_joins
-from datahub_hyperjoin.metadata.urns import plain_path
 from datahub_hyperjoin.names import ends_in
 from datahub_hyperjoin.storage import refuse_foreign_page
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -221,10 +214,10 @@ class FoundJoins:
         written = (
             decided
             if isinstance(decided, WrittenDecision)
-            else build_written_decision(decided_columns(decided), self._tables, Verdict.REJECTED)
+            else _build_written_decision(_decided_columns(decided), self._tables, Verdict.REJECTED)
         )
-        [filed] = find_decided_tables([written], self._tables)
-        before, after = self._change(lambda earlier: without_decision(earlier, filed))
+        [filed] = _find_decided_tables([written], self._tables)
+        before, after = self._change(lambda earlier: _without_decision(earlier, filed))
         kept = {*map(id, after)}
         return tuple(each.written for each in before if id(each) not in kept)
 
@@ -309,11 +302,11 @@ class FoundJoins:
     def _decide(
         self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str
     ) -> None:
-        written = build_written_decision(
-            decided_columns(join), self._tables, verdict, by=by, reason=reason
+        written = _build_written_decision(
+            _decided_columns(join), self._tables, verdict, by=by, reason=reason
         )
-        [filed] = find_decided_tables([written], self._tables)
-        self._change(lambda earlier: with_decision(earlier, filed))
+        [filed] = _find_decided_tables([written], self._tables)
+        self._change(lambda earlier: _with_decision(earlier, filed))
 
     def _change(
         self, change: Callable[[Sequence[FiledDecision]], Sequence[FiledDecision]]
@@ -326,7 +319,7 @@ class FoundJoins:
             before, after = self.filed, change(self.filed)
         else:
             with editing_decision_file(self.file) as decisions:
-                before = find_decided_tables(decisions, self._tables)
+                before = _find_decided_tables(decisions, self._tables)
                 after = change(before)
                 decisions[:] = [each.written for each in after]
         self.filed = after
@@ -349,6 +342,7 @@ class FoundJoins:
     def _end(self, name: str) -> "PathEnd":
         """Find the table, or else the column, that a name refers to."""
         from datahub_hyperjoin.explain import find_profile, split_column_name  # noqa: PLC0415
+        from datahub_hyperjoin.metadata.urns import plain_path  # noqa: PLC0415
 
         profiles = self.findings.profiles
         if self._matching(name) or not [*split_column_name(name, profiles)]:
@@ -371,3 +365,71 @@ class FoundJoins:
         titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
         ends = [known for known in self._names if ends_in(known, name)]
         return sorted({*titles, *ends})
+
+
+def _decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
+    """Return the pairs of columns by which a decision identifies a join."""
+    return ((join.left, join.right),) if isinstance(join, CrosswalkJoin) else join.pairs
+
+
+def _build_written_decision(
+    columns: JoinedColumns,
+    tables: Sequence[TableId],
+    verdict: Verdict,
+    *,
+    by: str = "",
+    reason: str = "",
+) -> WrittenDecision:
+    """Build a decision about a join as the file of decisions stores it."""
+    # DataHub's URNs take longer to import than all else here, and most runs decide nothing.
+    from datahub_hyperjoin.metadata.urns import dataset_urn  # noqa: PLC0415
+
+    counts = Counter(table.name for table in tables)
+    for table in {column.table for pair in columns for column in pair}.difference(tables):
+        near = get_close_matches(table.name, counts, n=3)
+        raise UnknownTableError.named(table.name, near=near)
+    left, right = (
+        dataset_urn(column.table) if counts[column.table.name] > 1 else column.table.name
+        for column in columns[0]
+    )
+    return WrittenDecision(
+        left_table=left,
+        left_columns=tuple(own.path for own, _ in columns),
+        right_table=right,
+        right_columns=tuple(other.path for _, other in columns),
+        verdict=verdict,
+        by=by,
+        reason=reason,
+    )
+
+
+def _find_decided_tables(
+    written: Sequence[WrittenDecision], tables: Iterable[TableId]
+) -> tuple[FiledDecision, ...]:
+    """Find the tables that each decision names; one outside the run becomes None."""
+    from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns  # noqa: PLC0415
+
+    # The run has warned of unknown tables already.
+    return find_decided_columns(written, {table: table for table in tables}, RunProgress().warn)
+
+
+def _with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[FiledDecision, ...]:
+    """Put a decision in the place of the first one about the same join, and drop the others."""
+    earlier = [number for number, each in enumerate(filed) if _is_same_join(each, new)]
+    start = earlier[0] if earlier else len(filed)
+    kept = _without_decision(filed[start:], new)
+    return (*filed[:start], new, *kept)
+
+
+def _without_decision(
+    filed: Iterable[FiledDecision], undone: FiledDecision
+) -> tuple[FiledDecision, ...]:
+    """Remove all decisions about one join."""
+    return tuple(each for each in filed if not _is_same_join(each, undone))
+
+
+def _is_same_join(one: FiledDecision, other: FiledDecision) -> bool:
+    if one.columns or other.columns:
+        return one.columns == other.columns
+    # Of tables that the run does not know, only the names can be compared.
+    return str(one.written) == str(other.written)

@@ -3,35 +3,27 @@
 The run has the stages of `datahub ingest`, and starts Spark only for large lakes.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from datahub_hyperjoin.catalog.catalog import build_catalog_without_server
+from datahub_hyperjoin.catalog.catalog import Catalog, build_catalog_without_server
 from datahub_hyperjoin.catalog.databases import read_database_keys
-from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
-from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
-from datahub_hyperjoin.discovery.copies import copy_views
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.decision_file import WrittenDecision
 from datahub_hyperjoin.discovery.errors import UnknownChoiceError
-from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
-from datahub_hyperjoin.findings import Findings
+from datahub_hyperjoin.discovery.sources import Source, copy_views, list_sources
+from datahub_hyperjoin.find import FindConfig, LakeComparison, SqlConfig, compare, find
 from datahub_hyperjoin.joins import RunSql
-from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.stages.profiling import open_store
 from datahub_hyperjoin.storage import temporary_folder
-from datahub_hyperjoin.suggest import suggest
-
-_SQL_TIMEOUT = 60.0
-"""Time limit of each query in seconds, the same as the default of a recipe."""
 
 Decisions = str | Path | Sequence[WrittenDecision] | None
 """A file of decisions, or the decisions of an earlier result."""
@@ -119,70 +111,54 @@ def run_discovery(  # noqa: PLR0913 - one for each argument of `find_joins`
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
     require_extras(model)
+    # The files of several sources have no folder in which one could name them.
+    folder = None if len(sources) == 1 else Path("/")
+    config = FindConfig(
+        profile=profile,
+        model=model,
+        sql=SqlConfig(run=sql, folder=folder) if sql else None,
+        spares_spark=True,
+    )
     bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
-    with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
-        with progress.stage("Listing tables"):
-            tables = list_sources(sources, Path(copies), progress, exclude)
-            catalog = build_catalog_without_server(tables, written, progress.warn)
-            keys = read_database_keys(tables, progress.warn)
-            tables = copy_views(tables, Path(copies), progress.say)
-        findings = suggest(
-            tables,
-            session=session if need_spark(tables, profile) else lambda: None,
-            profile=profile,
-            model=model,
-            progress=progress,
-            facts=catalog.facts.declaring(keys),
-        )
-        warn_of_unknown_columns(catalog.filed, findings.profiles, progress.warn)
-        if sql:
-            with progress.stage("Running the SQL"):
-                is_one = len(sources) == 1
-                findings = _with_sql(findings, sql, profile, session, progress, is_one=is_one)
+    with bar, _opened(sources, progress, written, exclude) as (catalog, session):
+        findings = find(catalog, config, progress, session)
     file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
     warnings = tuple(progress.warnings)
     return FoundJoins(findings, warnings, catalog.filed, file, keeps_values=profile.keep_values)
 
 
-def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[WrittenDecision, ...]:
-    if not isinstance(decisions, str | Path):
-        numbered = enumerate(decisions or (), start=1)
-        return tuple(replace(each, place=f"decision {number}") for number, each in numbered)
-    if not Path(decisions).exists():
-        progress.warn(
-            "No decisions yet",
-            "The file of decisions does not exist. Decide about a join, download the file from the "
-            "page, or correct the path",
-            str(decisions),
-        )
-    return read_decision_file(Path(decisions), progress.warn)
+def compare_sources(
+    sources: Sequence[Source], progress: RunProgress, model: ModelConfig
+) -> tuple[LakeComparison, CatalogFacts]:
+    """Find joins in data sources; return them with intermediate results and declared keys."""
+    with _opened(sources, progress) as (catalog, session):
+        return compare(catalog, FindConfig(model=model, spares_spark=True), progress, session)
 
 
-def _with_sql(
-    findings: Findings,
-    run: RunSql,
-    profile: ProfileConfig,
-    session: Session,
+@contextmanager
+def _opened(
+    sources: Sequence[Source],
     progress: RunProgress,
-    *,
-    is_one: bool,
-) -> Findings:
-    from datahub_hyperjoin.sql import (  # noqa: PLC0415 (a table needs none)
-        FileAddresses,
-        LakeInSql,
-        SqlTest,
-        find_join_sql,
-    )
+    written: Sequence[WrittenDecision] = (),
+    exclude: Sequence[str] = (),
+) -> Iterator[tuple[Catalog, Session]]:
+    """List the tables of all sources, of which some are copied for the `with` block."""
+    with temporary_folder() as copies, lazy_session(SessionConfig()) as session:
+        with progress.stage("Listing tables"):
+            tables = list_sources(sources, copies, progress, exclude)
+            catalog = build_catalog_without_server(tables, written, progress.warn)
+            keys = read_database_keys(tables, progress.warn)
+            tables = copy_views(tables, copies, progress.say)
+        yield replace(catalog, tables=tables, facts=catalog.facts.declaring(keys)), session
 
-    shown = shown_first(findings.joins, findings.crosswalks)
-    # The files of several sources have no folder in which one could name them.
-    addresses = None if is_one else FileAddresses(folder=Path("/"))
-    statements = find_join_sql(
-        [*findings.joins, *findings.crosswalks],
-        LakeInSql.of(findings.profiles, addresses),
-        store=open_store(profile, progress),
-        session=session,
-        test=SqlTest(timeout=_SQL_TIMEOUT, run=run, shown=shown),
-        progress=progress,
-    )
-    return replace(findings, statements=statements)
+
+def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[WrittenDecision, ...]:
+    if isinstance(decisions, str | Path):
+        # It imports DataHub's URNs, which runs without decisions need not.
+        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415
+            read_written_decisions,
+        )
+
+        return read_written_decisions(Path(decisions), progress.warn)
+    numbered = enumerate(decisions or (), start=1)
+    return tuple(replace(each, place=f"decision {number}") for number, each in numbered)

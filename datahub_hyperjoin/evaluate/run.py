@@ -34,6 +34,7 @@ from datahub_hyperjoin.evaluate.metrics import (
     bin_scores,
     score_rankings,
 )
+from datahub_hyperjoin.find import embed, index_lake
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
@@ -46,7 +47,6 @@ from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.stages.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.storage import temporary_folder
-from datahub_hyperjoin.suggest import embed, index_lake
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 RecipeSettings = Mapping[str, object]

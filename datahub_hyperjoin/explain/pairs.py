@@ -9,6 +9,7 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.explain.errors import SameColumnError, UnknownColumnError
+from datahub_hyperjoin.find import LakeComparison
 from datahub_hyperjoin.graphql.find import find_near
 from datahub_hyperjoin.joins import (
     CatalogEvidence,
@@ -36,7 +37,6 @@ from datahub_hyperjoin.model.signals.priors import find_obstacle
 from datahub_hyperjoin.names import ends_in, split_column
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs
 from datahub_hyperjoin.stages.role_decisions import decide_with_repeated, find_objection
-from datahub_hyperjoin.suggest import LakeComparison
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableProfile, pair_of
 
 SOURCES = {

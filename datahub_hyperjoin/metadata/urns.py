@@ -1,22 +1,10 @@
 """Build and parse the DataHub URNs of all entities that this package uses."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
 from urllib.parse import quote
-
-from datahub.metadata.urns import (
-    CorpUserUrn,
-    DataPlatformUrn,
-    DatasetUrn,
-    DocumentUrn,
-    ErModelRelationshipUrn,
-    QueryUrn,
-    SchemaFieldUrn,
-    StructuredPropertyUrn,
-    TagUrn,
-)
-from datahub.utilities.urn_encoder import RESERVED_CHARS, UrnEncoder
-from datahub.utilities.urns.field_paths import get_simple_field_path_from_v2_field_path
 
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -31,19 +19,24 @@ KEPT_URNS = 1 << 18
 """Number of URNs of each kind kept in memory, because a run needs each URN several times, and the
 SDK takes longer to check one than to write it. With fewer than a lake has, none would be found: a
 run comes back to a URN only after all others. They take some 300 bytes each."""
-_ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 
-AUTHOR = CorpUserUrn("_ingestion").urn()
+AUTHOR = "urn:li:corpuser:_ingestion"
 """The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
 
 AI_CONTEXT = "aiContext"
 """Name of the aspect that holds instructions for AI agents; older clients have no class for it."""
 
-JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
+JOIN_OVERVIEW = "urn:li:document:hyperjoin-overview"
 """URN of the document that leads to the documents of all datasets."""
 
-ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
+ACCEPTED, REJECTED = "urn:li:tag:join:accepted", "urn:li:tag:join:rejected"
 """Tags with which people accept and reject a relationship."""
+
+
+@cache
+def _urns() -> Any:  # noqa: ANN401 - a module
+    """Return DataHub's module of URNs, which runs without decisions or a server do not need."""
+    return import_module("datahub.metadata.urns")
 
 
 def _guid(parts: Mapping[str, str]) -> str:
@@ -52,9 +45,16 @@ def _guid(parts: Mapping[str, str]) -> str:
     return datahub_guid(dict(parts))
 
 
+@cache
+def _encoded() -> dict[str, str]:
+    from datahub.utilities.urn_encoder import RESERVED_CHARS, UrnEncoder  # noqa: PLC0415 (as above)
+
+    return {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
+
+
 def _decode(part: str) -> str:
     """Decode the percent-encoded characters in one part of a URN."""
-    for encoded, reserved in _ENCODED.items():
+    for encoded, reserved in _encoded().items():
         part = part.replace(encoded, reserved)
     return part
 
@@ -66,8 +66,8 @@ def dataset_urn(table: TableId) -> str:
     >>> dataset_urn(TableId("postgres", "shop.public.orders"))
     'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)'
     """
-    platform = DataPlatformUrn(table.platform)
-    return DatasetUrn(platform=platform.urn(), name=table.name, env=table.env).urn()
+    platform = _urns().DataPlatformUrn(table.platform)
+    return _urns().DatasetUrn(platform=platform.urn(), name=table.name, env=table.env).urn()
 
 
 def table_id(urn: str) -> TableId:
@@ -78,8 +78,8 @@ def table_id(urn: str) -> TableId:
     >>> str(table_id(dataset_urn(TableId("file", "sales (north, 100%25).csv"))))
     'sales (north, 100%25).csv'
     """
-    dataset = DatasetUrn.from_string(urn)
-    platform = DataPlatformUrn.from_string(dataset.platform).platform_name
+    dataset = _urns().DatasetUrn.from_string(urn)
+    platform = _urns().DataPlatformUrn.from_string(dataset.platform).platform_name
     return TableId(platform, _decode(dataset.name), dataset.env)
 
 
@@ -90,7 +90,7 @@ def column_urn(column: ColumnId) -> str:
     >>> column_urn(ColumnId(TableId("postgres", "shop.public.orders"), "customer_id"))
     'urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD),customer_id)'
     """
-    return SchemaFieldUrn(parent=dataset_urn(column.table), field_path=column.path).urn()
+    return _urns().SchemaFieldUrn(parent=dataset_urn(column.table), field_path=column.path).urn()
 
 
 @lru_cache(maxsize=KEPT_URNS)  # most columns are linked from many others
@@ -116,7 +116,7 @@ def column_id(urn: str) -> ColumnId:
     >>> column_id(column_urn(amount)) == amount
     True
     """
-    field = SchemaFieldUrn.from_string(urn)
+    field = _urns().SchemaFieldUrn.from_string(urn)
     return ColumnId(table_id(field.parent), plain_path(_decode(field.field_path)))
 
 
@@ -128,6 +128,10 @@ def plain_path(field_path: str) -> str:
     >>> plain_path("customer_id")
     'customer_id'
     """
+    from datahub.utilities.urns.field_paths import (  # noqa: PLC0415 (as above)
+        get_simple_field_path_from_v2_field_path,
+    )
+
     return get_simple_field_path_from_v2_field_path(field_path)
 
 
@@ -140,17 +144,17 @@ def relationship_urn(*, source: str, destination: str, name: str) -> str:
     columns.
     """
     guid = _guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
-    return ErModelRelationshipUrn(guid).urn()
+    return _urns().ErModelRelationshipUrn(guid).urn()
 
 
 def query_urn(relationship: str) -> str:
     """Return the URN of the `query` entity that belongs to a relationship."""
-    return QueryUrn(_guid({"join": relationship})).urn()
+    return _urns().QueryUrn(_guid({"join": relationship})).urn()
 
 
 def document_urn(table: TableId) -> str:
     """Return the URN of the `document` that tells agents how to join a table."""
-    return DocumentUrn(_guid({"joins of": dataset_urn(table)})).urn()
+    return _urns().DocumentUrn(_guid({"joins of": dataset_urn(table)})).urn()
 
 
 def property_urn(namespace: str, name: str) -> str:
@@ -159,7 +163,7 @@ def property_urn(namespace: str, name: str) -> str:
     >>> property_urn("io.datahub.hyperjoin", JOINABLE_WITH)
     'urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith'
     """
-    return StructuredPropertyUrn(f"{namespace}.{name}").urn()
+    return _urns().StructuredPropertyUrn(f"{namespace}.{name}").urn()
 
 
 def flat_property_urn(namespace: str, name: str) -> str:
@@ -171,7 +175,7 @@ def flat_property_urn(namespace: str, name: str) -> str:
     >>> flat_property_urn("io.datahub.hyperjoin", JOIN_LINKS)
     'urn:li:structuredProperty:io_datahub_hyperjoin_joinLinks'
     """
-    return StructuredPropertyUrn(f"{namespace}.{name}".replace(".", "_")).urn()
+    return _urns().StructuredPropertyUrn(f"{namespace}.{name}".replace(".", "_")).urn()
 
 
 def role_urn(role: Role) -> str:
@@ -180,7 +184,7 @@ def role_urn(role: Role) -> str:
     >>> role_urn(Role.SAME_DOMAIN)
     'urn:li:tag:join:same-domain'
     """
-    return TagUrn(f"join:{role.value.replace(' ', '-')}").urn()
+    return _urns().TagUrn(f"join:{role.value.replace(' ', '-')}").urn()
 
 
 def band_urn(band: str) -> str:
@@ -189,4 +193,4 @@ def band_urn(band: str) -> str:
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'
     """
-    return TagUrn(f"join:suggested-{band}").urn()
+    return _urns().TagUrn(f"join:suggested-{band}").urn()

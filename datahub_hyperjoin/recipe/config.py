@@ -288,11 +288,7 @@ def _against_lake(folder: Path) -> str:
 
 
 def obstacle_to_file(file: Path) -> str:
-    """Return why an output file cannot be made; empty if it can.
-
-    Args:
-        file: Path of the file. Missing folders above it would be made.
-    """
+    """Return why an output file cannot be made; empty if it can."""
     return "it is a folder" if file.is_dir() else _against_making(file)
 
 

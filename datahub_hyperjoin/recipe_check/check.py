@@ -1,7 +1,10 @@
 """Check a recipe, and list all its faults in the order in which a run would meet them."""
 
+import logging
+import os
+import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,46 +12,56 @@ from typing import Any
 
 from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.api.registry import PluginRegistry
-from datahub.ingestion.graph.config import DatahubClientConfig
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
 from datahub.ingestion.run.pipeline_config import PipelineConfig
 from datahub.ingestion.sink.file import FileSinkConfig
 from datahub.ingestion.sink.sink_registry import sink_registry
 from datahub.ingestion.source.source_registry import source_registry
 from pydantic import BaseModel, ValidationError
+from requests import RequestException
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog.read import read_known
+from datahub_hyperjoin.client_errors import explain, limit_answers
 from datahub_hyperjoin.emit.layer import LakeSize
 from datahub_hyperjoin.emit.layers import estimate_records
 from datahub_hyperjoin.errors import HyperJoinError, LiteralSecretError
+from datahub_hyperjoin.graphql.errors import DeniedError
+from datahub_hyperjoin.graphql.read import signed_in_user
 from datahub_hyperjoin.locations import Database
-from datahub_hyperjoin.recipe import list_faults, read_recipe, recipe_keys, unmet_requirements
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
-from datahub_hyperjoin.recipe.errors import RefusedRecipeError
-from datahub_hyperjoin.recipe.secrets import find_literal_secrets
+from datahub_hyperjoin.recipe import (
+    HyperJoinConfig,
+    RefusedRecipeError,
+    find_literal_secrets,
+    list_faults,
+    read_recipe,
+    recipe_keys,
+    unmet_requirements,
+)
+from datahub_hyperjoin.recipe.config import obstacle_to_file
 from datahub_hyperjoin.recipe_check.errors import UnusableServerError
 from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
-from datahub_hyperjoin.recipe_check.reachability import (
-    database_fault,
-    file_fault,
-    owner_of_token,
-    reading_server,
-)
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
+from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import join_with_and, number_of
 
+_TIMEOUT = 3.0
+"""Seconds in which a server has to answer."""
+
 _OURS, _REST = "hyperjoin", "datahub-rest"
 
 
-def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
+def _faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each fault in the parts of a recipe that DataHub itself reads.
 
-    Yields:
-        Sentences that contain no value but the types of source and sink.
+    The sentences contain no value but the types of source and sink.
     """
     try:
         PipelineConfig.model_validate(recipe)
@@ -61,7 +74,7 @@ def faults_in_datahub_keys(recipe: Mapping[str, Any]) -> Iterator[str]:
         yield from _ignored_keys(kind, recipe["sink"].get("config"))
 
 
-def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
+def _sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
     """Return the settings of the recipe's sink; None if the recipe has no sink or a faulty one."""
     kind = _type_in(recipe, "sink")
     if not kind or any(_sink_faults(kind, recipe["sink"].get("config"))):
@@ -69,12 +82,12 @@ def sink_config(recipe: Mapping[str, Any]) -> BaseModel | None:
     return _config_model(kind).model_validate(recipe["sink"].get("config") or {})
 
 
-def is_of_other_source(kind: str) -> bool:
+def _is_of_other_source(kind: str) -> bool:
     """Return whether a type names a DataHub source other than `hyperjoin`."""
     return kind != _OURS and kind in source_registry.mapping
 
 
-def names_server(recipe: Mapping[str, Any]) -> bool:
+def _names_server(recipe: Mapping[str, Any]) -> bool:
     """Return whether a recipe uses a DataHub server, even if the server's settings are faulty."""
     is_default = recipe.get("sink") is None
     return is_default or "datahub_api" in recipe or _type_in(recipe, "sink") == _REST
@@ -90,7 +103,7 @@ def _type_in(recipe: Mapping[str, Any], section: str) -> str:
 def _source_faults(kind: str) -> Iterator[str]:
     if kind == _OURS:
         return
-    if is_of_other_source(kind):
+    if _is_of_other_source(kind):
         yield (
             f"`source.type` is {kind}, which this command cannot check. Name a recipe of "
             f"{_OURS}; `datahub ingest --test-source-connection` checks others"
@@ -148,15 +161,10 @@ def _unknown_type(section: str, kind: str, registry: "PluginRegistry[Any]") -> s
 _LEAST_TABLES = 2
 
 
-def describe_reading(
+def _describe_reading(
     config: HyperJoinConfig, listings: Mapping[str, Listing], servers: Mapping[str, str]
 ) -> str:
-    """Say which tables and which catalog a run reads.
-
-    Args:
-        listings: The tables of the folder and of each connection.
-        servers: The owner of the token, by the address of each DataHub server.
-    """
+    """Say which tables and which catalog a run reads; `servers` maps addresses to users."""
     parts = [
         f"{number_of(len(tables), 'table')} of {_place(config, key)}"
         for key, (tables, _) in listings.items()
@@ -168,25 +176,21 @@ def describe_reading(
     return f"It reads {join_with_and(parts)}."
 
 
-def describe_writing(
+def _describe_writing(
     config: HyperJoinConfig, recipe: Mapping[str, Any], servers: Mapping[str, str]
 ) -> str:
-    """Say where a run writes the joins, and what else it writes.
-
-    Args:
-        servers: The owner of the token, by the address of each DataHub server.
-    """
+    """Say where a run writes the joins, and what else it writes."""
     return f"It writes {join_with_and([_sink(recipe, servers), *_files(config)])}."
 
 
-def describe_records(
+def _describe_records(
     config: HyperJoinConfig, recipe: Mapping[str, Any], size: LakeSize
 ) -> Iterator[str]:
     """Say about how many records a run writes, if it has tables that can join."""
     if size.tables < _LEAST_TABLES:
         return
     records = f"about {estimate_records(size, config.emit):,} records"
-    if names_server(recipe):
+    if _names_server(recipe):
         yield f"The first run writes {records}, and later runs write what has changed."
     else:
         yield f"It writes {records}."
@@ -234,23 +238,14 @@ class RecipeCheck:
 
     problems: list[str] = field(default_factory=list)
     """A sentence for each fault that prevents the run or a part of it."""
-
     warnings: list[str] = field(default_factory=list)
-    """A sentence for each problem that does not prevent the run, such as a file that is not read.
-    """
-
+    """A sentence for each problem that does not, such as a file that is not read."""
     description: list[str] = field(default_factory=list)
     """What the run would read and write; empty if there are problems."""
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Store a warning that occurs while the tables are listed.
-
-        Args:
-            title: The kind of problem.
-            message: Its effect, and the fix; the guide to troubleshooting has it, too.
-            context: The files concerned.
-        """
-        del message
+        """Store a warning that occurs while the tables are listed."""
+        del message  # the guide to troubleshooting has it, too
         self.warnings.append(f"{title}: {context}")
 
 
@@ -258,13 +253,6 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
     """Check a recipe, its servers, folder and databases, and the files that its run would write.
 
     Nothing is written. Tables are listed; of files under other names in DataHub, headers are read.
-
-    Args:
-        path: The recipe.
-        settings: Returns the settings of the command `datahub`, for a recipe without a sink.
-
-    Returns:
-        All problems; no text contains a secret.
     """
     check = RecipeCheck()
     try:
@@ -286,9 +274,9 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
         size = _check_datasets(config, next(iter(servers.values())), tables, check)
     if not check.problems:
         check.description = [
-            describe_reading(config, listings, owners),
-            describe_writing(config, recipe.resolved, owners),
-            *describe_records(config, recipe.resolved, size),
+            _describe_reading(config, listings, owners),
+            _describe_writing(config, recipe.resolved, owners),
+            *_describe_records(config, recipe.resolved, size),
         ]
     return check
 
@@ -296,9 +284,9 @@ def check_recipe(path: Path, settings: Settings) -> RecipeCheck:
 def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | None:
     """Check the keys, and return the configuration; None if the recipe is faulty or incomplete."""
     check.problems += recipe.unset.values()
-    check.problems += _about_others(faults_in_datahub_keys(recipe.resolved), recipe.unset)
+    check.problems += _about_others(_faults_in_datahub_keys(recipe.resolved), recipe.unset)
     source = recipe.resolved.get("source")
-    if not isinstance(source, Mapping) or is_of_other_source(str(source.get("type"))):
+    if not isinstance(source, Mapping) or _is_of_other_source(str(source.get("type"))):
         return None
     settings = source.get("config")
     if not isinstance(settings, Mapping):
@@ -319,10 +307,7 @@ def _check_keys(recipe: WrittenRecipe, check: RecipeCheck) -> HyperJoinConfig | 
 
 
 def _about_others(faults: Iterable[str], keys: Collection[str]) -> list[str]:
-    """Return the faults that mention none of `keys`.
-
-    The values of these keys contain variables that could not be replaced.
-    """
+    """Return the faults that mention none of `keys`, whose variables could not be replaced."""
     in_section = (key.removeprefix(f"{name}.") for key in keys for name in (_SECTION, _SINK))
     names = {f"`{key}`" for key in (*keys, *in_section)}
     return [fault for fault in faults if not any(name in fault for name in names)]
@@ -346,12 +331,12 @@ def _servers_of(
 
 
 def _sink_of(recipe: WrittenRecipe) -> BaseModel | None:
-    return sink_config(recipe.resolved) if recipe.has_values_of(_SINK) else None
+    return _sink_config(recipe.resolved) if recipe.has_values_of(_SINK) else None
 
 
 def _check_server(key: str, server: DatahubClientConfig, check: RecipeCheck) -> str:
     try:
-        return owner_of_token(server, key)
+        return _owner_of_token(server, key)
     except UnusableServerError as error:
         check.problems.append(str(error))
         return ""
@@ -365,7 +350,7 @@ def _check_datasets(
 ) -> LakeSize:
     """Check that DataHub has the tables, and return how many tables and columns a run compares."""
     try:
-        with reading_server(server) as graph:
+        with _reading_server(server) as graph:
             known, datasets = read_known(graph, tables, scope=config.scope, warn=check.warn)
     except HyperJoinError as error:
         check.problems.append(str(error))
@@ -378,7 +363,7 @@ def _check_datasets(
 
 def _check_sink(recipe: WrittenRecipe, check: RecipeCheck) -> None:
     sink = _sink_of(recipe)
-    if isinstance(sink, FileSinkConfig) and (fault := file_fault(sink.filename)):
+    if isinstance(sink, FileSinkConfig) and (fault := _file_fault(sink.filename)):
         check.problems.append(fault)
 
 
@@ -387,7 +372,7 @@ def _check_tables(
 ) -> dict[str, Listing]:
     """Check the requirements of the run, such as databases and Java, and list the run's tables."""
     name = recipe.resolved.get("pipeline_name")
-    has_server = names_server(recipe.resolved)
+    has_server = _names_server(recipe.resolved)
     unmet = [*unmet_requirements(config, name, has_server=has_server, warn=check.warn)]
     absent = dict(_absent_databases(config))
     check.problems += [*map(str, unmet), *absent.values()]
@@ -409,5 +394,82 @@ def _check_tables(
 def _absent_databases(config: HyperJoinConfig) -> Iterator[tuple[str, str]]:
     for key, connection in config.connections_by_key.items():
         source = connection.source
-        if isinstance(source, Database) and (fault := database_fault(source, key)):
+        if isinstance(source, Database) and (fault := _database_fault(source, key)):
             yield key, fault
+
+
+def _owner_of_token(config: DatahubClientConfig, key: str) -> str:
+    """Ask a DataHub server who owns the token in a section of the recipe, such as `sink.config`."""
+    token = config.token
+    try:
+        with _reading_server(config.model_copy(update={"timeout_sec": _TIMEOUT})) as graph:
+            graph.test_connection()
+            return signed_in_user(graph)
+    except DeniedError as error:
+        reason = explain(error.__cause__, token) if isinstance(error.__cause__, Exception) else ""
+        has_token = bool(token or config.auth)
+        build = UnusableServerError.refusing if has_token else UnusableServerError.closed
+        raise build(key, reason) from error
+    except (ConfigurationError, HyperJoinError) as error:
+        raise UnusableServerError.unreached(key, redact(str(error), token)) from error
+    except (RequestException, ValueError) as error:
+        raise UnusableServerError.unreached(key, explain(error, token)) from error
+
+
+@contextmanager
+def _reading_server(config: DatahubClientConfig) -> Iterator[DataHubGraph]:
+    """Open a client of a DataHub server for a `with` block, without the lines that it logs."""
+    own = {"retry_max_times": 0, "client_mode": ClientMode.CLI}
+    with _quiet(), closing(DataHubGraph(config.model_copy(update=own))) as graph:
+        limit_answers(graph)
+        yield graph
+
+
+def _database_fault(database: Database, key: str) -> str:
+    """Describe the fault if nothing listens at the address of a database; else an empty text.
+
+    A driver alone may wait for minutes. If the URL names no port that can be tried, the driver
+    tells.
+    """
+    try:
+        url = make_url(database.url.get_secret_value())
+    except ArgumentError:
+        return ""
+    port = url.port or system_named(url.get_backend_name()).port
+    if not url.host or not port or url.query.get("host"):
+        return ""
+    try:
+        socket.create_connection((url.host, port), timeout=_TIMEOUT).close()
+    except (OSError, UnicodeError):
+        return (
+            f"`{key}.database.url`: nothing answers at {url.host}:{port}. Start the database, or "
+            "correct host and port"
+        )
+    return ""
+
+
+def _file_fault(filename: str) -> str:
+    """Return why DataHub's file sink cannot write its file; empty if it can, or in a store."""
+    if "://" in filename:
+        return ""
+    path = Path(filename)
+    try:
+        obstacle = obstacle_to_file(path)
+    except OSError as error:
+        obstacle = f"the system reports: {error.strerror}"
+    if not obstacle and path.exists() and not os.access(path, os.W_OK):
+        obstacle = "it cannot be written to"
+    if not obstacle:
+        return ""
+    return f"`sink.config.filename` is {filename!r}: {obstacle}. Name another file"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence logging in the `with` block, because the block's errors are reported as faults."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -9,10 +9,13 @@ import yaml
 from datahub_actions.pipeline.pipeline_config import PipelineConfig
 from datahub_actions.pipeline.pipeline_context import PipelineContext
 
-from datahub_hyperjoin.action.config import ActionConfig
 from datahub_hyperjoin.action.errors import RefusedActionError
-from datahub_hyperjoin.action.plugin import HyperJoinAction, QuickIngestion
-from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.action.plugin import (
+    ActionConfig,
+    HyperJoinAction,
+    QuickIngestion,
+)
+from datahub_hyperjoin.recipe import RefusedRecipeError
 
 SINK = {"type": "datahub-rest", "config": {"server": "http://localhost:1"}}
 EXAMPLE = Path(__file__).parents[2] / "ingestion_recipes" / "actions" / "hyperjoin.yml"

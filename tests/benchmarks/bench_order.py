@@ -24,14 +24,15 @@ from benchmarks.rearranged_lake import (
     shuffle_columns,
     shuffle_rows,
 )
-from datahub_hyperjoin.discovery.inputs import list_sources
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.discovery.sources import list_sources
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_joins
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import lazy_session
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId
 
 HEADERS = (
@@ -107,12 +108,11 @@ def find(lake: Path, renamed: Mapping[str, str], order: np.random.Generator | No
     with TemporaryDirectory() as copies, lazy_session(SessionConfig()) as session:
         tables = list_sources([lake], Path(copies), progress)
         listed = order.permutation(len(tables)).tolist() if order else range(len(tables))
-        findings = suggest(
-            [tables[at] for at in listed],
-            session=session if need_spark(tables, profile) else lambda: None,
-            profile=profile,
-            model=ModelConfig(),
-            progress=progress,
+        findings = find_joins(
+            Catalog(tables=[tables[at] for at in listed]),
+            FindConfig(profile=profile),
+            progress,
+            session if need_spark(tables, profile) else lambda: None,
         )
     return {
         frozenset(frozenset(map(name, pair)) for pair in join.pairs): join

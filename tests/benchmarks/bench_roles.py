@@ -27,15 +27,20 @@ from benchmarks.reference_metrics import (
 )
 from benchmarks.rivals.sempy import find_relationships
 from benchmarks.unanswerable import write_without_answers
-from datahub_hyperjoin.evaluate import EvaluationProgress, parse_settings
+from datahub_hyperjoin.catalog.catalog import Catalog
+from datahub_hyperjoin.evaluate import (
+    EvaluationProgress,
+    RecipeSettings,
+    parse_settings,
+    recipe_config,
+)
 from datahub_hyperjoin.evaluate.metrics import Interval
-from datahub_hyperjoin.evaluate.run import RecipeSettings, recipe_config
+from datahub_hyperjoin.find import FindConfig, find
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.suggest import suggest
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +56,11 @@ def run(tables: Path, settings: RecipeSettings) -> Findings:
     progress = EvaluationProgress(logger.info)
     progress.expect(1)
     with borrow_session(config.spark) as session:
-        return suggest(
-            scan(config, progress.warn, lambda: session),
-            session=lambda: session,
-            profile=config.profile,
-            model=config.model,
-            progress=progress,
+        return find(
+            Catalog(tables=scan(config, progress.warn, lambda: session)),
+            FindConfig(profile=config.profile, model=config.model),
+            progress,
+            lambda: session,
         )
 
 

@@ -29,8 +29,8 @@ from tabulate import tabulate
 
 from benchmarks.area_profiles import profile_areas
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.discovery.inputs import list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.discovery.sources import list_sources
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import nearest

@@ -12,11 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 from servers import KINDS, serving
 
-from datahub_hyperjoin.discovery import copies as copies_module
-from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames, copy_views
+from datahub_hyperjoin.discovery import sources as sources_module
 from datahub_hyperjoin.discovery.errors import UnusableSourceError
-from datahub_hyperjoin.discovery.inputs import list_sources
 from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.discovery.sources import copy_duckdb, copy_frames, copy_views, list_sources
 from datahub_hyperjoin.locations import File, Relation, ViewCopy
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -136,7 +135,7 @@ class Heard(RunProgress):
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_batch, "_SOON", 0.1)
-    for module in (local_batch, copies_module):
+    for module in (local_batch, sources_module):
         monkeypatch.setattr(module, "VIEW_SECONDS", 1.0)
 
 

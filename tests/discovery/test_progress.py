@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from rich.progress import Task, TaskID
 
-from datahub_hyperjoin.discovery.progress import STAGES, BarProgress, RunProgress
+from datahub_hyperjoin.discovery.progress import STAGES, BarProgress, RunProgress, time_left_column
 from datahub_hyperjoin.discovery.run import run_discovery
-from datahub_hyperjoin.discovery.time_left import TimeLeftColumn
 from lake import write_flights
 
 
@@ -56,14 +55,14 @@ def task(share: float, *, stepped: float, elapsed: float) -> Task:
 
 def test_the_time_left_is_counted_down_between_stages() -> None:
     shown = [
-        TimeLeftColumn().render(task(0.25, stepped=10, elapsed=elapsed)).plain
+        str(time_left_column().render(task(0.25, stepped=10, elapsed=elapsed)))
         for elapsed in (10, 20.5, 41)
     ]
     assert shown == ["about 31 s left", "about 20 s left", ""]
 
 
 def test_no_time_is_guessed_before_the_first_stages_end() -> None:
-    assert not TimeLeftColumn().render(task(0.005, stepped=1, elapsed=1)).plain
+    assert not str(time_left_column().render(task(0.005, stepped=1, elapsed=1)))
 
 
 def find_on_terminal(folder: Path) -> str:

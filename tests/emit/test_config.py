@@ -3,7 +3,7 @@
 import pytest
 
 from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 
 
 def parse(**emit: object) -> EmitConfig:

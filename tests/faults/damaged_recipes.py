@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 from faults.damage import damage, damage_json
 from faults.watched import Try
 

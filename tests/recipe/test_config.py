@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from datahub_hyperjoin.model.config import OURS, Loss, ModelConfig, Reuse, Scoring
 from datahub_hyperjoin.model.config.sections import paper
 from datahub_hyperjoin.model.saved.files import write_description
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 
-from datahub_hyperjoin.recipe.secrets import find_literal_secrets
+from datahub_hyperjoin.recipe import find_literal_secrets
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,7 +5,7 @@ from datahub.configuration.config_loader import load_config_file
 from datahub.ingestion.run.pipeline_config import PipelineConfig
 from datahub.ingestion.source.source_registry import source_registry
 
-from datahub_hyperjoin.recipe.config import HyperJoinConfig
+from datahub_hyperjoin.recipe import HyperJoinConfig
 from datahub_hyperjoin.source import HyperJoinSource
 
 RECIPES = Path(__file__).parents[2] / "ingestion_recipes"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from datahub_hyperjoin.cli.serve_people import serve_people
+from datahub_hyperjoin.cli.serve import serve_people
 from datahub_hyperjoin.service.address import Address
 
 RECIPES = Path(__file__).parents[2] / "docs" / "service"

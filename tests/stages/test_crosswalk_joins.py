@@ -10,7 +10,10 @@ import pycountry
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_joins
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import (
     Bridge,
@@ -25,7 +28,6 @@ from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.stages.crosswalk_joins import collect_crosswalk_joins
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
 CODES = [f"B-{number:03}" for number in range(60)]
@@ -99,13 +101,11 @@ def find(
     store: Path | None = None,
 ) -> Findings:
     progress = Silent()
-    found = suggest(
-        tables,
-        session=session,
-        profile=ProfileConfig(store=store),
-        model=UNTRAINED,
-        progress=progress,
-        facts=facts or CatalogFacts(),
+    found = find_joins(
+        Catalog(tables=tables, facts=facts or CatalogFacts()),
+        FindConfig(profile=ProfileConfig(store=store), model=UNTRAINED),
+        progress,
+        session,
     )
     assert progress.counts["joins_through_crosswalks"] == len(found.crosswalks)
     return found

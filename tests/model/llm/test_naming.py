@@ -50,7 +50,7 @@ def test_only_keys_are_asked_about(endpoint: Endpoint, shop: Lake, configure: Na
 def test_without_a_language_model_nothing_is_asked_and_nothing_imported() -> None:
     code = (
         "import sys, numpy as np\n"
-        "import datahub_hyperjoin.model.encode, datahub_hyperjoin.suggest\n"
+        "import datahub_hyperjoin.model.encode, datahub_hyperjoin.find\n"
         "from datahub_hyperjoin.model.lake import Lake\n"
         "from datahub_hyperjoin.model.config import VariantConfig\n"
         "from datahub_hyperjoin.model.llm.naming import Naming, name_columns\n"

@@ -10,12 +10,13 @@ from pydantic import SecretStr
 from servers import Server, serving
 
 from columns_by_system import COMPUTING
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog.config import ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.folders import scan_folder
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.find import FindConfig, find
 from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import Md5ProfileConfig, ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import open_engine
@@ -24,7 +25,6 @@ from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles import value_hash
 from datahub_hyperjoin.spark.profiles.routes import Route, need_spark, route_of
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, Table, ValueHash
 
 CONFIG = ProfileConfig()
@@ -149,12 +149,11 @@ def test_joins_of_files_and_databases_are_found_under_each_hash(
         tables = [replace(table, size=max(table.size, 1 << 20)) for table in tables]
     found, evidence = set[ValueHash](), []
     for compute in Compute:
-        findings = suggest(
-            [located_at(table, compute) for table in tables],
-            session=lambda: None,
-            profile=CONFIG,
-            model=ModelConfig(),
-            progress=HyperJoinReport(),
+        findings = find(
+            Catalog(tables=[located_at(table, compute) for table in tables]),
+            FindConfig(profile=CONFIG),
+            HyperJoinReport(),
+            lambda: None,
         )
         found.update(profile.value_hash for profile in findings.profiles)
         evidence.append(

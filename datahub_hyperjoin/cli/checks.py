@@ -1,10 +1,37 @@
-"""The command `hyperjoin evaluate`, which measures the quality of rankings."""
+"""The commands `hyperjoin check`, which checks a recipe, and `hyperjoin evaluate`."""
 
 from pathlib import Path
 
 import click
 
-from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.cli.connect import read_settings
+from datahub_hyperjoin.cli.output import print_warnings
+from datahub_hyperjoin.visible import visible
+from datahub_hyperjoin.wording import number_of
+
+
+@click.command("check")
+@click.argument("recipe", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def check_recipe_file(*, recipe: Path) -> None:
+    """Check RECIPE, and all that it reads and writes, before `datahub ingest` runs it.
+
+    Every problem is one sentence that names the key and the fix: in the file itself, variables,
+    keys, folders, databases, DataHub's server and its token. Nothing is written. The exit status is
+    1 if there are problems.
+    """
+    from datahub_hyperjoin.spark.memory import gc_paused  # noqa: PLC0415
+
+    # Its libraries take seconds to import, which the other commands should not wait for.
+    with gc_paused():
+        from datahub_hyperjoin.recipe_check import check_recipe  # noqa: PLC0415
+
+    check = check_recipe(recipe, read_settings)
+    print_warnings(check.warnings)
+    if check.problems:
+        heading = f"{recipe} has {number_of(len(check.problems), 'problem')}:"
+        click.echo("\n- ".join(map(visible, [heading, *check.problems])), err=True)
+        raise SystemExit(1)
+    click.echo("\n".join(map(visible, [f"{recipe} can run.", *check.description])))
 
 
 def _create(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
@@ -73,24 +100,21 @@ def evaluate_rankings(
     from datahub_hyperjoin.model.config.sections import find_unused_keys  # noqa: PLC0415
 
     short = {"model.setting": setting, "model.training.epochs": epochs}
-    try:
-        settings = evaluation.parse_settings(texts)
-        settings |= {key: value for key, value in short.items() if value is not None}
-        config = evaluation.recipe_config(settings).model
-        if keys := find_unused_keys(config):
-            names = ", ".join(keys)
-            click.echo(f"Without effect, as no network is trained: {names}", err=True)
-        results = []
-        for result in evaluation.evaluate(
-            folders,
-            [evaluation.Pipeline("full", "full", config)],
-            settings=settings,
-            seeds=seeds,
-            progress=evaluation.EvaluationProgress(lambda line: click.echo(line, err=True)),
-        ):
-            results.append(result)
-            click.echo(f"\n{evaluation.as_text(result)}\n")
-            if out:
-                evaluation.write_results(out, results, apart=len(folders) > 1)
-    except HyperJoinError as error:
-        raise click.ClickException(str(error)) from error
+    settings = evaluation.parse_settings(texts)
+    settings |= {key: value for key, value in short.items() if value is not None}
+    config = evaluation.recipe_config(settings).model
+    if keys := find_unused_keys(config):
+        names = ", ".join(keys)
+        click.echo(f"Without effect, as no network is trained: {names}", err=True)
+    results = []
+    for result in evaluation.evaluate(
+        folders,
+        [evaluation.Pipeline("full", "full", config)],
+        settings=settings,
+        seeds=seeds,
+        progress=evaluation.EvaluationProgress(lambda line: click.echo(line, err=True)),
+    ):
+        results.append(result)
+        click.echo(f"\n{evaluation.as_text(result)}\n")
+        if out:
+            evaluation.write_results(out, results, apart=len(folders) > 1)

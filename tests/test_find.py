@@ -10,7 +10,10 @@ import pycountry
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.find import FindConfig
+from datahub_hyperjoin.find import find as find_all
 from datahub_hyperjoin.findings import Findings
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File
@@ -23,7 +26,6 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.suggest import suggest
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, pair_of
 
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")
@@ -107,15 +109,8 @@ def tables(tmp_path: Path) -> list[Table]:
 def find(tables: list[Table], facts: CatalogFacts | None = None) -> tuple[Findings, Watcher]:
     """Find joins in this process, which takes a fraction of Spark's time."""
     watcher = Watcher()
-    named = {} if facts is None else {"facts": facts}
-    found = suggest(
-        tables,
-        session=lambda: None,
-        profile=ProfileConfig(),
-        model=QUICK,
-        progress=watcher,
-        **named,
-    )
+    catalog = Catalog(tables=tables) if facts is None else Catalog(tables=tables, facts=facts)
+    found = find_all(catalog, FindConfig(model=QUICK), watcher, lambda: None)
     return found, watcher
 
 
@@ -197,12 +192,11 @@ def test_a_run_that_was_killed_goes_on_and_says_so(tables: list[Table], tmp_path
     for watcher in (Killer(), Watcher()):
         watchers.append(watcher)
         with suppress(KeyboardInterrupt):
-            suggest(
-                tables,
-                session=lambda: None,
-                profile=ProfileConfig(),
-                model=replace(QUICK, path=tmp_path / "model"),
-                progress=watcher,
+            find_all(
+                Catalog(tables=tables),
+                FindConfig(model=replace(QUICK, path=tmp_path / "model")),
+                watcher,
+                lambda: None,
             )
     first, second = (watcher.lines[1:] for watcher in watchers)  # after the estimate
     assert [line[:20] for line in first] == ["Epoch 1 of at most 2"]
@@ -241,7 +235,9 @@ def test_what_has_not_changed_is_not_read_again(
     def run(lake: list[Table], config: ProfileConfig = kept) -> tuple[Findings, Watcher]:
         watcher = Watcher()
         started.clear()
-        found = suggest(lake, session=start, profile=config, model=QUICK, progress=watcher)
+        found = find_all(
+            Catalog(tables=lake), FindConfig(profile=config, model=QUICK), watcher, start
+        )
         return found, watcher
 
     first, told = run(lake)

@@ -12,8 +12,7 @@ from datahub.configuration.common import should_show_stack_trace
 from datahub.entrypoints import datahub
 from datahub.ingestion.run.pipeline import Pipeline
 
-from datahub_hyperjoin.recipe import read_recipe, recipe_keys
-from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.recipe import RefusedRecipeError, read_recipe, recipe_keys
 
 FOLDER = {"folder": "lake"}
 

@@ -1,4 +1,7 @@
-"""Write the demonstration lake, with one folder for each publisher."""
+"""Write a demonstration lake of real tables from installed Python packages.
+
+It has one folder for each publisher. Column names and values stay as published.
+"""
 
 import gzip
 import io
@@ -18,8 +21,6 @@ from pyarrow import csv, parquet
 
 from datahub_hyperjoin.errors import MissingExtraError
 
-# Column names and values stay as published.
-
 DemoTable = tuple[str, str]
 """Name and CSV text of a table."""
 
@@ -33,11 +34,7 @@ def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
 
 
 def from_records(name: str, records: Iterable[Mapping[str, Any]]) -> DemoTable:
-    """Convert records to a table in CSV format.
-
-    Args:
-        records: One mapping from column to value per row.
-    """
+    """Convert records to a table in CSV format."""
     return name, pd.DataFrame.from_records(list(records)).to_csv(index=False)
 
 
@@ -169,9 +166,7 @@ class Publisher:
 
     distribution: str
     """Name of the package on the package index."""
-
     tables: Callable[[], Iterator[DemoTable]]
-    """Function that reads the tables."""
 
 
 PUBLISHERS: Mapping[str, Publisher] = {
@@ -223,17 +218,8 @@ def _provenance() -> str:
 def write_lake(folder: Path) -> int:
     """Write the demonstration lake into a new folder, and return its number of tables.
 
-    Small tables become CSV files, large ones Parquet files. The lake is written to a temporary
-    folder and renamed at the end, so an interrupted run leaves nothing behind.
-
-    Args:
-        folder: Path of the lake; it must not exist yet.
-
-    Returns:
-        Number of tables written.
-
-    Raises:
-        MissingExtraError: A package with tables of the lake is not installed.
+    Small tables become CSV files, large ones Parquet files. An interrupted run leaves nothing
+    behind.
     """
     count = 0
     folder.parent.mkdir(parents=True, exist_ok=True)

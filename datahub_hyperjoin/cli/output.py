@@ -1,32 +1,36 @@
-"""Print the results of commands for people or for programs."""
+"""Print the results and warnings of commands, for people or for programs."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from datahub_hyperjoin.visible import visible_lines
+from datahub_hyperjoin.visible import visible, visible_lines
+from datahub_hyperjoin.wording import count_others
 
+_MOST_WARNINGS = 20
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def print_result(text: str, *, nl: bool = True) -> None:
-    """Print a text that programs may read, whose names are exact unless a terminal shows it.
-
-    Args:
-        text: The text.
-        nl: Whether to end it with a line break.
-    """
+    """Print a text that programs may read, whose names are exact unless a terminal shows it."""
     # Without the last argument, click would take escape sequences out of names.
     click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
 
-def with_format(readable: str) -> Callable[[_Function], _Function]:
-    """Add the options `--format` and `--json` to a command, as its argument `output_format`.
+def print_warnings(warnings: Sequence[str]) -> None:
+    """Print the first warnings to standard error, and the number of the others."""
+    for line in warnings[:_MOST_WARNINGS]:
+        click.echo(visible(line), err=True)
+    for others in count_others(len(warnings), _MOST_WARNINGS):
+        click.echo(f"... {others}.", err=True)
 
-    Args:
-        readable: The name of the default format, which people read.
+
+def with_format(readable: str) -> Callable[[_Function], _Function]:
+    """Add `--format` and `--json` to a command, as its argument `output_format`.
+
+    By default it is `readable`.
     """
 
     def add(command: _Function) -> _Function:

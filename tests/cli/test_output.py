@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from datahub_hyperjoin.cli.output_format import print_result
+from datahub_hyperjoin.cli.output import print_result
 
 SQL = 'SELECT "\x1b[2J"\nFROM victims;\n'
 

@@ -1,20 +1,24 @@
-"""Find joins between tables, in stages from profiling to verification.
+"""Find joins, from the tables of a run to findings: the one pipeline of all ways to start a run.
 
-`suggest` at the end of the module calls the stages in order. Each stage takes and returns values,
-and reports its counts.
+The DataHub source, `hyperjoin find`, Python and the action list their tables, each in its way, and
+call `find`. Each stage takes and returns values, and reports its counts.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.budget import check_budget
+from datahub_hyperjoin.catalog.catalog import Catalog
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.findings import Findings, KeptFindings, NotedProgress
-from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.joins import Evidence, Join, RunSql, Suggestion
+from datahub_hyperjoin.joins.describe import shown_first
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.sections import require_extras
 from datahub_hyperjoin.model.domains import find_domains
@@ -28,7 +32,8 @@ from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.session import OptionalSession, Session
 from datahub_hyperjoin.stages.composite_joins import (
     CompositeReader,
     find_composite_joins,
@@ -49,9 +54,32 @@ from datahub_hyperjoin.stages.named_joins import (
 from datahub_hyperjoin.stages.pair_evidence import confirm_pairs, with_row_counts
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
-from datahub_hyperjoin.tables import DescribedTable, Pair, Table, TableId, TableProfile, pair_of
+from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
 
-_NO_FACTS = CatalogFacts()
+
+@dataclass(frozen=True, kw_only=True)
+class SqlConfig:
+    """How the SQL of the joins names files, and which of it is run."""
+
+    run: RunSql = RunSql.SHOWN
+    timeout: float = 60.0
+    """Seconds that a statement may take."""
+    folder: Path | None = None
+    """The folder in which files are named; None if they have no common one."""
+    files_at: str = ""
+    """What stands for the folder in the SQL."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindConfig:
+    """What `find` reads, how it ranks, and whether it writes SQL."""
+
+    profile: ProfileConfig = field(default_factory=ProfileConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    sql: SqlConfig | None = None
+    """None writes no SQL."""
+    spares_spark: bool = False
+    """Whether Spark is started only for what surely needs it, even if a size is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +87,8 @@ class LakeComparison:
     """The findings of a run, and the intermediate results behind them."""
 
     findings: Findings
-    """The results."""
     index: LakeIndex
-    """The columns with their signals and catalog priors."""
     encoding: Encoding
-    """The embeddings of the columns."""
     ranked: tuple[Suggestion, ...]
     """The suggestions of the ranking, before verification."""
     measured: Mapping[Pair, Evidence]
@@ -109,13 +134,7 @@ def index_lake(
 def embed(
     index: LakeIndex, config: ModelConfig, progress: Progress, elsewhere: Elsewhere | None = None
 ) -> Encoding:
-    """Compute an embedding of each column, with a saved or a new model.
-
-    Args:
-        config: How to train, and where the model is saved.
-        progress: Receives every epoch, and whether a model was trained.
-        elsewhere: Trains the network in another process, if one may be used.
-    """
+    """Compute an embedding of each column, with a saved or a new model."""
 
     def watch(epoch: Epoch) -> None:
         if epoch.resumed:
@@ -154,42 +173,85 @@ def _report_findings(findings: Findings, progress: Progress) -> None:
         )
 
 
-def suggest(
-    tables: Sequence[Table],
-    *,
-    session: OptionalSession,
-    profile: ProfileConfig,
-    model: ModelConfig,
-    progress: Progress,
-    facts: CatalogFacts = _NO_FACTS,
+def find(
+    catalog: Catalog, config: FindConfig, progress: Progress, session: OptionalSession
 ) -> Findings:
-    """For each key column, suggest the columns that join with it.
+    """Find the joins of a run's tables, verify them on the data, and write their SQL.
 
     Args:
-        session: Starts the Spark session; not called if there is nothing to read.
-        facts: What the catalog states about columns and pairs, and people's decisions. Accepted
+        catalog: The tables, what is known of columns and pairs, and people's decisions. Accepted
             pairs are suggested whatever their score, rejected pairs never.
+        session: Starts the Spark session; not called if there is nothing to read with it.
 
     Returns:
         Suggestions and joins, with the profiles that they are based on.
     """
+    starts = _starts(catalog, config, session)
     with progress.stage("Profiling tables"):
-        read = read_profiles(tables, session, profile, progress)
-        profiles = drop_unknown_columns(read, facts, progress)
-        facts = facts.spelled_by(column.id for each in profiles for column in each.columns)
+        profiles, facts = _read(catalog, config.profile, progress, starts)
+    findings = _find(profiles, facts, config, progress, starts)
+    _report_findings(findings, progress)
+    if catalog.filed:
+        # Decisions name tables as DataHub does, whose URNs take long to import.
+        from datahub_hyperjoin.catalog.filed_decisions import (  # noqa: PLC0415
+            warn_of_unknown_columns,
+        )
+
+        warn_of_unknown_columns(catalog.filed, profiles, progress.warn)
+    if config.sql:
+        with progress.stage("Running the SQL"):
+            findings = _with_sql(findings, config, config.sql, progress, session)
+    return findings
+
+
+def compare(
+    catalog: Catalog, config: FindConfig, progress: Progress, session: OptionalSession
+) -> tuple[LakeComparison, CatalogFacts]:
+    """Find joins as `find` does, but keep the intermediate results, for explanations.
+
+    Returns:
+        The findings with what they follow from, and the catalog facts.
+    """
+    starts = _starts(catalog, config, session)
+    with progress.stage("Profiling tables"):
+        profiles, facts = _read(catalog, config.profile, progress, starts)
+    return _compare_values(profiles, facts, config, progress, starts), facts
+
+
+def _starts(catalog: Catalog, config: FindConfig, session: OptionalSession) -> OptionalSession:
+    if config.spares_spark and not need_spark(catalog.tables, config.profile):
+        return lambda: None
+    return session
+
+
+def _read(
+    catalog: Catalog, config: ProfileConfig, progress: Progress, session: OptionalSession
+) -> tuple[tuple[TableProfile, ...], CatalogFacts]:
+    read = read_profiles(catalog.tables, session, config, progress)
+    profiles = drop_unknown_columns(read, catalog.facts, progress)
+    paths = (column.id for each in profiles for column in each.columns)
+    return profiles, catalog.facts.spelled_by(paths)
+
+
+def _find(
+    profiles: tuple[TableProfile, ...],
+    facts: CatalogFacts,
+    config: FindConfig,
+    progress: Progress,
+    session: OptionalSession,
+) -> Findings:
+    model = config.model
     described = describe_unread(profiles, facts)
     findings = Findings(
         profiles=profiles, keys=(), suggestions=(), joins=(), model_version=__version__
     )
     try:
-        kept = KeptFindings.of(profiles, open_store(profile, progress), model, facts)
+        kept = KeptFindings.of(profiles, open_store(config.profile, progress), model, facts)
         if known := kept.read(profiles, progress):
             findings = known
         else:
             noted = NotedProgress(progress)
-            findings = compare_values(
-                profiles, session=session, profile=profile, model=model, progress=noted, facts=facts
-            ).findings
+            findings = _compare_values(profiles, facts, config, noted, session).findings
             kept.keep(findings, noted)
     except (EmptyIndexError, NothingToLearnError):
         # With one table that can be read, or none, names are all that can be compared.
@@ -202,8 +264,35 @@ def suggest(
     declared = find_unverified_keys(profiles, facts, [*findings.joins, *named])
     if named or declared or described:
         findings = _with_named(findings, (*declared, *named), described, model.ranking.top_k)
-    _report_findings(findings, progress)
     return findings
+
+
+def _with_sql(
+    findings: Findings,
+    config: FindConfig,
+    sql: SqlConfig,
+    progress: Progress,
+    session: OptionalSession,
+) -> Findings:
+    # The parser of SQL takes long to import, and most runs of `hyperjoin find` write none.
+    from datahub_hyperjoin.sql import (  # noqa: PLC0415
+        FileAddresses,
+        LakeInSql,
+        SqlTest,
+        find_join_sql,
+    )
+
+    addresses = FileAddresses(folder=sql.folder, base=sql.files_at) if sql.folder else None
+    shown = shown_first(findings.joins, findings.crosswalks)
+    statements = find_join_sql(
+        [*findings.joins, *findings.crosswalks],
+        LakeInSql.of(findings.profiles, addresses),
+        store=open_store(config.profile, progress),
+        session=cast("Session", session),  # called only if a table is in a Spark catalog
+        test=SqlTest(timeout=sql.timeout, run=sql.run, shown=shown),
+        progress=progress,
+    )
+    return replace(findings, statements=statements)
 
 
 def _with_named(
@@ -238,20 +327,15 @@ def _rank(
     return ranked
 
 
-def compare_values(
+def _compare_values(
     profiles: tuple[TableProfile, ...],
-    *,
-    session: OptionalSession,
-    profile: ProfileConfig,
-    model: ModelConfig,
-    progress: Progress,
     facts: CatalogFacts,
+    config: FindConfig,
+    progress: Progress,
+    session: OptionalSession,
 ) -> LakeComparison:
-    """Suggest joins between tables whose rows were read, and verify the joins on the data.
-
-    Args:
-        session: Starts the Spark session; not called if there is nothing to read.
-    """
+    """Suggest joins between tables whose rows were read, and verify the joins on the data."""
+    model = config.model
     tables = [each.table for each in profiles]
     check_budget(profiles, model, facts, progress)
     with progress.stage("Building the hypergraph"):
@@ -262,7 +346,7 @@ def compare_values(
     ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
-    note, store = unverified.add, open_store(profile, progress)
+    note, store = unverified.add, open_store(config.profile, progress)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
