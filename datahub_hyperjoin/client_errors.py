@@ -104,7 +104,6 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the cause of a client error as text."""
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
@@ -123,7 +122,6 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the message in a server's response; empty if the response has none."""
     try:
         body = response.json()
     except ValueError:
@@ -132,7 +130,6 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Combine GraphQL errors into one text."""
     if not isinstance(errors, list):
         return str(errors)
     reasons = []

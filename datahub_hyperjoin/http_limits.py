@@ -169,7 +169,6 @@ class FewLines(logging.Filter):
 
 
 def _log_config(few_lines: FewLines) -> dict[str, Any]:
-    """Return uvicorn's configuration of logs with a filter, also for the event loop's own log."""
     config = deepcopy(LOGGING_CONFIG)
     config["filters"] = {"few": {"()": lambda: few_lines}}
     for handler in config["handlers"].values():

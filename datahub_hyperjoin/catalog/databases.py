@@ -235,7 +235,6 @@ def _foreign_keys(
     constraints: "Sequence[ForeignKeyConstraint]",
     names: "Mapping[RelationName, TableId]",
 ) -> Iterator[ForeignKey]:
-    """Yield a table's foreign keys that refer to tables of the run."""
     for key in constraints:
         target = names.get(key.relation)
         if target and len(key.columns) == len(key.referenced):

@@ -146,7 +146,6 @@ def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
 
 
 def _types(schema: SchemaMetadataClass) -> tuple[DataType, ...]:
-    """Return the declared type of each column, in the order of `_columns`."""
     fields: dict[str, SchemaFieldClass] = {}
     for field in schema.fields:
         fields.setdefault(plain_path(field.fieldPath), field)
@@ -154,7 +153,6 @@ def _types(schema: SchemaMetadataClass) -> tuple[DataType, ...]:
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
-    """Return the paths of the primary key's columns."""
     # The paths contain no types. Connectors list the key in the schema, mark its columns, or
     # do both.
     marked = [field.fieldPath for field in schema.fields if field.isPartOfKey]
@@ -163,7 +161,6 @@ def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
 
 
 def _pairs(key: ForeignKeyConstraintClass) -> tuple[tuple[ColumnId, ColumnId], ...]:
-    """Return the pairs of referring and referenced columns in a foreign key."""
     sources, targets = key.sourceFields, key.foreignFields
     if len(sources) != len(targets):
         reason = f"{len(sources)} columns refer to {len(targets)}"
@@ -214,7 +211,6 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
 
 
 def _belongs_to(instance: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
-    """Return whether a dataset belongs to a platform instance."""
     # Its `dataPlatformInstance` aspect decides; if that names no instance, the dataset's name
     # does.
     declared = aspect_of(aspects, DataPlatformInstanceClass)

@@ -228,7 +228,6 @@ def _rename(column: ColumnId, new_names: Mapping[TableId, TableId]) -> ColumnId:
 
 
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
-    """Yield the decisions stored in the structured properties of all columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
     try:
         for urn, properties in scroll_columns(graph, verdicts, warn):
@@ -238,7 +237,6 @@ def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterato
 
 
 def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
-    """Return the URN of the person who set a property; empty if unknown."""
     if assignment.attribution:
         return assignment.attribution.actor
     stamp = assignment.lastModified or assignment.created

@@ -99,7 +99,6 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
 
 
 def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
-    """Within a `with` block, translate request errors into errors of this package."""
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )
@@ -121,7 +120,6 @@ def _pages(
     filters: RawSearchFilter | None,
     removed: bool,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read entities page by page through DataHub's scroll endpoint."""
     # Each page depends on the cursor of the page before, so an error cannot be skipped: every
     # reason to use the slower way is raised as `_NoScrollError`, and all other errors end the
     # run.
@@ -159,7 +157,6 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Search for entities, including soft-deleted ones if `removed`, and return their URNs."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(

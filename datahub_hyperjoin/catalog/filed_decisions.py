@@ -85,7 +85,6 @@ def find_decided_columns(
 
 
 def _shorter_names(tables: Iterable[TableId]) -> dict[str, set[TableId]]:
-    """Strip prefixes that all table names of a platform share; map the shorter names to tables."""
     # `hyperjoin find` on one database names no database, unlike a recipe.
     by_platform = defaultdict(set)
     for table in tables:

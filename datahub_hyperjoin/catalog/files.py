@@ -166,7 +166,6 @@ def _format_of(file: ListedFile) -> str | None:
 
 
 def _uri(table: PurePosixPath, file: ListedFile) -> str:
-    """Derive a table's URI from the URI of one of its files."""
     return file.uri.removesuffix(file.path) + str(table)
 
 
@@ -326,7 +325,6 @@ def warn_of_archives(files: Sequence[ListedFile], warn: Warn) -> None:
 
 
 def _describe(file: ListedFile) -> str:
-    """Say which tables an archive holds, if that is known, and what to do."""
     listed = _files_in(Path(file.uri))
     if listed is None:
         return "extract it in its folder"

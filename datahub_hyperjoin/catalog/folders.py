@@ -61,7 +61,6 @@ def scan_folder(
 
 
 def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFile]:
-    """List the visible files in a folder and its subfolders."""
     # Files and folders are hidden if their names begin with a dot or an underscore, such as
     # `.x` and `_SUCCESS`. The only exception is `_delta_log`, the log folder of a Delta
     # table.
@@ -123,7 +122,6 @@ def scan_stored_folder(
 
 
 def _files_in_store(uri: str, store: ObjectStore) -> Iterator[ListedFile]:
-    """List the visible files in a folder and its subfolders, except empty files."""
     # As in a local folder, names that begin with a dot or an underscore are hidden, except
     # for `_delta_log`.
     file_system, root = reach_store(uri, store)
@@ -137,7 +135,6 @@ def _files_in_store(uri: str, store: ObjectStore) -> Iterator[ListedFile]:
 
 
 def _without_lakehouse_tables(tables: Sequence[Table], warn: Warn) -> list[Table]:
-    """Leave out Delta and Iceberg tables, and warn about them."""
     # Their metadata names data files by absolute URIs, so only Spark reads them in object
     # stores.
     left_out = [

@@ -132,6 +132,9 @@ def _way(table: Table, place: PlatformInstance) -> str:
 _File = TypeVar("_File", bound=Hashable)
 _Dataset = TypeVar("_Dataset", bound=Hashable)
 
+# DataHub's connectors name the dataset of a file by its whole path, as in `data/lake/orders.csv`.
+# The connector may have read the lake in another folder than this run. Some omit the extension.
+
 _SIMILAR = 0.5
 """Minimum share of columns that a file and a dataset must have in common. It is below 1, because a
 table may have changed since its connector read it."""
@@ -359,7 +362,6 @@ def _with_files(
     names: FolderNames,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the datasets of files by their paths."""
     taken = {table.id for table in known.tables}
     matches = match_paths(
         files,

@@ -90,8 +90,6 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class _JoinHistory:
-    """The catalog's relationships, and people's decisions about joins."""
-
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]
     listed: list[tuple[ColumnId, ColumnId]]
@@ -183,7 +181,6 @@ def _read_join_history(
     filed: Sequence[JoinDecision],
     warn: Warn,
 ) -> _JoinHistory:
-    """Read the catalog's relationships, and collect people's decisions about joins."""
     relationships = _if_supported(
         lambda: read_relationships(
             graph,

@@ -1,4 +1,9 @@
-"""Keep people's decisions about joins when tables are renamed."""
+"""Keep people's decisions about joins when tables are renamed.
+
+A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
+names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
+a successor has the same columns, and the same statistics where the catalog has profiles of both.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -44,8 +49,6 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table whose dataset was removed, with the metadata that DataHub still has."""
-
     table: TableId
     paths: frozenset[str]  # empty if its schema is gone, too
     decided: frozenset[str]  # the paths of the columns about which people decided
@@ -81,7 +84,6 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of the renamed tables in `decided`."""
     given = {old: new for old, new in scope.renamed.items() if old in decided}
     urns = {dataset_urn(table): table for table in decided if table not in given}
     found = fetch(graph, "dataset", sorted(urns), _ASPECTS)
@@ -112,7 +114,6 @@ def _replacement(aspects: Aspects) -> TableId | None:
 
 
 def _is_gone(aspects: Aspects) -> bool:
-    """Return whether a dataset was soft-deleted or hard-deleted."""
     # A dataset that exists belongs to a part of the catalog that this run does not cover.
     status = aspect_of(aspects, StatusClass)
     return SchemaMetadataClass.ASPECT_NAME not in aspects or bool(status and status.removed)
@@ -163,7 +164,6 @@ def _same_content(
     gone: Iterable[_GoneTable],
     choices: Mapping[TableId, Sequence[TableId]],
 ) -> dict[TableId, list[TableId]]:
-    """For each removed table, keep the possible new tables that have similar column statistics."""
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}
     return {

@@ -77,7 +77,6 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
-    """Yield the statistics of each column in a table's DataHub profile."""
     # Members of a union have the same path; only the first one with statistics is used.
     seen: set[str] = set()
     for field in profile.get("fieldProfiles") or ():

@@ -57,7 +57,6 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether one of two dotted names ends with the other."""
     # SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     own_parts = tuple(name.split("."))
     shared = min(len(own_parts), len(parts))
@@ -105,7 +104,6 @@ def _clear_qualifiers(node: exp.Table | exp.Column) -> None:
 
 
 def _is_defined_within(table: exp.Table) -> bool:
-    """Return whether a table name in SQL refers to a common table expression."""
     # Walks up from the name and looks at the `WITH` clause of each enclosing node. A name
     # inside the expression of the same name refers to the real table, as in `WITH orders AS
     # (SELECT * FROM orders)`, so the clause that contains that expression is skipped.
@@ -138,8 +136,6 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 
 
 class _Resolver(SchemaResolverInterface):
-    """An adapter that gives DataHub's SQL parser the tables of one statement."""
-
     def __init__(
         self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
     ) -> None:
@@ -196,7 +192,6 @@ def list_joined_pairs(
 
 
 def _dialect(platform: str) -> Dialect:
-    """Return the SQL dialect of a platform; standard SQL for an unknown platform."""
     try:
         return get_dialect(platform)
     except ValueError:

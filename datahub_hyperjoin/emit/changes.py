@@ -130,7 +130,6 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Convert values to the form in which the server stores them."""
     # The server stores one confidence for all edges into a column: the lowest of them, in
     # single precision.
     lowest: dict[str, float] = {}
@@ -211,7 +210,6 @@ def _without_ghosts(
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
-    """Return the aspect that a workunit writes; None if the aspect cannot be compared."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return None

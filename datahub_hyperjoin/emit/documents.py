@@ -102,7 +102,6 @@ def _some(lines: Sequence[str]) -> str:
 
 
 def _by_partner(joins: Sequence[Join]) -> list[Join]:
-    """Sort a table's joins so that joins with the same other table are adjacent."""
     # An excerpt of a document shows neighbouring lines.
     first: dict[TableId, int] = {}
     for at, join in enumerate(joins):
@@ -175,7 +174,6 @@ def _condition(join: Join) -> str:
 
 
 def _fence(sql: str) -> str:
-    """Return a fence for a block of code: more backticks than the code has in a row."""
     longest = max(map(len, re.findall("`+", sql)), default=0)
     return "`" * max(longest + 1, len("```"))
 

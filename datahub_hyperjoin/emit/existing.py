@@ -179,7 +179,6 @@ def _judge(
 
 
 def _arrived(entities: Mapping[str, Aspects], unseen: Collection[str]) -> list[str]:
-    """Return the URNs of the entities whose main aspect has arrived in DataHub."""
     mains = {layer.info.ASPECT_NAME for layer in OWN_ENTITIES.values()}
     return [urn for urn in entities if urn not in unseen or mains.intersection(entities[urn])]
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from datahub.emitter.serialization_helper import pre_json_transform
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -23,8 +23,10 @@ from datahub_hyperjoin.emit.layer import LakeSize, Layer, Withdrawal, Writing
 from datahub_hyperjoin.emit.patches import (
     JOINABLE,
     Change,
+    addition,
     change_lineage,
     edge_path,
+    removal,
     upstream_path,
 )
 from datahub_hyperjoin.emit.queries import query_of
@@ -64,7 +66,6 @@ class Lineage:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the URN of a column's dataset; None if `urn` is not the URN of a column."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -72,7 +73,6 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Build the directed graph of the lineage between datasets."""
     import networkx as nx  # noqa: PLC0415 (a tenth of a second, and few recipes write lineage)
 
     flows: nx.DiGraph[str] = nx.DiGraph()
@@ -144,7 +144,7 @@ def build_lineage(
     return Lineage(edges=tuple(edges), skipped_cycles=skipped)
 
 
-def _table_change(edge: Edge) -> dict[str, Any]:
+def _table_change(edge: Edge) -> Change:
     urn = dataset_urn(edge.upstream.table)
     added = UpstreamClass(
         dataset=urn,
@@ -155,13 +155,12 @@ def _table_change(edge: Edge) -> dict[str, Any]:
         # DataHub shows an edge with time 0 in lineage of every period.
         auditStamp=AuditStampClass(time=0, actor=AUTHOR),
     )
-    value = pre_json_transform(added.to_obj())
-    return {"op": "add", "path": upstream_path(urn), "value": value}
+    return addition(upstream_path(urn), pre_json_transform(added.to_obj()))
 
 
-def _column_change(edge: Edge) -> dict[str, Any]:
+def _column_change(edge: Edge) -> Change:
     path = edge_path(column_urn(edge.upstream), column_urn(edge.downstream))
-    return {"op": "add", "path": path, "value": {"confidenceScore": edge.confidence}}
+    return addition(path, {"confidenceScore": edge.confidence})
 
 
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
@@ -264,10 +263,7 @@ class JoinLineage(Layer):
         for upstream, downstream in sorted(_table_edges(gone.last) - _table_edges(gone.current)):
             paths[downstream].append(upstream_path(upstream))
         for downstream, removed in paths.items():
-            changes: list[Change] = [
-                {"op": "remove", "path": path, "value": {}} for path in removed
-            ]
-            yield change_lineage(downstream, changes)
+            yield change_lineage(downstream, [*map(removal, removed)])
 
     @override
     def expect(self, lake: LakeSize) -> float:

@@ -1,4 +1,9 @@
-"""Build JSON patches that change only some entries of a DataHub aspect."""
+"""Build JSON patches that change only some entries of a DataHub aspect.
+
+DataHub's own patch builders are not used. Their form changes between versions, and servers older
+than DataHub's pull request 17449 reject the form of later clients for an entity without the aspect.
+The form here is the same with every client, and those servers accept it.
+"""
 
 import copy
 import json
@@ -28,17 +33,23 @@ from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.metadata.urns import AI_CONTEXT
 
+_TAGS, _TERMS = GlobalTagsClass.ASPECT_NAME, GlossaryTermsClass.ASPECT_NAME
+_PROPERTIES = StructuredPropertiesClass.ASPECT_NAME
+
 # The unit separator marks a step into the attribution; the key of a tag without one is empty.
-_TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
-_TERM_KEYS = {"terms": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "urn"]}
-_PROPERTY_KEYS = {"properties": ["propertyUrn"]}
+_KEYS = {
+    _TAGS: {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]},
+    _TERMS: {"terms": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "urn"]},
+    _PROPERTIES: {"properties": ["propertyUrn"]},
+}
+"""The fields by which the server identifies the entries of an aspect's array."""
 
 _REMOVABLE = {
     AI_CONTEXT,
     EmbedClass.ASPECT_NAME,
-    GlossaryTermsClass.ASPECT_NAME,
+    _TERMS,
     StatusClass.ASPECT_NAME,
-    StructuredPropertiesClass.ASPECT_NAME,
+    _PROPERTIES,
     UpstreamLineageClass.ASPECT_NAME,
 }
 
@@ -57,7 +68,14 @@ Change = Mapping[str, Any]
 _quote = MetadataPatchProposal.quote
 
 
-def _patch(urn: str, aspect: str, payload: object) -> MetadataWorkUnit:
+def _patch(urn: str, aspect: str, changes: Sequence[Change]) -> MetadataWorkUnit:
+    payload: Any = {"arrayPrimaryKeys": _KEYS.get(aspect, {}), "patch": changes}
+    if aspect == AI_CONTEXT:
+        # DataHub has no form of its own for patches of this aspect.
+        payload["forceGenericPatch"] = True
+    elif aspect == UpstreamLineageClass.ASPECT_NAME:
+        # The server has its own form for lineage: the columns of an edge are part of the path.
+        payload = list(changes)
     proposal = MetadataChangeProposalClass(
         entityUrn=urn,
         entityType=guess_entity_type(urn),
@@ -121,12 +139,8 @@ def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataW
     return changed
 
 
-def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, Any]:
-    return {"arrayPrimaryKeys": keys, "patch": changes}
-
-
 def tag_path(tag: str) -> str:
-    """Return the JSON Patch path of an entity's tag.
+    """Return the JSON Patch path of an entity's tag that is attributed to no source.
 
     >>> tag_path("urn:li:tag:a/b")
     '/tags//urn:li:tag:a~1b'
@@ -135,34 +149,22 @@ def tag_path(tag: str) -> str:
 
 
 def term_path(term: str) -> str:
-    """Return the JSON Patch path of an entity's glossary term.
-
-    >>> term_path("urn:li:glossaryTerm:a/b")
-    '/terms//urn:li:glossaryTerm:a~1b'
-    """
+    """Return the JSON Patch path of an entity's glossary term that is attributed to no source."""
     return f"/terms//{_quote(term)}"
 
 
 def property_path(key: str) -> str:
-    """Return the JSON Patch path of a structured property.
-
-    >>> property_path("urn:li:structuredProperty:a/b")
-    '/properties/urn:li:structuredProperty:a~1b'
-    """
+    """Return the JSON Patch path of a structured property."""
     return f"/properties/{_quote(key)}"
 
 
 def upstream_path(dataset: str) -> str:
-    """Return the JSON Patch path of the lineage edge from an upstream dataset.
-
-    >>> upstream_path("urn:li:dataset:(urn:li:dataPlatform:file,a/b.csv,PROD)")
-    '/upstreams/urn:li:dataset:(urn:li:dataPlatform:file,a~1b.csv,PROD)'
-    """
+    """Return the JSON Patch path of the lineage edge from an upstream dataset."""
     return f"/upstreams/{_quote(dataset)}"
 
 
 def edge_path(upstream: str, downstream: str) -> str:
-    """Return the JSON Patch path of a lineage edge between two columns.
+    """Return the JSON Patch path of a lineage edge between two columns that this source writes.
 
     >>> edge_path("urn:li:schemaField:(a,id)", "urn:li:schemaField:(b,id)")
     '/fineGrainedLineages/JOINABLE_WITH/urn:li:schemaField:(b,id)/NONE/urn:li:schemaField:(a,id)'
@@ -171,15 +173,23 @@ def edge_path(upstream: str, downstream: str) -> str:
     return f"/fineGrainedLineages/{JOINABLE}/{_quote(downstream)}/NONE/{_quote(upstream)}"
 
 
+def addition(path: str, value: object) -> Change:
+    """Return the operation that adds or replaces an entry."""
+    return {"op": "add", "path": path, "value": value}
+
+
+def removal(path: str) -> Change:
+    """Return the operation that removes an entry."""
+    return {"op": "remove", "path": path, "value": {}}
+
+
 def change_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Add tags to an entity and remove outdated tags, in one patch."""
-    changes: list[Change] = [
-        {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
+    """Add tags with their contexts to an entity and remove outdated tags, in one patch."""
+    added = [
+        addition(tag_path(tag), {"tag": tag, "context": context})
+        for tag, context in contexts.items()
     ]
-    for tag, context in contexts.items():
-        added = {"tag": tag, "context": context}
-        changes.append({"op": "add", "path": tag_path(tag), "value": added})
-    return _patch(urn, GlobalTagsClass.ASPECT_NAME, _keyed(_TAG_KEYS, changes))
+    return _patch(urn, _TAGS, [*map(removal, map(tag_path, stale)), *added])
 
 
 def set_properties(
@@ -189,23 +199,20 @@ def set_properties(
     # DataHub's classes give the same, but check each value against a schema. This takes longer than
     # all else about a column.
     changes = [
-        _add_property({"propertyUrn": key, "values": [_typed(value) for value in own]})
+        addition(
+            property_path(key), {"propertyUrn": key, "values": [_typed(value) for value in own]}
+        )
         for key, own in values.items()
     ]
-    return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
+    return _patch(urn, _PROPERTIES, changes)
 
 
 def assign_property(
     urn: str, assignment: StructuredPropertyValueAssignmentClass
 ) -> MetadataWorkUnit:
     """Set one structured property of an entity, and record who set it."""
-    change = _add_property(pre_json_transform(assignment.to_obj()))
-    changes = _keyed(_PROPERTY_KEYS, [change])
-    return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, changes)
-
-
-def _add_property(assigned: Mapping[str, Any]) -> Change:
-    return {"op": "add", "path": property_path(assigned["propertyUrn"]), "value": assigned}
+    value = pre_json_transform(assignment.to_obj())
+    return _patch(urn, _PROPERTIES, [addition(property_path(assignment.propertyUrn), value)])
 
 
 def _typed(value: str | float) -> dict[str, str | float]:
@@ -214,42 +221,30 @@ def _typed(value: str | float) -> dict[str, str | float]:
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
     """Remove structured properties from an entity."""
-    changes = [{"op": "remove", "path": property_path(key), "value": {}} for key in keys]
-    return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
+    return _patch(urn, _PROPERTIES, [*map(removal, map(property_path, keys))])
 
 
 def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> MetadataWorkUnit:
     """Add glossary terms to an entity, and create its aspect `glossaryTerms` if necessary."""
-    changes: list[Change] = []
-    if not exists:
-        stamp = {"time": 0, "actor": actor}
-        changes.append({"op": "add", "path": STAMP_PATH, "value": stamp})
-    for term in terms:
-        value = pre_json_transform(GlossaryTermAssociationClass(urn=term).to_obj())
-        changes.append({"op": "add", "path": term_path(term), "value": value})
-    return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
+    stamp = [] if exists else [addition(STAMP_PATH, {"time": 0, "actor": actor})]
+    added = [
+        addition(term_path(term), pre_json_transform(GlossaryTermAssociationClass(term).to_obj()))
+        for term in terms
+    ]
+    return _patch(urn, _TERMS, [*stamp, *added])
 
 
 def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
     """Remove glossary terms from an entity."""
-    changes = [{"op": "remove", "path": term_path(term), "value": {}} for term in terms]
-    return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
+    return _patch(urn, _TERMS, [*map(removal, map(term_path, terms))])
 
 
 def change_instructions(column: str, text: str) -> MetadataWorkUnit:
     """Set or remove a column's instructions for AI agents."""
-    change: Change = {
-        "op": "add" if text else "remove",
-        "path": INSTRUCTIONS_PATH,
-        "value": text or {},
-    }
-    # DataHub has no form of its own for patches of this aspect.
-    payload = {"arrayPrimaryKeys": {}, "patch": [change], "forceGenericPatch": True}
-    return _patch(column, AI_CONTEXT, payload)
+    change = addition(INSTRUCTIONS_PATH, text) if text else removal(INSTRUCTIONS_PATH)
+    return _patch(column, AI_CONTEXT, [change])
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:
     """Change some edges of a dataset's lineage."""
-    # The patch names no keys of arrays: the server has its own form for lineage, in which the
-    # columns of an edge are part of the path.
-    return _patch(urn, UpstreamLineageClass.ASPECT_NAME, list(changes))
+    return _patch(urn, UpstreamLineageClass.ASPECT_NAME, changes)

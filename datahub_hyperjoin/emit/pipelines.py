@@ -78,7 +78,6 @@ def read_other_pipelines(
 
 
 def _list_pipelines(graph: DataHubGraph) -> Iterator[str]:
-    """Yield the names of all pipelines that have a written state."""
     filters: RawSearchFilter = [
         {"and": [{"field": "jobId", "condition": "EQUAL", "values": [str(JOB)]}]}
     ]
@@ -262,7 +261,6 @@ def read_foreign_metadata(
 
 
 def _adopt(join: Join, shown: Join) -> Join:
-    """Return this run's join with the score and role that another pipeline wrote."""
     ends = {(end.table, plain_path(end.path)): end for end in (join.left, join.right)}
     key = shown.referenced
     referenced = ends.get((key.table, plain_path(key.path))) if key else None

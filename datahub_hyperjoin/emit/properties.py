@@ -133,7 +133,6 @@ def _by_rank(
     found: Mapping[ColumnId, Partner],
     ranks: Mapping[tuple[ColumnId, ColumnId], int],
 ) -> list[Partner]:
-    """Sort a column's partners by rank; partners without a rank come last."""
     return sorted(found.values(), key=lambda each: ranks.get((column, each.column), inf))
 
 
@@ -150,7 +149,6 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe how a column relates to its join partner."""
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
         return visible(f"through {join.via[0].table}, in two steps")
@@ -182,7 +180,6 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
 
 
 def _fit(text: str) -> str:
-    """Cut a text to the maximum length of a property value."""
     # Only very long names exceed this size, and the cut may split a character.
     return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
@@ -217,12 +214,10 @@ def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
 
 def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Return a Markdown link to columns of one table."""
     return f"[{markdown(_label(columns, names))}]({column_page(columns[0])})"
 
 
 def _score(score: float) -> str:
-    """Format a score with two decimals, or return an empty text if it rounds to 1.00."""
     text = f"{score:.2f}"
     return "" if text == "1.00" else text
 
@@ -262,7 +257,6 @@ def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    """Describe a join in one line of Markdown, as seen from one of its tables."""
     from_left = join.left.table == table
     own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
     leads_on = join.referenced != (join.left if from_left else join.right)
@@ -276,7 +270,6 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
-    """Return the paths of columns as text, in parentheses if there are several."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths
 

@@ -106,6 +106,8 @@ def rename_steps(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> C
     return replace(join, bridge=Bridge(left, left_via, right_via, right))
 
 
+# Each decision and each new table moves most scores a little, and every score is part of several
+# aspects. Without a dead band, two decisions would rewrite a whole catalog.
 DEAD_BAND = 0.05
 """Smallest change of a score that is written. After a smaller change, the join keeps its old score
 and thus its confidence band. The first decisions that calibrate the scores change them by up to

@@ -274,7 +274,6 @@ def publish(
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Return the settings, but switch off the metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     # The preset for agents asks for what the server has.
     optional = {"ai_context"} if context.config.agents else set[str]()
@@ -293,7 +292,6 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield the changes that withdraw outdated metadata, if the recipe allows that."""
     removal = context.handler.removal
     if removal is None:
         # What is outdated stays in the state, for a later run that may remove it.

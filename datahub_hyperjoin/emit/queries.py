@@ -47,7 +47,6 @@ def _title(
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe a join's evidence and the result of its SQL, in English."""
     # Table a is the table of `first`. Tables are named by their aliases in the statement,
     # because DataHub reads the text as Markdown and would format some of their names.
     evidence = join.measured if first == join.left else join.measured.reversed
@@ -61,7 +60,6 @@ def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
 
 
 def _describe_statement(statement: Statement) -> str:
-    """Say what the SQL of a join returned, how it compares values, and where it runs."""
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
     where = (
         " Run it in DuckDB where these files can be opened."
@@ -75,7 +73,6 @@ def _describe_statement(statement: Statement) -> str:
 
 
 def _describe_rows(join: Join, first: ColumnId) -> str:
-    """Describe how many rows of a, the table of `first`, and of b have partners."""
     known = catalog_join(join).seen_from(first.table)
     # The names of columns could be formatted as Markdown.
     forward = describe_rows(known, ("a", "b"), columns=False)
@@ -117,7 +114,6 @@ def query_of(join: Join | CrosswalkJoin) -> str:
 def _present(
     join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
 ) -> tuple[str, str, Sequence[ColumnId]]:
-    """Return the title and description of a join's `query` entity, and the join's columns."""
     # The parser of SQL takes a tenth of a second to import, and few recipes write queries.
     from datahub_hyperjoin.sql.two_steps import columns_in_order  # noqa: PLC0415
     from datahub_hyperjoin.sql.write import sides_of  # noqa: PLC0415
@@ -142,7 +138,6 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe a join through a crosswalk, in English."""
     evidence = join.evidence if first == join.left else join.evidence.reversed
     return (
         f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
@@ -156,7 +151,6 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
 def _write(
     urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the aspects of the `query` entity for a join of the given columns."""
     entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
     entities.extend(map(column_urn, dict.fromkeys(columns)))
     subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])

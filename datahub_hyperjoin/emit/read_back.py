@@ -143,7 +143,6 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Record withdrawals in the checkpoints, so that the next run repeats them."""
         aspects = {(unit.get_urn(), aspect_name(unit)) for unit in withdrawals}
         last, written = self._handler.last(), self._handler.current()
         if last and written:
@@ -175,7 +174,6 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    """Return the given URNs whose entities are missing from the catalog."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)
