@@ -52,22 +52,7 @@ class Catalog:
 
 
 def declared_keys(datasets: "Iterable[Dataset]") -> DeclaredKeys:
-    """Return the primary keys and foreign keys of datasets.
-
-    >>> from datahub_hyperjoin.catalog.datasets import Dataset
-    >>> from datahub_hyperjoin.tables import TableId
-    >>> columns = (("order", "order"), ("line", "line"))
-    >>> def orders(*key: str) -> Dataset:
-    ...     table = TableId("postgres", "shop.orders")
-    ...     return Dataset(table=table, title="orders", columns=columns, primary_key=key)
-    >>> [str(column) for column in declared_keys([orders("order")]).unique]
-    ['shop.orders.order']
-    >>> [key] = declared_keys([orders("order", "line")]).composite
-    >>> [column.path for column in key]
-    ['order', 'line']
-    >>> declared_keys([orders("number")]) == DeclaredKeys()
-    True
-    """
+    """Return the primary keys and foreign keys of datasets."""
     datasets = tuple(datasets)
     known = {
         ColumnId(dataset.table, path)

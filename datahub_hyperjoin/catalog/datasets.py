@@ -135,21 +135,15 @@ class Dataset:
         return DescribedTable(id=self.table, title=self.title, columns=columns)
 
 
-def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return the plain path (without types) and the DataHub field path of each column."""
-    # Members of a union have the same plain path; only the first member is returned.
-    field_paths: dict[str, str] = {}
-    for field in schema.fields:
-        field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
-    # The root of a nested schema is a field, too; its plain path is empty.
-    return tuple((plain, path) for plain, path in field_paths.items() if plain)
-
-
-def _types(schema: SchemaMetadataClass) -> tuple[DataType, ...]:
+def _fields(schema: SchemaMetadataClass) -> dict[str, SchemaFieldClass]:
+    """Return the field of each column by its plain path (without types)."""
     fields: dict[str, SchemaFieldClass] = {}
     for field in schema.fields:
+        # Members of a union have the same plain path; only the first member is returned.
         fields.setdefault(plain_path(field.fieldPath), field)
-    return tuple(declared_type(field) for plain, field in fields.items() if plain)
+    # The root of a nested schema is a field, too; its plain path is empty.
+    fields.pop("", None)
+    return fields
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
@@ -199,11 +193,12 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
         warn(urn, f"its URN cannot be read: {error}")
         return None
     keys = [_foreign_key(urn, key, warn) for key in schema.foreignKeys or ()]
+    fields = _fields(schema)
     return Dataset(
         table=table,
         title=_title(table, aspect_of(aspects, DatasetPropertiesClass)),
-        columns=_columns(schema),
-        types=_types(schema),
+        columns=tuple((plain, field.fieldPath) for plain, field in fields.items()),
+        types=tuple(map(declared_type, fields.values())),
         primary_key=_primary_key(schema),
         foreign_keys=tuple(key for key in keys if key),
         labels=frozenset(read_labels(aspects)),

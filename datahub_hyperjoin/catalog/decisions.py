@@ -111,7 +111,7 @@ def infer_deleted(
     # domain imply.
     existing = {pair for relationship in relationships.values() for pair in relationship.pairs}
     if not any(relationship.ours for relationship in relationships.values()):
-        return {}
+        return {}  # they may never have been written
     listed = _read_partners(graph, namespace, JOINABLE_WITH, warn)
     written = by_urn(
         pair
@@ -179,6 +179,8 @@ def read_decisions(
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
     """Collect people's decisions about joins from the catalog, a file and deleted relationships."""
+    # A decision about a composite join is none about its pairs. Deleted ones of several columns are
+    # left out, because their other columns are unknown.
     decisions = [decision for entity in relationships for decision in decisions_on(entity)]
     decisions += [*_read_properties(graph, namespace, warn), *filed]
     composite = deleted_composites(deleted)
@@ -215,6 +217,7 @@ def copy_to_new_names(
     decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
 ) -> dict[JoinedColumns, Decision]:
     """Copy decisions about joins of renamed tables to the new table names."""
+    # A decision that was made under the new name precedes one that follows it.
     moved = {}
     for columns, decision in decisions.items():
         renamed = [(_rename(left, new_names), _rename(right, new_names)) for left, right in columns]

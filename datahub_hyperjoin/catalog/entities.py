@@ -179,6 +179,7 @@ def scroll(
     # Clients and servers without DataHub's scroll endpoint are asked for URNs first and then
     # for aspects in batches. The same happens if the client cannot parse one entity of a
     # page: only single entities can be skipped, so the batches isolate it.
+    # Both ways support the conditions EQUAL, IN, CONTAIN and EXISTS of filters.
     seen: set[str] = set()
     try:
         for urn, entity_aspects in _pages(graph, entity, aspects, filters=filters, removed=removed):

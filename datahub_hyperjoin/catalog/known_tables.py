@@ -407,7 +407,7 @@ def select_known(
             example=first.name,
             places="" if filtered else describe_elsewhere(missing, elsewhere(missing)),
         )
-    if filtered:
+    if filtered:  # what it excludes cannot be told from what is unknown
         logger.info("%s tables are unknown or excluded by domain, container or tag", len(unknown))
         return replace(known, tables=selected)
     if known.unclear:

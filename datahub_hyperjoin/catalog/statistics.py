@@ -52,15 +52,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """Compute a column's statistics from its profile in DataHub.
-
-    >>> statistics_of(100, {"uniqueCount": 45, "nullCount": 10})
-    ColumnStatistics(uniqueness=0.5, completeness=0.9)
-    >>> statistics_of(None, {"uniqueProportion": 0.5, "nullProportion": 0.0})
-    ColumnStatistics(uniqueness=0.5, completeness=1.0)
-    >>> statistics_of(100, {"uniqueCount": 45}) is None
-    True
-    """
+    """Compute a column's statistics from its profile in DataHub."""
     if rows == 0:
         return None
     distinct, nulls = field.get("uniqueCount"), field.get("nullCount")

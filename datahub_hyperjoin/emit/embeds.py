@@ -26,6 +26,7 @@ def find_foreign_embeds(
     embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
 ) -> Iterable[str]:
     """Yield the URNs of datasets whose Preview tab shows a page other than the page of joins."""
+    # An address of our service is ours even if the checkpoint of the last run is lost.
     for dataset, embed in embeds.items():
         ours = {written.get(dataset), *([embed_url(service, dataset)] if service else [])}
         if embed.renderUrl and embed.renderUrl not in ours:

@@ -59,10 +59,10 @@ class ExistingState:
     """
 
     hidden: frozenset[str] = frozenset()
-    """URNs of relationships and queries that earlier runs hid because their join disappeared."""
+    """URNs of entities that earlier runs hid, as their join was gone; a run may show them."""
 
     closed_queries: frozenset[str] = frozenset()
-    """URNs of queries and documents that a person edited, hid or deleted."""
+    """URNs of queries, documents and terms that a person changed; no run writes them again."""
 
     deleted_queries: frozenset[str] = frozenset()
     """URNs of the queries and documents in `closed_queries` that no longer exist."""
@@ -79,7 +79,7 @@ class ExistingState:
 
     foreign_embeds: frozenset[str] = frozenset()
     foreign_contexts: frozenset[str] = frozenset()
-    edited_terms: frozenset[str] = frozenset()
+    edited_terms: frozenset[str] = frozenset()  # runs still add them to columns, but hide none
     glossary: Glossary | None = None
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
     """Lineage of datasets by URN, without the edges that this source wrote."""
@@ -94,29 +94,6 @@ class ExistingState:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedEntities:
-    """The SQL queries, documents and glossary terms that earlier runs published."""
-
-    hidden: frozenset[str] = frozenset()
-    """Entities that an earlier run hid; a run may show them again."""
-
-    closed: frozenset[str] = frozenset()
-    """Entities that a person edited, hid or deleted; no run writes them again."""
-
-    deleted: frozenset[str] = frozenset()
-    """The entities in `closed` that were hard-deleted."""
-
-    edited_terms: frozenset[str] = frozenset()
-    """Glossary terms that a person edited; runs still add them to columns, but never hide them."""
-
-    existing: frozenset[str] = frozenset()
-    """All published entities that the catalog still has."""
-
-    subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """URNs of the datasets and columns that each existing entity shows."""
-
-
 def read_published_entities(
     graph: DataHubGraph,
     urns: Collection[str],
@@ -125,7 +102,7 @@ def read_published_entities(
     unseen: Collection[str],
     hiders: Collection[str],
     warn: Warn,
-) -> PublishedEntities:
+) -> ExistingState:
     """Find out which queries, documents and terms were hidden, edited or deleted, by whom."""
     skip = report_skipped(warn)
     entities: dict[str, Aspects] = {}
@@ -140,13 +117,13 @@ def read_published_entities(
     arrived = _arrived(entities, unseen)
     deleted = find_deleted(written, arrived, unseen=unseen, writes_arrived=False, warn=warn)
     expect_absent(graph, deleted)
-    return PublishedEntities(
+    return ExistingState(
         hidden=hidden_by_us,
-        closed=changed_by_people | deleted,
-        deleted=deleted,
+        closed_queries=changed_by_people | deleted,
+        deleted_queries=deleted,
         edited_terms=edited_terms,
-        existing=frozenset(entities),
-        subjects={
+        present=frozenset(entities),
+        query_subjects={
             urn: parse_entity(urn, partial(_subjects, urn, aspects), skip) or frozenset()
             for urn, aspects in entities.items()
         },
@@ -233,7 +210,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
     config, last, graph = reading.config, reading.last, reading.graph
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
-    queries, glossary, listed = PublishedEntities(), None, {}
+    existing, glossary, listed = ExistingState(), None, {}
     if config.glossary_terms:
         glossary = read_glossary(publication, last, reading.others, graph, config.namespace)
     # Of a layer that is off now, people's edits stay, too.
@@ -244,7 +221,7 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         for urn in layer.urns(publication)
     ]
     if wanted := {*shown, *last.queries, *(glossary.terms if glossary else ())}:
-        queries = read_published_entities(
+        existing = read_published_entities(
             graph,
             wanted,
             written=last.queries,
@@ -254,21 +231,20 @@ def read_existing(publication: Publication, catalog: Catalog, reading: Reading) 
         )
     if config.properties:
         listed = read_listed(last, publication, catalog, graph, config.namespace)
-    existing = ExistingState(
+    existing = replace(
+        existing,
         foreign=frozenset(relationship.urn for relationship in foreign),
         edited={
             relationship.urn: relationship.aspect
             for relationship in foreign
             if relationship.recorded and relationship.pairs and not relationship.removed
         },
-        hidden=queries.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
-        closed_queries=queries.closed.union(last.deleted_queries),
-        deleted_queries=queries.deleted.union(last.deleted_queries) - queries.existing,
-        present=queries.existing.union(catalog.relationships),
-        query_subjects=queries.subjects,
+        hidden=existing.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
+        closed_queries=existing.closed_queries.union(last.deleted_queries),
+        deleted_queries=existing.deleted_queries.union(last.deleted_queries) - existing.present,
+        present=existing.present.union(catalog.relationships),
         listed=listed,
         glossary=glossary,
-        edited_terms=queries.edited_terms,
         upstreams=_read_upstreams(publication, reading) if config.lineage else {},
     )
     return _read_foreign_parts(existing, publication, reading)

@@ -58,6 +58,8 @@ def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
     """Withdraw outdated metadata, unless it is more than `threshold` % of the last state."""
+    # More is taken for a mistake, such as a missing folder. Then the union of both states is
+    # stored, so that the next run can withdraw what this one did not.
     gone = Withdrawal(last=last, current=current, namespace=namespace)
     total, removed = last.size, gone.stale.size
     if total and removed / total * 100 > threshold and threshold < _EVERYTHING:
@@ -84,6 +86,7 @@ _EXAMPLES = {
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
     """Find the enabled kinds of metadata that the DataHub server does not support."""
+    # A server that cannot be asked counts as one that supports every layer.
     wanted = {layer.key: layer.needs for layer in LAYERS if layer.is_on(config)}
     registry = read_registry(graph)
     unsupported = {}

@@ -143,6 +143,8 @@ def shared_joins(
 
 def protected(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
     """Return the URNs of the entities that this run must not hide (soft-delete)."""
+    # Hidden ones are among them: to hide once more what a person hid would make it look like the
+    # work of this run, which shows it again later.
     kept = {urn for urn, found in catalog.relationships.items() if not found.ours or found.removed}
     shown = ({*other.state.relationships, *other.state.queries} for other in others if other.active)
     return kept.union(*shown)
@@ -152,6 +154,7 @@ def keep_shown(
     units: Iterable[MetadataWorkUnit], protected: Container[str]
 ) -> Iterator[MetadataWorkUnit]:
     """Drop the workunits that would hide (soft-delete) a protected entity."""
+    # `protected` is complete only when the framework hides, which is after all other metadata.
     # DataHub's framework hides every entity that a pipeline wrote once and no longer writes.
     for unit in units:
         if not (hides(unit) and unit.get_urn() in protected):

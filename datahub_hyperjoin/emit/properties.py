@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, inf
 from typing import ClassVar
 
@@ -279,9 +279,11 @@ class _Property:
     name: str
     title: str
     description: str
-    value_type: str
-    entity: str
-    settings: StructuredPropertySettingsClass
+    value_type: str = "urn"
+    entity: str = "schemaField"
+    settings: StructuredPropertySettingsClass = field(
+        default_factory=StructuredPropertySettingsClass
+    )
     multiple: bool = True
     flat: bool = False
 
@@ -291,9 +293,6 @@ _PROPERTIES = (
         JOINABLE_WITH,
         "Joinable with",
         "Columns that can be joined with this column, best first.",
-        "urn",
-        "schemaField",
-        StructuredPropertySettingsClass(),
     ),
     _Property(
         JOIN_SUGGESTIONS,
@@ -303,16 +302,13 @@ _PROPERTIES = (
         "how the two relate. Many rows of this table refer to one of the other in `many to one`; "
         "columns with the `same key` refer to one key.",
         "string",
-        "schemaField",
-        StructuredPropertySettingsClass(showInColumnsTable=True),
+        settings=StructuredPropertySettingsClass(showInColumnsTable=True),
     ),
     _Property(
         JOIN_LINKS,
         "Joins with",
         "The same suggestions as links, which open the other dataset at the other column.",
         "rich_text",
-        "schemaField",
-        StructuredPropertySettingsClass(),
         flat=True,
     ),
     _Property(
@@ -320,8 +316,7 @@ _PROPERTIES = (
         "Best join score",
         "Joinability of this column's best suggestion, from 0 to 1.",
         "number",
-        "schemaField",
-        StructuredPropertySettingsClass(showInSearchFilters=True),
+        settings=StructuredPropertySettingsClass(showInSearchFilters=True),
         multiple=False,
     ),
     _Property(
@@ -330,9 +325,6 @@ _PROPERTIES = (
         "Columns that this column joins with, as confirmed by people. Edit this property freely: "
         "HyperJoin only reads it. A confirmed join is always suggested, whatever its score, and "
         "later runs learn from it. It is enough to list a join at one of its two columns.",
-        "urn",
-        "schemaField",
-        StructuredPropertySettingsClass(),
     ),
     _Property(
         REJECTED_JOINS,
@@ -340,9 +332,6 @@ _PROPERTIES = (
         "Columns that this column does not join with, as decided by people. Edit this property "
         "freely: HyperJoin only reads it. A rejected join is never suggested again, and later runs "
         "learn from it. It is enough to list a join at one of its two columns.",
-        "urn",
-        "schemaField",
-        StructuredPropertySettingsClass(),
     ),
     _Property(
         DELETED_JOINS,
@@ -350,9 +339,6 @@ _PROPERTIES = (
         "Columns whose suggested join with this column people deleted, hid or rejected. HyperJoin "
         "writes this property, so that it never suggests them again. To undo a deletion, list the "
         "column under Confirmed joins.",
-        "urn",
-        "schemaField",
-        StructuredPropertySettingsClass(),
     ),
     _Property(
         SUGGESTED_JOINS,

@@ -62,12 +62,7 @@ class Publication:
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Label each table with its title, plus its folder or schema if the title is not unique.
-
-    >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
-    >>> list(labels({first: "airports", second: "airports"}).values())
-    ['airports in a', 'airports in b']
-    """
+    """Label each table with its title, plus its folder or schema if the title is not unique."""
     shared = {title for title, count in Counter(titles.values()).items() if count > 1}
     longer = {
         table: f"{title} in {table.parent}" if title in shared and table.parent else title

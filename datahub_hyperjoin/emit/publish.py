@@ -61,6 +61,8 @@ _NOT_RUN = Statement(untested=True)
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     """Return joins of earlier runs that stay published although this run did not find them."""
+    # What people accepted stays, and what is undecided of tables that this run did not read: what
+    # is not verified is not refuted. What names alone suggested is judged by names again.
     if not catalog.relationships:
         return []
     unread = findings.unread | catalog.absent

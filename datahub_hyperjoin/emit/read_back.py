@@ -21,18 +21,13 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.source.state.entity_removal_state import GenericCheckpointState
 from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state.stateful_ingestion_base import StateProviderWrapper
-from datahub.metadata.schema_classes import (
-    DocumentInfoClass,
-    ERModelRelationshipPropertiesClass,
-    GlossaryTermInfoClass,
-    QueryPropertiesClass,
-    StatusClass,
-)
+from datahub.metadata.schema_classes import StatusClass
 from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog.versions import send_now
 from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.changes import find_changes
+from datahub_hyperjoin.emit.layers import OWN_ENTITIES
 from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
 from datahub_hyperjoin.metadata.relationships import WITHDRAWN_BY
@@ -41,19 +36,11 @@ from datahub_hyperjoin.visible import logger_of
 logger = logger_of(__name__)
 
 
-_MARKED_AT_ONCE = 500
-_Marked = (
-    ERModelRelationshipPropertiesClass
-    | QueryPropertiesClass
-    | DocumentInfoClass
-    | GlossaryTermInfoClass
-)
-_MARKED: dict[str, type[_Marked]] = {
-    "erModelRelationship": ERModelRelationshipPropertiesClass,
-    "query": QueryPropertiesClass,
-    "document": DocumentInfoClass,
-    "glossaryTerm": GlossaryTermInfoClass,
-}
+_BATCH = 500
+_PATIENCE, _PAUSE = 5.0, 0.2
+"""Seconds without progress after which waiting ends, and seconds between two reads."""
+
+Written = TypeVar("Written")
 
 
 def mark_withdrawn(
@@ -61,7 +48,7 @@ def mark_withdrawn(
 ) -> Iterator[MetadataWorkUnit]:
     """Store the ID of this run in the entities that the run hides."""
     for hiding, group in groupby(units, key=hides):
-        while hiding and (chunk := list(islice(group, _MARKED_AT_ONCE))):
+        while hiding and (chunk := list(islice(group, _BATCH))):
             try:
                 yield from _marks(chunk, graph, run_id)
             except UNREADABLE as error:
@@ -75,7 +62,8 @@ def _marks(
     units: Sequence[MetadataWorkUnit], graph: DataHubGraph, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
     """Yield workunits that store the run's ID in the entities that the run will hide."""
-    for entity, kind in _MARKED.items():
+    for entity, layer in OWN_ENTITIES.items():
+        kind = layer.info
         urns = [unit.get_urn() for unit in units if guess_entity_type(unit.get_urn()) == entity]
         names = [kind.ASPECT_NAME, StatusClass.ASPECT_NAME]
         found = graph.get_entities(entity, urns, names) if urns else {}
@@ -87,20 +75,6 @@ def _marks(
                 properties.customProperties[WITHDRAWN_BY] = run_id
                 proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties)
                 yield proposal.as_workunit(is_primary_source=False)
-
-
-_BATCH = 500
-_PATIENCE, _PAUSE = 5.0, 0.2
-"""Seconds without progress after which waiting ends, and seconds between two reads."""
-_ASPECTS = {
-    "erModelRelationship": ERModelRelationshipPropertiesClass.ASPECT_NAME,
-    "query": QueryPropertiesClass.ASPECT_NAME,
-    "document": DocumentInfoClass.ASPECT_NAME,
-    "glossaryTerm": GlossaryTermInfoClass.ASPECT_NAME,
-}
-
-
-Written = TypeVar("Written")
 
 
 class ReadBack(Committable):
@@ -181,6 +155,8 @@ def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
         urn
         for entity, members in by_type.items()
         for start in range(0, len(members), _BATCH)
-        for urn in graph.get_entities(entity, members[start : start + _BATCH], [_ASPECTS[entity]])
+        for urn in graph.get_entities(
+            entity, members[start : start + _BATCH], [OWN_ENTITIES[entity].info.ASPECT_NAME]
+        )
     }
     return [urn for urn in urns if urn not in present]

@@ -72,6 +72,8 @@ def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
     """Write a join as a relationship with two tags: the join's role and its confidence band."""
+    # The contexts of the tags hold the joinability and the facts of the evidence, because GraphQL
+    # shows no other text of a relationship that programs may write.
     urn, aspect = join_urn(join), to_aspect(join, model_version)
     if no_sql:
         aspect.customProperties["no_sql"] = no_sql

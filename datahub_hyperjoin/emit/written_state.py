@@ -317,6 +317,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     def store(self, written: WrittenState) -> None:
         """Store the written state of this run."""
+        # A run that does not call this keeps the last state.
         checkpoint = self._state.get_current_checkpoint(self.job_id)
         if checkpoint:
             checkpoint.state = written

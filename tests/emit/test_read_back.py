@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     SystemMetadataClass,
 )
 
-from datahub_hyperjoin.emit.existing import PublishedEntities, read_published_entities
+from datahub_hyperjoin.emit.existing import ExistingState, read_published_entities
 from datahub_hyperjoin.emit.read_back import mark_withdrawn
 from gms import Gms
 from workunits import JOIN, QUERY, hide, query, relationship
@@ -36,7 +36,7 @@ def mark(gms: Gms, *units: MetadataWorkUnit) -> list[MetadataWorkUnit]:
     return list(mark_withdrawn(units, gms.graph(), run_id=RUN))
 
 
-def read_queries(gms: Gms) -> PublishedEntities:
+def read_queries(gms: Gms) -> ExistingState:
     return read_published_entities(
         gms.graph(), [QUERY], written=[], unseen=[], hiders=[], warn=refuse
     )
@@ -80,4 +80,4 @@ def test_a_marked_query_was_hidden_by_a_run(gms: Gms) -> None:
     assert read_queries(gms).hidden == {QUERY}
     gms.put(QUERY, StatusClass(removed=False))
     gms.put(QUERY, StatusClass(removed=True))
-    assert read_queries(gms).closed == {QUERY}
+    assert read_queries(gms).closed_queries == {QUERY}
