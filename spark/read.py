@@ -24,10 +24,9 @@ from datahub_hyperjoin.spark.errors import (
     MissingIcebergError,
     UnreadableTableError,
 )
-from datahub_hyperjoin.spark.files.catalog import read_catalog_files
 from datahub_hyperjoin.spark.files.delimited import delimited_format
 from datahub_hyperjoin.spark.files.delta import read_delta
-from datahub_hyperjoin.spark.files.folder import read_folder
+from datahub_hyperjoin.spark.files.folder import read_catalog_files, read_folder
 from datahub_hyperjoin.spark.files.formats import format_of
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
 from datahub_hyperjoin.spark.files.stored import bytes_of, local_path, path_of

@@ -11,8 +11,7 @@ from datahub_hyperjoin.locations import CatalogTable, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.catalog_files import LocatedTable, locate_files
-from datahub_hyperjoin.spark.native.catalogs import list_catalog
+from datahub_hyperjoin.spark.native.catalogs import LocatedTable, list_catalog, locate_files
 from datahub_hyperjoin.spark.native.frames import spark_error_text
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files

@@ -125,7 +125,7 @@ class FoundJoins:
         Raises:
             NoSqlError: The join has no SQL.
         """
-        from datahub_hyperjoin.sql.anti_join import write_anti_join  # noqa: PLC0415 (the parser)
+        from datahub_hyperjoin.sql.write import write_anti_join  # noqa: PLC0415 (the parser)
 
         return write_anti_join(self._statement(join))
 

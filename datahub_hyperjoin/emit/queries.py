@@ -115,8 +115,7 @@ def _present(
     join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
 ) -> tuple[str, str, Sequence[ColumnId]]:
     # The parser of SQL takes a tenth of a second to import, and few recipes write queries.
-    from datahub_hyperjoin.sql.two_steps import columns_in_order  # noqa: PLC0415
-    from datahub_hyperjoin.sql.write import sides_of  # noqa: PLC0415
+    from datahub_hyperjoin.sql.write import columns_in_order, sides_of  # noqa: PLC0415
 
     match join:
         case Join():

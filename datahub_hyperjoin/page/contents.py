@@ -24,7 +24,7 @@ from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.ranking.pair_scoring import Contributions
 from datahub_hyperjoin.page.examples import list_examples, list_unmatched
 from datahub_hyperjoin.page.translations import Translations, translate
-from datahub_hyperjoin.sql.anti_join import write_anti_join
+from datahub_hyperjoin.sql.write import write_anti_join
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
 
 MOST_JOINS = 20_000

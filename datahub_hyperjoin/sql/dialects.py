@@ -27,14 +27,10 @@ class SqlDialect:
     """A SQL dialect, with expressions that convert differently written values to one form."""
 
     name: str
-    """The dialect, as sqlglot names it."""
-
     title: str
     """The database system's name in messages, such as `PostgreSQL`."""
 
     text: str
-    """Expression that casts a value to text."""
-
     exact: str
     """Expression by which values are grouped. Values that only a collation considers equal, such as
     `a` and `A`, stay separate."""
@@ -47,8 +43,6 @@ class SqlDialect:
     """Expression that makes spaces, whole numbers and times uniform in the result of `folded`."""
 
     digits: str = "LOWER(HEX({x}))"
-    """Expression of the hexadecimal digits of bytes."""
-
     address: str = "{x}"
     """Expression of the text of a network address, as the system shows it."""
 

@@ -8,12 +8,18 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.joins import CrosswalkJoin, Join, Statement
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.sql.conditions import Notations, comparisons
+from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
-from datahub_hyperjoin.sql.local_files import FileAddresses
-from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
-from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
+from datahub_hyperjoin.sql.write import (
+    JoinInSql,
+    Notations,
+    TableInSql,
+    TwoStepsInSql,
+    columns_in_order,
+    comparisons,
+    sides_of,
+)
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -40,8 +46,6 @@ class LakeInSql:
     """The tables to join in SQL, and the profiles of their columns."""
 
     tables: Mapping[TableId, Table]
-    """Tables by their identifiers."""
-
     columns: Mapping[ColumnId, ColumnProfile] = field(default_factory=dict)
     """Profiles of columns, whose samples show how values are written."""
 
@@ -52,12 +56,7 @@ class LakeInSql:
     def of(
         cls, profiles: Collection[TableProfile], addresses: FileAddresses | None = None
     ) -> "LakeInSql":
-        """Collect the tables of a run and the profiles of their columns.
-
-        Args:
-            profiles: The profiles of all tables.
-            addresses: The addresses by which SQL names files.
-        """
+        """Collect the tables of a run and the profiles of their columns."""
         columns = (column for profile in profiles for column in profile.columns)
         return cls(
             tables={profile.table.id: profile.table for profile in profiles},
@@ -66,12 +65,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notation of each column, such as decimal comma; None if a column has none.
-
-        Args:
-            left: A column.
-            right: Another one.
-        """
+        """Return the notation of each column, such as decimal comma; None if a column has none."""
         return self._notation(left), self._notation(right)
 
     def comparison_of(self, left: ColumnId, right: ColumnId) -> int:
@@ -79,13 +73,6 @@ class LakeInSql:
 
         Columns of text are compared as text: a database has kinds of text, such as enumerations
         and texts of other collations, that it does not compare with each other otherwise.
-
-        Args:
-            left: A column.
-            right: Another one, whose values are equal to those of the first in normal form.
-
-        Returns:
-            The place among `comparisons`.
         """
         first, second = self.columns.get(left), self.columns.get(right)
         if first is None or second is None:
@@ -113,19 +100,14 @@ def _fold(value: str) -> str:
 def agrees(counted: int, expected: int) -> bool:
     """Return whether a row count is within the tolerance of the expected count.
 
-    Examples:
-        >>> agrees(98, 100), agrees(97, 100), agrees(10, 9), agrees(0, 0)
-        (True, False, False, True)
+    >>> agrees(98, 100), agrees(97, 100), agrees(10, 9), agrees(0, 0)
+    (True, False, False, True)
     """
     return abs(counted - expected) <= _TOLERANCE * expected
 
 
 def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
-    """Try SQL statements for a join until one returns the expected number of rows.
-
-    Returns:
-        The first statement whose rows agree with the evidence, or the reason why there is none.
-    """
+    """Return the first statement whose rows agree with the evidence, or why there is none."""
     search = _Search(engine, join.measured.rows)
     try:
         for candidate in _candidates(join, lake, engine):
@@ -138,11 +120,7 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
 
 
 def write_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
-    """Write the SQL of a join without running it.
-
-    Args:
-        lake: The tables, and samples of their columns, which tell how to compare the columns.
-    """
+    """Write the SQL of a join without running it."""
     if join.measured.compared_as:
         place = _FORM
     else:
@@ -161,7 +139,6 @@ class _Search:
     engine: SqlEngine
     expected: int
     closest: int | None = None
-    """The count that came closest to the expected one."""
     refusal: str = ""
     """Why a statement did not run; empty if every statement ran."""
 

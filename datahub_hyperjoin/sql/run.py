@@ -1,13 +1,10 @@
 """Write the SQL of each join, and run it in the system that contains its tables."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from threading import Timer
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from dataclasses import asdict, dataclass
 
 from typing_extensions import assert_never
 
@@ -26,122 +23,27 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.files.formats import format_of
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.sql.dialects import SPARK
 from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
-from datahub_hyperjoin.sql.engines import OneWayEngine, SqlEngine
+from datahub_hyperjoin.sql.engines import SparkEngine, SqlEngine
 from datahub_hyperjoin.sql.errors import (
     NoStatementError,
-    StatementRefusedError,
-    TableUnavailableError,
-    TimeLimitError,
 )
-from datahub_hyperjoin.sql.find import LakeInSql, find_statement, write_statement
-from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
-from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.sql.find import LakeInSql, agrees, find_statement, write_statement
+from datahub_hyperjoin.sql.write import columns_in_order, sides_of
+from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.value_forms import ValueForm
 from datahub_hyperjoin.visible import logger_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-class SparkEngine(OneWayEngine):
-    """A Spark session that runs SQL on the tables of its catalogs."""
-
-    dialect = SPARK
-
-    def __init__(
-        self,
-        session: "SparkSession",
-        columns: Mapping[TableId, Collection[str]],
-        *,
-        timeout: float,
-    ) -> None:
-        super().__init__()
-        self._session = session
-        self._columns = columns
-        self._timeout = timeout
-
-    def close(self) -> None:
-        """Do nothing, because the Spark session belongs to the run."""
-
-    def reading(self, table: Table) -> TableInSql:
-        """Read a table by its name in its Spark catalog.
-
-        See `OneWayEngine.reading`.
-        """
-        location = table.location
-        if not isinstance(location, CatalogTable):
-            raise TableUnavailableError.in_system(str(table.id), SPARK.title)
-        named = name_in_sql(location.catalog, *location.schema.split("."), location.name)
-        members = {path: tuple(path.split(".")) for path in self._columns[table.id]}
-        # Few lakes need it.
-        from datahub_hyperjoin.spark.native.frames import (  # noqa: PLC0415
-            leaf_expressions,
-            load_frame,
-        )
-
-        columns, _ = leaf_expressions(load_frame(self._session, location))
-        binary = frozenset(each.path for each in columns if each.is_binary)
-        return TableInSql(shown=named, run=named, members=members, binary=binary)
-
-    def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query, and return its rows.
-
-        See `SqlEngine.fetch`.
-        """
-        with self._limited():
-            return [tuple(row) for row in self._session.sql(query).collect()]
-
-    def execute(self, statement: str) -> None:
-        """Run a statement, and ignore its rows.
-
-        See `SqlEngine.execute`.
-        """
-        with self._limited():
-            # This sink makes Spark compute all rows, and stores none.
-            self._session.sql(statement).write.format("noop").mode("overwrite").save()
-
-    @contextmanager
-    def _limited(self) -> Iterator[None]:
-        """Interrupt queries of the `with` block at the time limit.
-
-        Errors that it raises contain no data.
-        """
-        from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (few lakes need it)
-
-        tag, ended = f"hyperjoin-{uuid4()}", []
-
-        def interrupt() -> None:
-            ended.append(tag)
-            self._session.interruptTag(tag)
-
-        timer = Timer(self._timeout, interrupt)
-        self._session.addTag(tag)
-        timer.start()
-        try:
-            yield
-        except SPARK_ERRORS as error:
-            # An interrupted statement fails like any other; only the timer knows the reason.
-            if ended:
-                raise TimeLimitError.after(self._timeout) from None
-            raise StatementRefusedError.by(SPARK.title, type(error).__name__) from None
-        finally:
-            timer.cancel()
-            self._session.removeTag(tag)
-
 
 logger = logger_of(__name__)
 
 # Columns compared as any other form hold codes and names of entities.
 _FORMS = {"", *(form.value for form in ValueForm)}
 _STEP = 100
-"""Number of joins between two lines of progress."""
 
 _AnyJoin = Join | CrosswalkJoin
 _System = Database | type[DuckDbEngine] | type[SparkEngine]
-"""The system that runs SQL on a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,13 +51,8 @@ class SqlTest:
     """The joins whose SQL is run, and the time limit of a query."""
 
     timeout: float
-    """Time limit of each query, in seconds."""
-
     run: RunSql = RunSql.ALL
-    """The joins whose SQL is run."""
-
     shown: Collection[JoinedColumns] = ()
-    """The joins that the output shows first."""
 
     def includes(self, join: _AnyJoin, system: _System) -> bool:
         """Return whether the SQL of a join is run in its system."""
@@ -178,18 +75,7 @@ def run_joins(
     test: SqlTest,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Return a SQL statement for each join, or the reason why there is none.
-
-    Args:
-        joins: The joins.
-        lake: Their tables and columns.
-        session: Starts the Spark session; called only if a table is in a Spark catalog.
-        test: The joins whose SQL is run. That of the others is written only.
-        progress: Receives how many joins are done.
-
-    Returns:
-        For each join its statement, or the reason why it has none.
-    """
+    """Return a SQL statement for each join, or the reason why there is none."""
     statements: dict[JoinedColumns, Statement] = {}
     # The joins of one system share an engine, which connects or loads each table once.
     by_system: dict[_System, list[_AnyJoin]] = defaultdict(list)
@@ -315,3 +201,74 @@ def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:
             for column in pair:
                 columns[column.table][column.path] = None
     return columns
+
+
+_RESULTS = "statements"
+
+
+def find_join_sql(
+    joins: Sequence[Join | CrosswalkJoin],
+    lake: LakeInSql,
+    *,
+    store: Store,
+    session: Session,
+    test: SqlTest,
+    progress: Progress,
+) -> dict[JoinedColumns, Statement]:
+    """Find a SQL statement for each join.
+
+    Stored SQL is reused if the tables have not changed.
+    """
+    kept = store.results(_RESULTS)
+    keys = {join.pairs: _key(join, lake, test.timeout) for join in joins}
+    stored = {
+        pairs: Statement(**json.loads(kept[key])) for pairs, key in keys.items() if key in kept
+    }
+    changed = [join for join in joins if join.pairs not in stored]
+    run = run_joins(changed, lake, session=session, test=test, progress=progress)
+    statements = _with_two_steps(joins, {**stored, **run})
+    store.keep_results(
+        _RESULTS,
+        {
+            keys[pairs]: json.dumps(asdict(found))
+            for pairs, found in statements.items()
+            if found.was_run
+        },
+    )
+    progress.count("sql_from_profile_store", len(stored))
+    progress.count("joins_with_sql", sum(bool(found.sql) for found in statements.values()))
+    progress.count("joins_with_sql_not_run", sum(not each.was_run for each in statements.values()))
+    progress.count(
+        "joins_with_normalised_sql", sum(bool(found.compared) for found in statements.values())
+    )
+    return statements
+
+
+def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
+    tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
+    columns = sides_of(join) if isinstance(join, Join) else columns_in_order(join)
+    return result_key(
+        [lake.tables[table] for table in tables],
+        repr(columns),
+        repr(join.evidence),
+        # A statement that took too long may end within another limit.
+        repr(timeout),
+        repr(lake.addresses),
+    )
+
+
+def _with_two_steps(
+    joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
+) -> dict[JoinedColumns, Statement]:
+    """For joins that have no SQL, reuse the SQL that joins their columns through a crosswalk.
+
+    If the statement was run, it must return as many rows as the evidence of the join states.
+    """
+    lent = {}
+    for join in joins:
+        if isinstance(join, Join) and join.via and not statements[join.pairs].sql:
+            steps = (join.left, join.via[0]), (join.via[1], join.right)
+            statement = statements.get(steps)
+            if statement and (not statement.was_run or agrees(statement.rows, join.measured.rows)):
+                lent[join.pairs] = statement
+    return {**statements, **lent}

@@ -1,23 +1,139 @@
-"""Write the SQL of a join: a statement that returns its rows, and a query that counts them."""
+"""Write the SQL of joins: statements that return their rows, and queries that count them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
 
-from datahub_hyperjoin.joins import Join, reference
-from datahub_hyperjoin.sql.conditions import Comparison
-from datahub_hyperjoin.sql.dialects import SqlDialect
-from datahub_hyperjoin.sql.parts import (
-    ROW_LIMIT,
-    all_equal,
-    column_in_sql,
-    count_groups,
-    every_column,
-    sum_of_products,
-    with_alias,
-)
+from datahub_hyperjoin.joins import Cardinality, CrosswalkJoin, Join, Statement, reference
+from datahub_hyperjoin.sql.dialects import SqlDialect, write_sql
 from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.value_forms import Notation, ValueForm
+
+ROW_LIMIT = 100
+
+
+def every_column(alias: str) -> exp.Column:
+    """Return the expression `alias.*`."""
+    return exp.Column(this=exp.Star(), table=_identifier(alias))
+
+
+def sum_of_products(aliases: Sequence[str]) -> exp.Select:
+    """Build a `SELECT` clause that computes a join's row count from the sizes of matching groups.
+
+    The groups come from `count_groups`. The clause multiplies the counts of matching groups and
+    sums the products.
+    """
+    first, *others = (exp.column("n", alias) for alias in aliases)
+    rows: exp.Condition = first
+    for other in others:
+        rows = exp.Mul(this=rows, expression=other)
+    # The sum of no rows is NULL.
+    return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
+
+
+def count_groups(
+    source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
+) -> exp.Subquery:
+    """Build a subquery that counts rows for each combination of compared values.
+
+    A collation may treat values as equal that the join distinguishes. So the rows are also grouped
+    by an exact form.
+    """
+    exact = [dialect.fill(dialect.exact, value) for value in values]
+    return (
+        exp.select(
+            *(exp.alias_(value, f"k{at}") for at, value in enumerate(values)),
+            exp.alias_(exp.Count(this=exp.Star()), "n"),
+        )
+        .from_(with_alias(source, alias))
+        .group_by(*dict.fromkeys([*values, *exact]))
+        .subquery(alias)
+    )
+
+
+def with_alias(source: exp.Table, alias: str) -> exp.Table:
+    """Give a table an alias in the `FROM` clause."""
+    return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=_identifier(alias)))
+
+
+def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
+    """Return the SQL expression for a column or a struct member."""
+    first, *inner = (exp.to_identifier(name, quoted=True) for name in members)
+    value: exp.Condition = exp.Column(this=first, table=_identifier(alias))
+    for name in inner:
+        value = exp.Dot(this=value, expression=name)
+    return value
+
+
+def all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
+    """Return the condition that the two expressions of each pair are equal."""
+    return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
+
+
+def _identifier(alias: str) -> exp.Identifier:
+    return exp.to_identifier(alias)
+
+
+Notations = tuple[Notation | None, Notation | None]
+"""The notations of the first and the second column of a pair; None for values in normal form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One way to compare the columns of a join in SQL."""
+
+    words: str
+    """The form to which values are converted for the comparison, in words; empty if none is."""
+
+    templates: tuple[tuple[str, str], ...]
+    """For each pair of columns, the expressions that replace the first and the second column; `{x}`
+    stands for the column itself."""
+
+    dialect: SqlDialect
+
+    def expressions(
+        self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
+    ) -> list[tuple[exp.Condition, exp.Condition]]:
+        """For each pair of columns, return the two SQL expressions to compare."""
+        return [
+            (self.dialect.fill(templates[0], first), self.dialect.fill(templates[1], second))
+            for templates, (first, second) in zip(self.templates, columns, strict=True)
+        ]
+
+
+def comparisons(
+    dialect: SqlDialect, notations: Sequence[Notations], form: ValueForm | None
+) -> Iterator[Comparison]:
+    """Yield the ways to compare the columns of a join in a `ValueForm`, simplest first."""
+    same = [("", "{x}"), ("text", dialect.text)]
+    if form is None:
+        same += [
+            ("text in lower case, without spaces around it", "NULLIF({t}, '')"),
+            ("text in lower case, with one spelling of spaces, numbers and times", dialect.spelled),
+            ("numbers", ValueForm.NUMBERS.sql(dialect)),
+        ]
+    for words, template in same:
+        templates = tuple((template, template) for _ in notations)
+        yield Comparison(words=words, templates=templates, dialect=dialect)
+    if form is None:
+        return
+    own = tuple(
+        (_template(dialect, first, form), _template(dialect, second, form))
+        for first, second in notations
+    )
+    yield Comparison(words=form.value, templates=own, dialect=dialect)
+
+
+def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
+    """Return a SQL template that converts a column's values to a `ValueForm`.
+
+    If the column's notation belongs to another form, the values are read as if they were in normal
+    form.
+    """
+    is_own = notation is not None and notation.form is form
+    return notation.rules.sql(dialect) if notation and is_own else form.sql(dialect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +153,6 @@ class TableInSql:
     """Maps each path to its parts: the name of a column, then those of nested struct members."""
 
     binary: frozenset[str] = frozenset()
-    """The paths of columns of bytes, which were read as hexadecimal digits."""
-
     addresses: frozenset[str] = frozenset()
     """The paths of columns of network addresses, which casts to text write with their masks."""
 
@@ -46,11 +160,7 @@ class TableInSql:
     """The columns that a statement selects; empty for `*`, which selects all of them."""
 
     def selected(self, alias: str, dialect: SqlDialect) -> list[exp.Expr]:
-        """Return the expressions that select the columns.
-
-        Args:
-            dialect: The dialect, which writes listed bytes as digits that people can read.
-        """
+        """Return the expressions that select the columns."""
         return [
             exp.alias_(dialect.fill(dialect.digits, column), name, quoted=True)
             if name in self.binary
@@ -71,17 +181,9 @@ class JoinInSql:
     """The paths of the columns that must be equal, those of the first table first."""
 
     comparison: Comparison
-    """How the values of the columns are compared."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join.
-
-        Args:
-            shown: Whether to name the tables as people do, or as they are run here.
-
-        Returns:
-            All columns of both tables, including columns with the same name.
-        """
+        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join."""
         first, second = (table.shown if shown else table.run for table in self.tables)
         dialect = self.comparison.dialect
         ends = zip(self.tables, "ab", strict=True)
@@ -128,7 +230,6 @@ def select_all(ends: Iterable[tuple[TableInSql, str]], dialect: SqlDialect) -> e
 
 
 _End = tuple[TableInSql, str, str]
-"""A table, the path of its column, and its alias."""
 
 
 def compared_columns(
@@ -149,11 +250,7 @@ def _compared(end: _End, other: _End, dialect: SqlDialect) -> exp.Condition:
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
-    """Return the joined columns of both tables, with the referring table's columns first.
-
-    Returns:
-        The columns of the referring table, then those of the referenced table, in the same order.
-    """
+    """Return the joined columns of both tables, with the referring table's columns first."""
     lefts, rights = (tuple(side) for side in zip(*join.pairs, strict=True))
     first, _ = reference(join) or (join.left, join.right)
     return (lefts, rights) if first == join.left else (rights, lefts)
@@ -163,3 +260,112 @@ def name_in_sql(*parts: str) -> exp.Table:
     """Build a quoted table name from its parts, such as schema and table."""
     first, *others = (exp.to_identifier(part, quoted=True) for part in parts)
     return exp.Table(this=exp.Dot.build([first, *others]) if others else first)
+
+
+_Equal = tuple[exp.Condition, exp.Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoStepsInSql:
+    """A builder for the SQL of a join through a crosswalk."""
+
+    tables: tuple[TableInSql, TableInSql, TableInSql]
+    """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""
+
+    paths: tuple[str, str, str, str]
+    comparison: Comparison
+
+    def statement(self, *, shown: bool) -> exp.Select:
+        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join."""
+        first, crosswalk, second = (table.shown if shown else table.run for table in self.tables)
+        left, right = self._steps()
+        dialect = self.comparison.dialect
+        ends = ((self.tables[0], "a"), (self.tables[2], "b"))
+        return (
+            select_all(ends, dialect)
+            .from_(with_alias(first, "a"))
+            .join(with_alias(crosswalk, "c"), on=all_equal([left]))
+            .join(with_alias(second, "b"), on=all_equal([right]))
+            .limit(ROW_LIMIT)
+        )
+
+    def count(self) -> exp.Select:
+        """Build the query that counts the rows of the join.
+
+        Each table is grouped by the compared values first, so that steps that multiply rows cost no
+        more than reading the tables.
+        """
+        (first, into), (out, second) = self._steps()
+        groups = (
+            count_groups(table.run, alias, values, self.comparison.dialect)
+            for table, alias, values in zip(
+                self.tables, "acb", ([first], [into, out], [second]), strict=True
+            )
+        )
+        left, crosswalk, right = groups
+        return (
+            sum_of_products("acb")
+            .from_(left)
+            .join(crosswalk, on=all_equal([(exp.column("k0", "a"), exp.column("k0", "c"))]))
+            .join(right, on=all_equal([(exp.column("k1", "c"), exp.column("k0", "b"))]))
+        )
+
+    def _steps(self) -> list[_Equal]:
+        (first, crosswalk, second), (left, into, out, right) = self.tables, self.paths
+        dialect = self.comparison.dialect
+        return self.comparison.expressions(
+            [
+                compared_columns((first, left, "a"), (crosswalk, into, "c"), dialect),
+                compared_columns((crosswalk, out, "c"), (second, right, "b"), dialect),
+            ]
+        )
+
+
+def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
+    """Return the four columns of a crosswalk join in the order in which the SQL joins them."""
+    bridge = join.bridge
+    first, into, out, second = bridge.left, bridge.left_via, bridge.right_via, bridge.right
+    if join.evidence.cardinality is Cardinality.ONE_MANY:
+        return second, out, into, first
+    return first, into, out, second
+
+
+def write_anti_join(statement: Statement) -> str:
+    """Write the SQL that returns the rows of table a of a join that have no partner.
+
+    These are also the rows without a value: `NOT EXISTS` returns them, as no value equals a null.
+    Values are compared as in the join. Nobody has run the SQL.
+    """
+    tree = _parse(statement)
+    joins = tree.args.get("joins") if tree else None
+    if tree is None or not joins:
+        return ""
+    first, *others = joins
+    matching = exp.select("1").from_(first.this).where(first.args["on"])
+    for other in others:
+        matching = matching.join(other.this, on=other.args["on"])
+    # The user may not be allowed to select all columns.
+    shown = (
+        each
+        for each in tree.expressions
+        if any(column.table == "a" for column in each.find_all(exp.Column))
+    )
+    lonely = (
+        exp.select(*shown)
+        .from_(tree.args["from_"].this)
+        .where(exp.Not(this=exp.Exists(this=matching)))
+        .limit(ROW_LIMIT)
+    )
+    return write_sql(lonely, statement.dialect, pretty=True)
+
+
+def _parse(statement: Statement) -> exp.Select | None:
+    """Parse the SQL of a join; return None for SQL of another form."""
+    try:
+        tree, *others = parse(statement.sql, dialect=statement.dialect)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    if others or not isinstance(tree, exp.Select):
+        return None
+    joins = tree.args.get("joins") or ()
+    return tree if all("on" in join.args for join in joins) else None

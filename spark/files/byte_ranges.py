@@ -32,13 +32,8 @@ class ByteRange:
     """A range of bytes in a file, from `begin` (included) to `end` (excluded)."""
 
     begin: int
-    """Position of the first byte."""
-
     end: int
-    """Position after the last byte."""
-
     has_header: bool = False
-    """Whether the range begins with the header of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +41,11 @@ class QuoteScan:
     """The result of counting the quotes in a byte range, to find where rows begin."""
 
     is_odd: bool = False
-    """Whether the range contains an odd number of quotes."""
-
     fits_outside: bool = False
     """Whether all quotes belong to quoted fields if the range begins outside of quotes. False if
     the text cannot be divided at all."""
 
     fits_inside: bool = False
-    """Whether all quotes belong to quoted fields if the range begins inside quotes."""
 
 
 class RangeText(io.RawIOBase):
@@ -83,11 +75,7 @@ class RangeText(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes into a buffer.
-
-        Returns:
-            Number of bytes written; 0 at the end of the range.
-        """
+        """Write the next bytes into a buffer."""
         if not self._ready and self._left:
             self._ready = self._file.read(min(self._left, _BLOCK))
             # A file may have become shorter.
@@ -107,14 +95,7 @@ class RangeText(io.RawIOBase):
 
 
 def divide_lines(path: DataPath, count: int) -> list[ByteRange]:
-    """Divide a file into byte ranges of similar size, each beginning after a line end.
-
-    Args:
-        count: Number of ranges; fewer if lines are long.
-
-    Returns:
-        The ranges, in order. The first begins with the header.
-    """
+    """Divide a file into byte ranges of similar size, each beginning after a line end."""
     size = bytes_of(path)
     with open_in_order(path) as file:
         starts = [_start_of_header(file.read(_BLOCK))]
@@ -153,14 +134,7 @@ def scan_quotes(path: DataPath, part: ByteRange, dialect: Dialect) -> QuoteScan:
 def align_to_rows(
     path: DataPath, ranges: Sequence[ByteRange], scans: Sequence[QuoteScan], dialect: Dialect
 ) -> list[ByteRange]:
-    """Wherever a range begins inside quotes, make it begin at the next row instead.
-
-    Args:
-        ranges: Ranges that begin after line ends, in order.
-
-    Returns:
-        Ranges of whole rows, in order; empty if the text cannot be divided.
-    """
+    """Make each range begin at a row; return none if the text cannot be divided."""
     starts, is_inside = list[int](), False
     for part, scan in zip(ranges, scans, strict=True):
         if not (scan.fits_inside if is_inside else scan.fits_outside):

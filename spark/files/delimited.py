@@ -39,12 +39,10 @@ from datahub_hyperjoin.spark.files.stored import DataPath, DecompressedFile, pat
 TEXT = ".txt"
 """The ending of both delimited text and prose."""
 _DUCKDB_ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
-"""Maps Python's names of encodings to DuckDB's names."""
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
 """Block size for files with a row that does not fit into two smaller blocks."""
 _LONG_ROW = "straddling object"
-"""A part of Arrow's error message about a row that is longer than two blocks."""
 _Text = TextStream | RangeText
 
 
@@ -351,9 +349,7 @@ def _open(
 _BYTES_EXAMINED = 1 << 14
 _FEWEST_NAMES, _LONGEST_NAME = 2, 60
 _FEWEST_ROWS = 2
-"""Minimum number of lines of a table: a header and one row."""
 _FEWEST_REGULAR = 0.9
-"""Minimum share of rows that must have as many fields as the header."""
 
 
 def has_rows(content: bytes, dialect: Dialect = DEFAULT_DIALECT) -> bool:

@@ -34,10 +34,8 @@ _BYTE_ORDER_MARKS = (
 # Texts may hold 0x1A, which ends files of DOS, and 0x1B, which begins escape sequences.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
-"""Largest share of control characters in a text."""
 _BYTES_EXAMINED = 1 << 12
 _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
-"""Common names of encodings, which notes show instead of Python's names."""
 
 
 class TextStream(io.RawIOBase):
@@ -64,7 +62,6 @@ class TextStream(io.RawIOBase):
         self._quotes = 0
         block = raw.read(_BLOCK)
         self.is_short = len(block) < _BLOCK
-        """Whether the first block contains the whole file."""
         if not block:
             raise EmptyTableError.without_content()
         marked = next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
@@ -85,11 +82,7 @@ class TextStream(io.RawIOBase):
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:
-        """Estimate how many bytes the file's text takes in UTF-8.
-
-        Returns:
-            The size of the file, scaled by the growth of the first block.
-        """
+        """Estimate how many bytes the file's text takes in UTF-8."""
         return self._growth * self._raw.size()
 
     def head(self) -> str:
@@ -101,11 +94,7 @@ class TextStream(io.RawIOBase):
         self._ready = self._ready[len(text.encode()) :]
 
     def rest(self) -> bytes | None:
-        """Return the unread rest of a short file, or None for a long file.
-
-        Returns:
-            All that is left, as UTF-8; None if the file is longer than one block.
-        """
+        """Return the unread rest of a short file, or None for a long file."""
         if self.is_short:
             self._ready += self._read_block()
         if not self._has_ended:
@@ -118,11 +107,7 @@ class TextStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes into a buffer, in UTF-8.
-
-        Returns:
-            Number of bytes written; 0 at the end of the file.
-        """
+        """Write the next bytes into a buffer, in UTF-8."""
         while not self._ready and not self._has_ended:
             self._ready = self._read_block()
         view = memoryview(buffer)
@@ -251,9 +236,6 @@ def detect_encoding(block: bytes) -> str:
 
     Only lines with bytes beyond ASCII are examined, and at most 16 KiB of them.
 
-    Returns:
-        Python's name of the encoding; Windows-1252 if the text says too little.
-
     >>> detect_encoding("Россия, Беларусь, Казахстан".encode("cp1251"))
     'cp1251'
     >>> detect_encoding("Österreich, Köln, Dänemark".encode("cp1252"))
@@ -278,9 +260,6 @@ def detect_encoding(block: bytes) -> str:
 
 def is_damaged_utf8(block: bytes) -> bool:
     r"""Return whether a text is UTF-8 with some invalid bytes.
-
-    Args:
-        block: The beginning of the text.
 
     >>> is_damaged_utf8("Québec, Genève, Orléans, Besançon, Liège ".encode() + b"\xff")
     True

@@ -19,27 +19,22 @@ from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 
 ROW_NAME = "row_name"
-"""Name of the first column if the header gives it none."""
 
 ROWS_NAMED = f"the first column has no name in the file, and is called {ROW_NAME}"
-"""The note about a table whose first column has no name in the file."""
 
 ROW_AS_HEADER = "the first line looks like a row, but its fields were taken as the column names"
-"""The note about a table that has no header."""
 
 _MOST_OF_ROWS = 0.9
 _MOST_OF_NAMES = 0.8
 _FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
 """Minimum number of columns of a table below title lines: in sheets, and in text files."""
 _FEWEST_ROWS = 2
-"""Minimum number of rows that must follow a line for the line to count as the header."""
 _TITLE_SHARE = 3
 """A line that fills at most a third of the columns is no row of the table."""
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 """A year, which may be the name of a column."""
 _FIRST_NUMBERS = (0, 1)
-"""Numbers with which row numbers begin."""
 _MOST_OF_TOTAL = 1.5
 """Greatest row number as a share of the number of rows, which is an estimate."""
 
@@ -51,25 +46,17 @@ def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int
     name for nearly every column, as many fields as the rows that follow, and no number in front.
     Either a column of numbers shows which row is the header, or short titles and a blank line.
 
-    Args:
-        rows: The first rows; blank lines have no field.
-        in_cells: Whether each field is a cell of a sheet. In text, a title may contain delimiters,
-            so that more must be certain.
-
-    Returns:
-        The index of the header; 0 if no line above it is certain to be a title.
-
-    Examples:
-        >>> body = [["Oslo", "Norway", "0.7"], ["Bergen", "Norway", "0.3"]]
-        >>> find_header([["Cities 2024"], ["name", "country", "people"], *body])
-        1
-        >>> find_header([["name", "country", "people"], *body]), find_header([["Cities"], *body])
-        (0, 0)
+    >>> body = [["Oslo", "Norway", "0.7"], ["Bergen", "Norway", "0.3"]]
+    >>> find_header([["Cities 2024"], ["name", "country", "people"], *body])
+    1
+    >>> find_header([["name", "country", "people"], *body]), find_header([["Cities"], *body])
+    (0, 0)
     """
     filled = [*map(filled_fields, rows)]
     widest = max(filled, default=0)
     start = next((at for at, count in enumerate(filled) if 2 * count > widest), 0)
     body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
+    # In text, a title may contain delimiters, so that more must be certain than in a sheet.
     narrowest = _FEWEST_CELLS if in_cells else _FEWEST_FIELDS
     if not start or widest < narrowest or len(body) < _FEWEST_ROWS:
         return 0
@@ -100,18 +87,14 @@ def name_first_column(
     name, since every table could have it. Blank fields at the end of the rows, beyond the header,
     are columns without a name, too.
 
-    Args:
-        total: About how many rows there are; 0 if these are all.
-
-    Examples:
-        >>> name_first_column(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
-        ['row_name', 'mpg']
-        >>> name_first_column(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
-        ['row_name', 'mpg']
-        >>> name_first_column(["", "mpg"], [["1", "21"], ["2", "32"]])
-        ['', 'mpg']
-        >>> name_first_column(["car", "mpg"], [["Mazda RX4", "21", ""], ["Fiat 128", "32", ""]])
-        ['car', 'mpg', '']
+    >>> name_first_column(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+    ['row_name', 'mpg']
+    >>> name_first_column(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+    ['row_name', 'mpg']
+    >>> name_first_column(["", "mpg"], [["1", "21"], ["2", "32"]])
+    ['', 'mpg']
+    >>> name_first_column(["car", "mpg"], [["Mazda RX4", "21", ""], ["Fiat 128", "32", ""]])
+    ['car', 'mpg', '']
     """
     # The usual case, in which the names are those of the header.
     if names and names[0].strip() and max(map(len, rows), default=0) <= len(names):
@@ -142,9 +125,6 @@ def note_names(
     names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[str]:
     """Return notes for users if a column name is made up, or if the header looks like values.
-
-    Args:
-        rows: The first rows.
 
     >>> note_names(["row_name", "mpg"], ["", "mpg"], []), note_names(["mpg"], ["mpg"], [])
     (['the first column has no name in the file, and is called row_name'], [])
@@ -222,11 +202,9 @@ def _number_rows(values: Sequence[str], total: float) -> bool:
 
 
 _DELIMITERS = ",;\t|"
-"""Characters that are looked for as delimiters."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ROWS_EXAMINED = 200
 _LONG_FIELD = "field larger than field limit"
-"""A part of Python's error message about a field that is too long."""
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
@@ -235,15 +213,10 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
     The delimiter is the candidate with the highest score: the number of fields in the header, times
     the share of rows that have the same number.
 
-    Returns:
-        The delimiter. If there is only one column, it is the first candidate that the dialect does
-        not use otherwise.
-
-    Examples:
-        >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
-        ';'
-        >>> find_delimiter("name\napple, red\n")
-        ','
+    >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
+    ';'
+    >>> find_delimiter("name\napple, red\n")
+    ','
     """
     candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
     dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
@@ -273,11 +246,6 @@ def read_header(head: str, dialect: Dialect) -> list[str]:
 def split_titles(head: str, dialect: Dialect) -> tuple[str, list[list[str]]]:
     r"""Split the beginning of delimited text into the title lines, and the header and first rows.
 
-    Returns:
-        The title lines above the header, with the blank lines below them, empty if there are none;
-        and the fields of the header and of each row below it, up to the first error, without the
-        last of several rows, which the end of the block may cut.
-
     >>> text = "Cities; 2024\n\nname,land,people\nOslo,Norway,7\nBergen,Norway,3\n"
     >>> split_titles(text, Dialect(delimiter=","))
     ('Cities; 2024\n\n', [['name', 'land', 'people'], ['Oslo', 'Norway', '7']])
@@ -306,6 +274,7 @@ def _examine(head: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
 
 
 def _without_cut(rows: list[list[str]]) -> list[list[str]]:
+    # The end of the block may cut the last of several rows.
     return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
 
 

@@ -23,7 +23,6 @@ _METADATA_FILE = re.compile(r"v?(\d+).*\.metadata\.json")
 METADATA = "metadata/*.metadata.json"
 """Files that make a folder an Iceberg table."""
 VERSION_HINT = "version-hint.text"
-"""Name of the file that may say which metadata file is the newest."""
 
 
 def read_iceberg(
@@ -76,14 +75,7 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Read the rows of an Iceberg table, or of some of its data files (`tasks`), as a stream.
-
-    Args:
-        tasks: The data files to read; all of the current snapshot if None.
-
-    Returns:
-        The stream. It holds one data file in memory at a time, in the columns to read.
-    """
+    """Read the rows of an Iceberg table, or of some of its data files (`tasks`), as a stream."""
     schema = table.schema().as_arrow()
     columns, notes = choose_columns(leaf_columns(schema), paths)
     names = readable_paths(columns)
@@ -105,24 +97,16 @@ def newest_metadata(folder: Path) -> Path:
 def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
     """Return the name of the newest metadata file, given all file names and the version hint.
 
-    Args:
-        changed: The files of the metadata folder, and when each was last changed.
-        hint: The content of the version hint; empty if there is none.
-
-    Returns:
-        The file that the hint names, else the file of the highest version. A hint that is a
-        number may be out of date; Iceberg's own readers look for higher versions, too.
-
-    Examples:
-        >>> choose_metadata({"v9.metadata.json": 0, "v10.metadata.json": 0}, "9")
-        'v10.metadata.json'
-        >>> choose_metadata({"7-a.metadata.json": 1, "8-b.metadata.json": 2}, "7-a")
-        '7-a.metadata.json'
+    >>> choose_metadata({"v9.metadata.json": 0, "v10.metadata.json": 0}, "9")
+    'v10.metadata.json'
+    >>> choose_metadata({"7-a.metadata.json": 1, "8-b.metadata.json": 2}, "7-a")
+    '7-a.metadata.json'
     """
     named = hint.strip()
     for name in (named, f"{named}.metadata.json"):
         if named and name in changed:
             return name
+    # A hint that is a number may be out of date; Iceberg's own readers look further, too.
     versions = [
         (int(version[1]), changed[name], name)
         for name in changed

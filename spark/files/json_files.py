@@ -98,7 +98,6 @@ def _codes(text: bytes) -> npt.NDArray[np.uint8]:
 
 
 _JsonObject = Mapping[str, object]
-"""An object of JSON, as Python reads it."""
 
 _LONGEST = 1 << 26
 """Maximum length of a line that is parsed, in bytes. A longer one is skipped."""
@@ -122,7 +121,6 @@ def _missing(_: str) -> None:
 
 # Strings may hold control characters.
 _DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_missing)
-"""Parses JSON into values as Arrow reads them."""
 
 
 def _columns_of_lines(path: DataPath) -> list[Column]:
@@ -326,7 +324,6 @@ object."""
 _CUT = 10
 """An error within this many characters of a truncated text's end may be due to the truncation."""
 _OPEN_STRING = "Unterminated string"
-"""Start of the parser's message about a string that does not end."""
 _METADATA = {"entityType", "changeType", "aspectName"}
 """Keys of every object that DataHub's `file` sink writes."""
 _BETWEEN = re.compile(r"[\s,]*")

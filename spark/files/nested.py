@@ -32,11 +32,7 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
-    """List the columns of an Arrow schema, with each struct replaced by its members.
-
-    Returns:
-        The columns. Those of lists and maps are opaque: their values are not compared.
-    """
+    """List the columns of a schema, with structs replaced by their members; lists are opaque."""
     return [
         Column(leaf, position, opaque, is_binary=is_binary)
         for position, (leaf, opaque, is_binary) in enumerate(_leaves(schema))
@@ -44,11 +40,7 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
 
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
-    """List the top-level fields that contain the given columns.
-
-    Returns:
-        Names of top-level fields, in the order of the schema. A struct is always read whole.
-    """
+    """List the top-level fields that contain the given columns: a struct is read whole."""
     return [
         name
         for name in schema.names
@@ -58,14 +50,7 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Return the given columns of a batch, with each struct replaced by its members.
-
-    Args:
-        paths: Paths of the columns to keep; it may be empty.
-
-    Returns:
-        The same number of rows, with one column per path.
-    """
+    """Return the given columns of a batch, with each struct replaced by its members."""
     if not paths:
         return batch.select([])
     arrays = {

@@ -35,7 +35,6 @@ class StoredFile:
     """URI of the file, not percent-encoded."""
 
     store: ObjectStore
-    """The object store that holds the file."""
 
     @property
     def name(self) -> str:
@@ -58,15 +57,13 @@ class StoredFile:
 
 
 DataPath = Path | StoredFile
-"""A file that a reader can open."""
 
 
 def local_path(uri: str) -> Path:
     """Convert a path or a `file:` URI to a `Path`.
 
-    Examples:
-        >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
-        ('/lake/sales 2024.csv', 'lake/sales.csv')
+    >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
+    ('/lake/sales 2024.csv', 'lake/sales.csv')
     """
     return Path(unquote(urlsplit(uri).path) if uri.startswith("file:") else uri)
 
@@ -88,12 +85,7 @@ def open_in_order(path: DataPath) -> BinaryIO:
 
 
 def open_at_random(path: DataPath) -> Path | pa.NativeFile:
-    """Return a file for random access by Arrow's Parquet and ORC readers.
-
-    Returns:
-        The path of a local file, which these readers open; else a file that requests only the
-        bytes that are read.
-    """
+    """Return a file for random access by Arrow's Parquet and ORC readers."""
     match path:
         case Path():
             return path
@@ -116,11 +108,7 @@ def bytes_of(path: DataPath) -> int:
 
 
 def entity_tag(file: StoredFile) -> str:
-    """Request the entity tag of a file in S3, which differs for files with different content.
-
-    Returns:
-        The ETag, which S3 mostly computes from the content; empty if the store tells none.
-    """
+    """Request a file's entity tag, which S3 mostly computes from the content; empty without one."""
     with _opened(file) as opened:
         return (opened.metadata() or {}).get("ETag", b"").decode()
 
@@ -133,14 +121,7 @@ def sizes_in_store(folder: str, parts: Sequence[str], store: ObjectStore) -> lis
 
 
 def reach_store(uri: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
-    """Return the file system of an object store, and the path of a file or folder in it.
-
-    Args:
-        uri: URI of the file or folder, not percent-encoded.
-
-    Returns:
-        The file system, whose connections all files of the process share, and the path.
-    """
+    """Return the file system of a store, shared by the process, and the path of a file in it."""
     scheme, _, rest = uri.partition("://")
     host, _, key = rest.partition("/")
     file_system, root = _file_system(scheme, host, store)
@@ -200,7 +181,6 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
     ".lz4": lambda file: pa.input_stream(file, compression="lz4"),
     ".br": lambda file: pa.input_stream(file, compression="brotli"),
 }
-"""Functions that open a compressed file, by the suffix of its name."""
 
 
 class DecompressedFile(io.RawIOBase):
@@ -219,14 +199,7 @@ class DecompressedFile(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read the next bytes of the decompressed content.
-
-        Args:
-            size: Number of bytes; all that are left if negative.
-
-        Returns:
-            The bytes; fewer than `size` at the end of the file.
-        """
+        """Read the next bytes of the decompressed content."""
         content = self._content.read(size)
         if content:
             self._progress.append((self._progress[-1][0] + len(content), self._file.tell()))
@@ -235,11 +208,8 @@ class DecompressedFile(io.RawIOBase):
     def size(self, parsed: int = sys.maxsize) -> float:
         """Return the decompressed size in bytes, which is only an estimate for a compressed file.
 
-        The estimate applies the compression ratio of the first part to the size on disk.
-
-        Args:
-            parsed: Decompressed bytes of the first part; everything read so far if fewer. A reader
-                with a thread that reads ahead passes it, so that the estimate is reproducible.
+        The estimate applies the compression ratio of the first `parsed` bytes to the size on disk.
+        A reader with a thread that reads ahead passes them, so that it is reproducible.
         """
         size = self._stored_bytes
         if self._content is self._file:

@@ -27,7 +27,6 @@ from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.tables import Table, TableId
 
 _PART_BYTES = 1 << 26
-"""Approximate size of a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,6 @@ class TableItems:
 
 
 TablePart = FileRange | TableItems
-"""A part of a table that many tasks read."""
 
 
 def divide_large(

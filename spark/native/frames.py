@@ -35,7 +35,6 @@ from datahub_hyperjoin.spark.errors import (
 )
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
 from datahub_hyperjoin.spark.files.formats import format_of
-from datahub_hyperjoin.spark.native.remote import escape_pattern
 from datahub_hyperjoin.tables import DataType
 
 _TEXT_TYPES = (
@@ -54,8 +53,8 @@ _TEXT_TYPES = (
 _LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 """Parts of Spark's error messages about a worker that crashed or was killed."""
 
+_PATTERN_CHARACTERS = r"\*?[]{}"
 _PY4J_PREFIX = "An error occurred while calling"
-"""Start of the line with which Py4J introduces an error message of Java's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +66,12 @@ class TableFrame:
     values are read."""
 
     columns: tuple[Column, ...]
-    """All addressable columns of the table."""
-
     notes: list[str]
-    """Notes for users."""
-
     rows: int
-    """Number of rows of the table."""
 
 
 def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
-    """Load a table as a Spark data frame.
-
-    Returns:
-        Its rows. Only what determines the columns is read at once.
-    """
+    """Load a table as a Spark data frame."""
     match location:
         case CatalogTable():
             names = [location.catalog, *location.schema.split("."), location.name]
@@ -104,9 +94,6 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
     """List the columns of a data frame, and map each column's path to its Spark expression.
 
     Each struct is replaced by its members.
-
-    Returns:
-        Columns in order, and for the path of each the expression that selects its values.
     """
     columns, expressions = [], {}
     for position, (names, type_) in enumerate(_leaves(frame.schema)):
@@ -120,15 +107,11 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Select the columns to read from a data frame, and write notes about unusable columns.
-
-    Returns:
-        Rows with the columns whose values are read, all requested columns, and notes. The columns
-        of the rows are numbered, because Spark would read a dot in a name as a member of a struct.
-    """
+    """Select the columns to read from a data frame, and write notes about unusable columns."""
     columns, expressions = leaf_expressions(frame)
     chosen, notes = choose_columns(columns, paths)
     read = readable_paths(chosen)
+    # Numbered, because Spark would read a dot in a name as a member of a struct.
     numbered = [expressions[path].alias(f"c{position}") for position, path in enumerate(read)]
     return frame.select(*numbered), chosen, notes
 
@@ -146,11 +129,7 @@ def is_lost_worker(error: Exception) -> bool:
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
-    """Convert Spark's error about a table to a `TableError`.
-
-    Returns:
-        An error with Spark's message in one line, without credentials.
-    """
+    """Convert Spark's error about a table to a `TableError`."""
     if is_lost_worker(error):
         return LostWorkerError.by_reading()
     in_catalog = isinstance(location, CatalogTable | Relation)
@@ -161,16 +140,19 @@ def table_error(location: TableLocation, error: Exception) -> TableError:
 def quoted(names: Sequence[str]) -> str:
     """Quote each part of a name for Spark SQL, and join the parts with dots.
 
-    Args:
-        names: The levels of the name, the outermost first.
-
-    Returns:
-        The levels in backticks, joined by dots.
-
     >>> quoted(["lake", "2024", "odd `name`"])
     '`lake`.`2024`.`odd ``name```'
     """
     return ".".join(f"`{name.replace('`', '``')}`" for name in names)
+
+
+def escape_pattern(uri: str) -> str:
+    r"""Escape the characters of a URI that have a special meaning in Spark's glob patterns.
+
+    >>> escape_pattern("s3a://lake/orders[1].csv")
+    's3a://lake/orders\\[1\\].csv'
+    """
+    return "".join(f"\\{sign}" if sign in _PATTERN_CHARACTERS else sign for sign in uri)
 
 
 def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:

@@ -32,11 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system that finds the copy of a file by the URI of the original.
-
-    Args:
-        copies: Content of each file, or the path of its copy.
-    """
+    """A read-only file system that finds the copy of a file by the URI of the original."""
 
     def __init__(self, copies: Mapping[str, bytes | Path]) -> None:
         super().__init__()
@@ -84,7 +80,6 @@ class PlannedScan:
     """The table's metadata and its lists of deleted rows, pickled once for all data files."""
 
     tasks: Mapping[str, bytes]
-    """For the URI of each data file, the pickled task that reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +94,6 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
 
     A file that the metadata places below the table's own location is read below `folder`: the
     recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
-
-    Returns:
-        The plan. It has no task if the table has no rows.
     """
     metadata, uri = _read_metadata(session, folder)
     files = CopiedFiles({})
@@ -132,11 +124,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
 
 
 def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
-    """Open the copy of an Iceberg data file as a stream of rows.
-
-    Returns:
-        The stream. It has the columns of the table as they are named now, without deleted rows.
-    """
+    """Open the copy of an Iceberg data file as a stream of rows."""
     scan: _Scan = pickle.loads(file.scan)  # noqa: S301 - ours
     task: FileScanTask = pickle.loads(file.task)  # noqa: S301 - ours
     # Delete files refer to the data file by its URI in the metadata, not by that of the copy.

@@ -23,12 +23,7 @@ def map_tasks(
     work: Callable[[list[_Item]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
 ) -> DataFrame:
-    """Describe a Spark job with the given tasks. It runs when its rows are wanted.
-
-    Args:
-        tasks: The items of each task, such as the tables that it reads.
-        work: Returns the rows for the items of a task.
-    """
+    """Describe a Spark job with the given tasks. It runs when its rows are wanted."""
     # Each task unpickles the function below with all that it refers to. The items of other tasks
     # stay bytes, since to unpickle those of 20,000 tables takes half a second.
     pickled = [pickle.dumps([*items]) for items in tasks]

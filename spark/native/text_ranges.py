@@ -56,11 +56,7 @@ class _DividedFile:
 
 
 def divide_files(session: SparkSession, tables: Sequence[Table]) -> dict[int, list[FileRange]]:
-    """Divide delimited text files into ranges of whole rows.
-
-    Returns:
-        The ranges by the index of the table, for tables that many tasks may read.
-    """
+    """Divide delimited text files into ranges of whole rows."""
     found = ((index, _divide_lines(table)) for index, table in enumerate(tables))
     divided = {index: file for index, file in found if file}
     ranges = {}

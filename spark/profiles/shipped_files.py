@@ -22,8 +22,12 @@ from datahub_hyperjoin.spark.errors import (
     UnshippedFileError,
 )
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
-from datahub_hyperjoin.spark.native.remote import read_binary_files
-from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
+from datahub_hyperjoin.spark.native.remote import (
+    ShippedFile,
+    plan_shipment,
+    read_binary_files,
+    receive_files,
+)
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.partial import (

@@ -15,8 +15,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, map_tasks
-from datahub_hyperjoin.spark.native.remote import read_binary_files
-from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
+from datahub_hyperjoin.spark.native.remote import plan_shipment, read_binary_files, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of
 from datahub_hyperjoin.spark.verification.bridge_counts import (

@@ -200,9 +200,9 @@ def _search_shipped_files(
 ) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (as above)
 
-    from datahub_hyperjoin.spark.native.remote import read_binary_files  # noqa: PLC0415
-    from datahub_hyperjoin.spark.native.shipping import (  # noqa: PLC0415
+    from datahub_hyperjoin.spark.native.remote import (  # noqa: PLC0415
         plan_shipment,
+        read_binary_files,
         receive_files,
     )
 

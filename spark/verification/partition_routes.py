@@ -23,8 +23,7 @@ from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import load_frame, select_columns
 from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS, map_tasks
-from datahub_hyperjoin.spark.native.remote import read_binary_files
-from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
+from datahub_hyperjoin.spark.native.remote import plan_shipment, read_binary_files, receive_files
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, whole_route_of

@@ -6,11 +6,16 @@ import pytest
 from sqlglot import exp, parse_one
 
 from datahub_hyperjoin.joins import Statement
-from datahub_hyperjoin.sql.anti_join import write_anti_join
-from datahub_hyperjoin.sql.conditions import Comparison, comparisons
 from datahub_hyperjoin.sql.dialects import DUCKDB, MYSQL, POSTGRES, SPARK, SQLITE, SqlDialect
-from datahub_hyperjoin.sql.two_steps import TwoStepsInSql
-from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, name_in_sql
+from datahub_hyperjoin.sql.write import (
+    Comparison,
+    JoinInSql,
+    TableInSql,
+    TwoStepsInSql,
+    comparisons,
+    name_in_sql,
+    write_anti_join,
+)
 from datahub_hyperjoin.value_forms import ValueForm
 
 DIALECTS = (DUCKDB, POSTGRES, MYSQL, SQLITE, SPARK)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.locations import File, Folder
-from datahub_hyperjoin.sql.local_files import FileAddresses
+from datahub_hyperjoin.sql.duckdb_engine import FileAddresses
 from datahub_hyperjoin.tables import Table, TableId
 
 
