@@ -25,7 +25,9 @@ def cached_arrays(
     """Load arrays from the user's cache folder, or compute them and store them there."""
     versions = [f"{package} {version(package)}" for package in packages]
     key = sha256(repr([sys.version_info[:2], *versions]).encode()).hexdigest()[:16]
-    file = _cache_folder() / f"{name}-{key}.safetensors"
+    home = os.environ.get("XDG_CACHE_HOME")
+    caches = Path(home) if home else Path.home() / ".cache"
+    file = caches / _FOLDER / f"{name}-{key}.safetensors"
     try:
         return load_file(file)
     except (OSError, SafetensorError):  # missing, or damaged
@@ -36,8 +38,3 @@ def cached_arrays(
     except OSError:
         pass  # the next run computes them, too
     return arrays
-
-
-def _cache_folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / _FOLDER

@@ -16,9 +16,8 @@ class Epoch:
 
     number: int
     loss: float
+    # Share of held-out keys whose positive is nearest among all candidates, in [0, 1].
     recall: float
-    """Share of held-out keys whose positive is nearest among all candidates, in [0, 1]."""
-
     seconds: float
     resumed: bool = False
 
@@ -29,11 +28,9 @@ class NetworkTask:
 
     index: LakeIndex
     config: ModelConfig
-
     model: Mapping[str, bytes]
     random: bytes
-    encodes: bool
-    """Whether the embeddings are wanted; otherwise, only the weights are."""
+    encodes: bool  # whether the embeddings are wanted; otherwise, only the weights are
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,8 @@ class NetworkResult:
 
     weights: bytes
     epochs: tuple[Epoch, ...]
+    # Unit vectors, one per column; None if the task did not ask for them.
     embeddings: Float32[np.ndarray, "column width"] | None
-    """Unit vectors, one per column; None if the task did not ask for them."""
 
 
 Elsewhere = Callable[[NetworkTask], NetworkResult | None]
@@ -59,8 +56,8 @@ class Encoding:
 
     embeddings: Float32[np.ndarray, "column width"]
     fingerprint: str
+    # Whether the model was trained in this run; otherwise it was read from its folder.
     trained: bool
-    """Whether the model was trained in this run; otherwise it was read from its folder."""
 
 
 def encode(

@@ -16,51 +16,40 @@ from pydantic_core import PydanticCustomError
 class Edges(str, Enum):
     """The rule that decides which pairs of key columns are edges in the join graph."""
 
+    # One column contains enough values of the other, beyond chance; fewer suffice if the names are
+    # variants of each other.
     CONTAINMENT = "containment"
-    """One column contains enough values of the other, beyond chance; fewer suffice if the names are
-    variants of each other."""
-
+    # The names of both columns are variants of each other, and the columns share a value, as in the
+    # paper.
     VARIANTS = "variants"
-    """The names of both columns are variants of each other, and the columns share a value, as in
-    the paper."""
 
 
 class Positions(str, Enum):
     """A kind of positional encoding for columns."""
 
+    # The table's vector, and the probabilities that random walks on the join graph return to the
+    # column.
     WALKS = "walks"
-    """The table's vector, and the probabilities that random walks on the join graph return to the
-    column."""
-
+    # The table's vector, and the smallest Laplacian eigenvectors of each component. The paper uses
+    # these.
     LAPLACIAN = "laplacian"
-    """The table's vector, and the smallest Laplacian eigenvectors of each component. The paper uses
-    these."""
-
-    NONE = "none"
-    """Neither a positional encoding nor the table's vector."""
+    NONE = "none"  # neither a positional encoding nor the table's vector
 
 
 class EpochSelection(str, Enum):
     """The measure by which training chooses its best epoch."""
 
-    RECALL = "recall"
-    """Highest recall on held-out key columns."""
-
-    LOSS = "loss"
-    """Lowest training loss."""
+    RECALL = "recall"  # highest recall on held-out key columns
+    LOSS = "loss"  # lowest training loss
 
 
 class Loss(str, Enum):
     """A loss function for training."""
 
-    TRIPLET = "triplet"
-    """The paper's margin ranking loss with the hardest negative of the batch."""
-
+    TRIPLET = "triplet"  # the paper's margin ranking loss with the hardest negative of the batch
+    # Margin ranking loss with the hardest negative that is farther away than the positive.
     SEMI_HARD = "semi-hard"
-    """Margin ranking loss with the hardest negative that is farther away than the positive."""
-
-    INFONCE = "infonce"
-    """Softmax of the positive against every negative of the batch."""
+    INFONCE = "infonce"  # softmax of the positive against every negative of the batch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

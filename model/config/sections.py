@@ -1,6 +1,6 @@
 """The section `model` of a recipe, with a class for each subsection."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from importlib.util import find_spec
@@ -106,27 +106,20 @@ class VariantConfig:
 class Reuse(str, Enum):
     """The condition for using a saved model instead of training a new one."""
 
+    # A saved model is used if it was trained on the same data with the same settings.
     EXACT = "exact"
-    """A saved model is used if it was trained on the same data with the same settings."""
-
+    # A saved model is used for any data, and encodes new or changed tables without training.
     ALWAYS = "always"
-    """A saved model is used for any data, and encodes new or changed tables without training."""
-
-    NEVER = "never"
-    """Never: every run trains a new model."""
+    NEVER = "never"  # never: every run trains a new model
 
 
 class Scoring(str, Enum):
     """The signals from which the score of a pair of columns is computed."""
 
+    # Values, cells, names and references. No network is trained.
     SIGNALS = "signals"
-    """Values, cells, names and references. No network is trained."""
-
-    BLEND = "blend"
-    """The signals and the cosine of a network that is trained on the lake."""
-
-    HIN = "hin"
-    """The cosine of the network's embeddings alone, as in the paper."""
+    BLEND = "blend"  # the signals and the cosine of a network that is trained on the lake
+    HIN = "hin"  # the cosine of the network's embeddings alone, as in the paper
 
 
 class Precision(str, Enum):
@@ -135,14 +128,10 @@ class Precision(str, Enum):
     Sums, norms and weights are always float32.
     """
 
-    AUTO = "auto"
-    """`bfloat16` on a GPU, `float32` on a CPU."""
-
-    FLOAT32 = "float32"
-    """Single precision."""
-
+    AUTO = "auto"  # `bfloat16` on a GPU, `float32` on a CPU
+    FLOAT32 = "float32"  # single precision
+    # Floating-point numbers of 16 bits, for devices that multiply them faster.
     BFLOAT16 = "bfloat16"
-    """Floating-point numbers of 16 bits, for devices that multiply them faster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -379,15 +368,12 @@ def require_extras(config: ModelConfig) -> None:
     Raises:
         MissingExtraError: A package of an extra is not installed.
     """
-    for extra, option in _needed(config):
+    scoring, needed = config.ranking.scoring, dict[str, str]()
+    if scoring is not Scoring.SIGNALS:
+        needed["hin"] = f"model.ranking.scoring: {scoring.value}"
+    if config.variants.llm:
+        needed["llm"] = "model.variants.llm"
+    for extra, option in needed.items():
         for package in _PACKAGES[extra]:
             if find_spec(package) is None:
                 raise MissingExtraError.named(extra=extra, option=option, package=package)
-
-
-def _needed(config: ModelConfig) -> Iterator[tuple[str, str]]:
-    scoring = config.ranking.scoring
-    if scoring is not Scoring.SIGNALS:
-        yield "hin", f"model.ranking.scoring: {scoring.value}"
-    if config.variants.llm:
-        yield "llm", "model.variants.llm"

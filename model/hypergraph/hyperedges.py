@@ -26,8 +26,7 @@ class Lists:
     """Lists of indices, stored one after another in one tensor."""
 
     members: Int[Tensor, " entry"]
-    starts: Int[Tensor, " bound"]
-    """Start of each list in `members`, and the end of the last one."""
+    starts: Int[Tensor, " bound"]  # start of each list in `members`, and the end of the last one
 
     @classmethod
     def from_pairs(
@@ -94,13 +93,11 @@ class Adjacency:
     # The non-zeros of RowNormalise(P^T P - diag), row by row, where P is the incidence matrix. A
     # column is in at most two hyperedges, so there are at most two entries per column.
 
+    # The row of each entry: the hyperedge that attends to another one. The rows are ascending.
     row: Int[Tensor, " entry"]
-    """The row of each entry: the hyperedge that attends to another one. The rows are ascending."""
-
     lists: Lists
     share: Float[Tensor, " entry"]
-    mirror: Int[Tensor, " entry"]
-    """Index of the entry (j, i) for each entry (i, j)."""
+    mirror: Int[Tensor, " entry"]  # index of the entry (j, i) for each entry (i, j)
 
     @classmethod
     def from_incidence(
@@ -140,11 +137,9 @@ class Hypergraph:
     """A hypergraph over columns, stored as a sparse incidence matrix."""
 
     columns: int
-    incidence: Int[Tensor, "2 entry"]
-    """Pairs (column, hyperedge), sorted by hyperedge."""
-
+    incidence: Int[Tensor, "2 entry"]  # pairs (column, hyperedge), sorted by hyperedge
+    # Whether a hyperedge spans tables; every other hyperedge contains the columns of one table.
     across: Bool[Tensor, " hyperedge"]
-    """Whether a hyperedge spans tables; every other hyperedge contains the columns of one table."""
 
     @classmethod
     def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":

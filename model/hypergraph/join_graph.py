@@ -21,14 +21,7 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 
 class DisjointSets:
-    """Disjoint sets that hold the connected components of a growing graph (Tarjan, 1975).
-
-    >>> sets = DisjointSets(4)
-    >>> sets.connect(0, 1, max_size=2), sets.connect(1, 2, max_size=2)
-    (True, False)
-    >>> sets.root(0) == sets.root(1), sets.root(0) == sets.root(2)
-    (True, False)
-    """
+    """Disjoint sets that hold the connected components of a growing graph (Tarjan, 1975)."""
 
     # SciPy's `DisjointSet` gives the same roots. It is several times as slow, and its import takes
     # longer than the join graph of a small lake.
@@ -72,8 +65,7 @@ class DisjointSets:
         return True
 
 
-_MIN_SHARED = 3
-"""Minimum number of shared values for an edge; fewer may be shared by chance."""
+_MIN_SHARED = 3  # minimum number of shared values for an edge; fewer may be shared by chance
 
 _COMPARED = 1 << 20
 """Number of pairs that are compared with the conditions of an edge at once, which bounds memory."""
@@ -84,8 +76,7 @@ _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 """The left and the right columns of some pairs."""
 
 
-Groups = Sequence[Int[np.ndarray, " _"]]
-"""The columns of some hyperedges."""
+Groups = Sequence[Int[np.ndarray, " _"]]  # the columns of some hyperedges
 
 
 @dataclass(frozen=True)
@@ -94,9 +85,7 @@ class JoinGraph:
 
     left: Int[np.ndarray, " edge"]
     right: Int[np.ndarray, " edge"]
-
-    component: ColumnInts
-    """The connected component of each column; -1 for a column without an edge."""
+    component: ColumnInts  # the connected component of each column; -1 for a column without an edge
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:

@@ -34,14 +34,11 @@ class LakeIndex:
     lake: Lake
     priors: CatalogPriors
     keys: Int[np.ndarray, " key"]
+    # The overlap of each pair of columns that share values, as written or in another form.
     overlap: ValueOverlap
-    """The overlap of each pair of columns that share values, as written or in another form."""
-
     joins: JoinGraph
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    entity_kinds: bool = True
-    """Whether standard codes and names in values are recognised."""
-
+    entity_kinds: bool = True  # whether standard codes and names in values are recognised
     roles: bool = True
     naming: Naming = field(default_factory=Naming)
 

@@ -19,10 +19,8 @@ from datahub_hyperjoin.model.config import ModelConfig, Positions
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 
-_EQUAL = 1e-6
-"""Difference below which two numbers are equal except for rounding."""
-_DENSE = 512
-"""Number of columns up to which all eigenvectors of a component are computed."""
+_EQUAL = 1e-6  # difference below which two numbers are equal except for rounding
+_DENSE = 512  # number of columns up to which all eigenvectors of a component are computed
 
 
 def _split_components(

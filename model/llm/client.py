@@ -18,8 +18,7 @@ from datahub_hyperjoin.model.llm.errors import FailureKind, NoReplyError, Reply
 from datahub_hyperjoin.model.llm.question import Form, Prompt
 from datahub_hyperjoin.redact import redact
 
-_MAX_BYTES = 1 << 20
-"""Maximum size of an answer."""
+_MAX_BYTES = 1 << 20  # maximum size of an answer
 _FAILURE_KINDS: dict[int, FailureKind] = {
     **dict.fromkeys((400, 422), FailureKind.UNSUPPORTED),
     **dict.fromkeys((401, 402, 403, 404), FailureKind.REFUSED),

@@ -13,20 +13,11 @@ from datahub_hyperjoin.errors import ModelError
 class FailureKind(Enum):
     """The reason why a request to a language model failed."""
 
-    BUSY = "busy"
-    """The endpoint is overloaded or fails; the same request may succeed later."""
-
-    LOST = "lost"
-    """No reply arrived in time; the request may have been processed and billed."""
-
-    UNSUPPORTED = "unsupported"
-    """The endpoint does not support this form of request."""
-
-    REFUSED = "refused"
-    """The endpoint refuses every request."""
-
-    INVALID = "invalid"
-    """The reply does not follow the protocol."""
+    BUSY = "busy"  # the endpoint is overloaded or fails; the same request may succeed later
+    LOST = "lost"  # no reply arrived in time; the request may have been processed and billed
+    UNSUPPORTED = "unsupported"  # the endpoint does not support this form of request
+    REFUSED = "refused"  # the endpoint refuses every request
+    INVALID = "invalid"  # the reply does not follow the protocol
 
 
 @dataclass(frozen=True)
@@ -35,9 +26,8 @@ class Reply:
 
     text: str
     cut_off: bool
+    # Tokens of the request as counted by the endpoint; None if it does not report them.
     request_tokens: int | None
-    """Tokens of the request as counted by the endpoint; None if it does not report them."""
-
     answer_tokens: int | None
 
 

@@ -26,6 +26,8 @@ from datahub_hyperjoin.model.llm.question import (
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.visible import logger_of
 
+logger = logger_of(__name__)
+
 _MILLION = 1_000_000
 
 
@@ -90,8 +92,7 @@ class Budget:
         return within and (limit is None or self.cost(usage) <= limit)
 
 
-_RETRIES = 4
-"""Repetitions of a request when the endpoint is busy, fails or does not answer."""
+_RETRIES = 4  # repetitions of a request when the endpoint is busy, fails or does not answer
 _FIRST_WAIT = 1.0
 _MAX_WAIT = 60.0
 """Maximum seconds to wait before a request is repeated, even if the endpoint asks for more."""
@@ -273,28 +274,21 @@ class Cache:
         return folder / key[:2] / f"{key}.json"
 
 
-logger = logger_of(__name__)
-
-_COLUMNS_PER_REQUEST = 25
-"""Maximum number of key columns in one request."""
-_PROGRESS_LINES = 10
-"""Maximum number of progress lines, for any number of requests."""
+_COLUMNS_PER_REQUEST = 25  # maximum number of key columns in one request
+_PROGRESS_LINES = 10  # maximum number of progress lines, for any number of requests
 
 
 @dataclass(frozen=True)
 class NamingCounts:
     """Counts of name variants by source, and the cost of requests."""
 
+    # Number of key columns for which a variant was requested from the cache or the model.
     requested: int = 0
-    """Number of key columns for which a variant was requested from the cache or the model."""
-
     received: int = 0
     cached: int = 0
     requests: int = 0
+    # Number of tokens in requests and answers; an upper bound if the endpoint does not report it.
     tokens: int = 0
-    """Number of tokens in requests and answers; an upper bound if the endpoint does not report it.
-    """
-
     cost: float = 0.0
 
     @property

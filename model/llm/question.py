@@ -28,9 +28,8 @@ class Question:
     table: str
     columns: tuple[str, ...]
     column: str
+    # A few values of the key column; empty if they are personal or the recipe forbids sending them.
     cells: tuple[str, ...]
-    """A few values of the key column; empty if they are personal or the recipe forbids sending
-    them."""
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":
@@ -73,8 +72,7 @@ column of its table.
 Answer with JSON alone, each number of the document once:
 {"names": [{"number": 1, "name": "client_id"}]}"""
 
-_OVERHEAD = 64
-"""Tokens that the protocol may add to the messages and the answer."""
+_OVERHEAD = 64  # tokens that the protocol may add to the messages and the answer
 
 _NAME: dict[str, Any] = {
     "type": "object",
@@ -116,7 +114,6 @@ class Prompt:
     """A request to a language model, with several numbered questions."""
 
     questions: tuple[Question, ...]
-
     answer_tokens: int
 
     @property
@@ -149,11 +146,9 @@ def _describe(questions: Sequence[Question]) -> str:
 
 
 _MAX_NAME = 64
-_MAX_WORDS = 3
-"""Maximum number of words, separated by spaces, in a name; more words are a sentence."""
+_MAX_WORDS = 3  # maximum number of words, separated by spaces, in a name; more words are a sentence
 _NAME_FORM = re.compile(r"\w[\w .$#/-]*")
-_MAX_TEXT = 100_000
-"""Maximum number of characters of an answer that are searched for names."""
+_MAX_TEXT = 100_000  # maximum number of characters of an answer that are searched for names
 _NOT_JSON = (ValueError, RecursionError)
 _DECODER = json.JSONDecoder()
 
@@ -184,11 +179,7 @@ def _numbered_names(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def read_names(text: str, count: int) -> dict[int, str]:
-    """Extract the names that a language model's answer gives to the columns 1 to `count`.
-
-    >>> read_names('Sure! ```{"names": [{"number": 1, "name": "cust_id"}, {"number": 9}]}```', 2)
-    {1: 'cust_id'}
-    """
+    """Extract the names that a language model's answer gives to the columns 1 to `count`."""
     names: dict[int, str] = {}
     ambiguous = set()
     for value in _objects(text[:_MAX_TEXT]):
@@ -203,12 +194,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 
 def usable_name(answer: str, question: Question) -> str | None:
-    """Return a suggested name if it can be a name variant, otherwise None.
-
-    >>> orders = Question("orders", ("id", "customer"), "customer", ())
-    >>> usable_name("client", orders), usable_name("CUSTOMER", orders), usable_name("Id", orders)
-    ('client', None, None)
-    """
+    """Return a suggested name if it can be a name variant, otherwise None."""
     name = answer.strip()
     short = len(name) <= _MAX_NAME and len(name.split()) <= _MAX_WORDS
     if not short or not name.isprintable() or not _NAME_FORM.fullmatch(name):

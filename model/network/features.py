@@ -93,20 +93,16 @@ def train_vectors(lake: Lake, config: ModelConfig, *, path: Path) -> WordVectors
     return WordVectors(path)
 
 
-_SHAPE = 4
-"""Number of features that describe how a cell is written, beside its word vector."""
+_SHAPE = 4  # number of features that describe how a cell is written, beside its word vector
 
 
 @dataclass(frozen=True)
 class Names:
     """The names of tables or columns, as tensors of tokens and word vectors."""
 
+    # Vocabulary indices from 1, name after name; 0 for a token outside the vocabulary.
     tokens: Int[Tensor, " token"]
-    """Vocabulary indices from 1, name after name; 0 for a token outside the vocabulary."""
-
-    starts: Int[Tensor, " column"]
-    """Start of each name in `tokens`."""
-
+    starts: Int[Tensor, " column"]  # start of each name in `tokens`
     vectors: Float[Tensor, "column dimension"]
 
 
@@ -116,8 +112,8 @@ class Features:
 
     tables: Names
     names: Names
+    # Mean, standard deviation, maximum and minimum of the vectors of each column's cells.
     content: Float[Tensor, "column content"]
-    """Mean, standard deviation, maximum and minimum of the vectors of each column's cells."""
 
 
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:

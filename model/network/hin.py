@@ -3,7 +3,7 @@
 Equation numbers are the paper's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -41,8 +41,7 @@ from datahub_hyperjoin.model.network.features import Features, Names
 
 _KERNELS = torch.ops.aten
 
-_ALIGNMENT = 8
-"""The kernels for GPUs need vectors whose length is a multiple of this number."""
+_ALIGNMENT = 8  # the kernels for GPUs need vectors whose length is a multiple of this number
 
 
 Rows = Float[Tensor, "row head size"]
@@ -57,8 +56,8 @@ class Attended:
 
     output: Heads
     normalizer: Float[Tensor, "1 head row"]
+    # Further values that this device's kernel passes to its backward pass.
     rest: tuple[Tensor | int, ...]
-    """Further values that this device's kernel passes to its backward pass."""
 
 
 def _align(rows: Heads) -> Float[Tensor, "1 head row length"]:
@@ -126,8 +125,7 @@ def attend_backward(
     return query, key, value
 
 
-_PAIRS_AT_ONCE = 16384
-"""Number of pairs whose vectors are in memory at once."""
+_PAIRS_AT_ONCE = 16384  # number of pairs whose vectors are in memory at once
 
 
 def _by_head(rows: Rows) -> Heads:
@@ -308,8 +306,7 @@ _LARGE = 131_072
 """A batch with more columns than this recomputes its activations in the backward pass, which saves
 about 80 kB per column (Chen et al., 2016)."""
 
-UNSEEN = 0
-"""The table number of a table without a vector of its own: training has not seen it."""
+UNSEEN = 0  # the table number of a table without a vector of its own: training has not seen it
 
 
 @dataclass(frozen=True)
@@ -317,13 +314,10 @@ class NetworkSizes:
     """Input sizes of the network, such as the length of a word vector."""
 
     vocabulary: int
-    dimension: int
-    """Length of a word vector."""
-
+    dimension: int  # length of a word vector
     content: int
     tables: int
-    steps: int
-    """Length of the positional encoding."""
+    steps: int  # length of the positional encoding
 
 
 class NameEncoder(nn.Module):
@@ -377,9 +371,8 @@ class Batch:
 
     features: Features
     graph: Hypergraph
+    # The number of each column's table, from 1; `UNSEEN` for a table without a vector.
     tables: Int[Tensor, " column"]
-    """The number of each column's table, from 1; `UNSEEN` for a table without a vector."""
-
     positions: Float[Tensor, "column step"]
 
 
@@ -492,28 +485,24 @@ def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: fl
     for optimizer in optimizers:
         optimizer.zero_grad()
     loss.backward()
-    _clip([weight for weight in network.parameters() if weight.grad is not None], clip)
+    _clip(network.parameters(), clip)
     for optimizer in optimizers:
         optimizer.step()
 
 
-def _clip(weights: list[nn.Parameter], greatest: float) -> None:
+def _clip(weights: Iterable[nn.Parameter], greatest: float) -> None:
     """Scale all gradients down if their global norm exceeds `greatest`."""
     # Unlike torch's `clip_grad_norm_`, this accepts sparse gradients.
-    norms = []
-    for weight in weights:
-        if weight.grad is not None and weight.grad.is_sparse:
-            # A row may occur several times; its parts have to be added before the norm is taken.
-            weight.grad = weight.grad.coalesce()
-        norms.append(_norm(weight.grad))
-    # With the same constant as torch's own clipping.
-    scale = (greatest / (torch.stack(norms).norm() + 1e-6)).clamp(max=1.0)
+    norms, gradients = [], []
     for weight in weights:
         if weight.grad is not None:
-            weight.grad.mul_(scale)
-
-
-def _norm(gradient: Tensor | None) -> Tensor:
-    if gradient is None:
-        return torch.zeros(())
-    return torch.linalg.vector_norm(gradient.values() if gradient.is_sparse else gradient)
+            if weight.grad.is_sparse:
+                # A row may occur several times; its parts are added before the norm is taken.
+                weight.grad = weight.grad.coalesce()
+            values = weight.grad.values() if weight.grad.is_sparse else weight.grad
+            norms.append(torch.linalg.vector_norm(values))
+            gradients.append(weight.grad)
+    # With the same constant as torch's own clipping.
+    scale = (greatest / (torch.stack(norms).norm() + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale)

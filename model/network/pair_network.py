@@ -41,21 +41,18 @@ class CandidatePairs:
     """The input of the pair network: all or some of the candidate pairs of a lake."""
 
     rows: Float32[np.ndarray, "pair feature"]
+    # Log-odds of a join by the noisy-or, from which the weights of messages are computed.
     log_odds: Float32[np.ndarray, " pair"]
-    """Log-odds of a join by the noisy-or, from which the weights of messages are computed."""
-
     left: Int[np.ndarray, " pair"]
     right: Int[np.ndarray, " pair"]
+    # Position of the pair with its columns swapped; -1 if the swapped pair is not a candidate.
     reverse: Int[np.ndarray, " pair"]
-    """Position of the pair with its columns swapped; -1 if the swapped pair is not a candidate."""
-
     table_of: Int[np.ndarray, " column"]
+    # For each pair, the index of its group. The pairs between the same two tables form a group.
     tables: Int[np.ndarray, " pair"]
-    """For each pair, the index of its group. The pairs between the same two tables form a group."""
-
+    # For each pair, the index of its group. The pairs of one key column with candidates in one
+    # table form a group.
     towards: Int[np.ndarray, " pair"]
-    """For each pair, the index of its group. The pairs of one key column with candidates in one
-    table form a group."""
 
     def without_rows(self) -> "CandidatePairs":
         """Return the pairs without their features, which take most of the memory."""

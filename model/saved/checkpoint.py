@@ -51,6 +51,8 @@ from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.visible import logger_of
 
+logger = logger_of(__name__)
+
 Architecture = Mapping[str, object]
 """The properties on which the weights of a network depend, by name."""
 
@@ -143,13 +145,11 @@ class Model:
     sizes: NetworkSizes
     vocabulary: tuple[str, ...]
     vectors: WordVectors
-
+    # The table of each row of `network.table_position`, from row 1.
     tables: tuple[TableId | None, ...]
-    """The table of each row of `network.table_position`, from row 1."""
-
     fingerprint: str
+    # The fingerprint of the saved model from which training started; empty if there was none.
     start: str = ""
-    """The fingerprint of the saved model from which training started; empty if there was none."""
 
     @property
     def featurizer(self) -> Featurizer:
@@ -254,9 +254,6 @@ def _read(folder: Path, config: ModelConfig, description: Description) -> Model:
     )
 
 
-logger = logger_of(__name__)
-
-
 def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
     """Load a saved model if it needs no further training."""
     match config.reuse:
@@ -265,7 +262,10 @@ def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
         case Reuse.EXACT:
             return _find_exact(index, config)
         case Reuse.ALWAYS:
-            return _find_any(config)
+            if config.path and holds_model(config.path):
+                return load_model(config.path, config)
+            start = config.start
+            return load_model(start, config, key="model.start") if start else None
     assert_never(config.reuse)
 
 
@@ -287,12 +287,6 @@ def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
     # Left by a run that was killed between saving the model and deleting the journal.
     Journal(config.path).discard()
     return model
-
-
-def _find_any(config: ModelConfig) -> Model | None:
-    if config.path and holds_model(config.path):
-        return load_model(config.path, config)
-    return load_model(config.start, config, key="model.start") if config.start else None
 
 
 def _start_of(config: ModelConfig) -> str:

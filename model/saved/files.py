@@ -18,12 +18,9 @@ WEIGHTS, DESCRIPTION, VECTORS = "weights.safetensors", "model.json", "vectors.bi
 JOURNAL = "training.safetensors"
 FILES = frozenset({WEIGHTS, DESCRIPTION, VECTORS, JOURNAL, LOCK})
 """Every file that a saved model's folder may hold, besides what killed runs have left."""
-FORMAT = 2
-"""Version of the network and its features; increase it so that older weights are refused."""
-_BLOCK = 1 << 16
-"""Size in bytes of the blocks that are read to compute a file's digest."""
-_BLOCKS = 64
-"""Number of the blocks that are read to compute a file's digest."""
+FORMAT = 2  # version of the network and its features; increase it so that older weights are refused
+_BLOCK = 1 << 16  # size in bytes of the blocks that are read to compute a file's digest
+_BLOCKS = 64  # number of the blocks that are read to compute a file's digest
 
 
 def holds_model(folder: Path) -> bool:

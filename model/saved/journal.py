@@ -25,6 +25,8 @@ from datahub_hyperjoin.model.saved.files import JOURNAL
 from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.visible import logger_of
 
+logger = logger_of(__name__)
+
 
 def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in tensors.items()}
@@ -36,7 +38,6 @@ class TrainingState:
 
     network: HIN
     optimizers: Optimizers
-
     random: np.random.Generator
     history: list[Epoch] = field(default_factory=list)
     best: dict[str, Tensor] = field(default_factory=dict)
@@ -111,10 +112,7 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-logger = logger_of(__name__)
-
-_SHARE = 0.1
-"""Maximum share of the time that may be spent on writing."""
+_SHARE = 0.1  # maximum share of the time that may be spent on writing
 
 
 class Journal:

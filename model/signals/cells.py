@@ -24,11 +24,7 @@ from datahub_hyperjoin.packed_texts import PackedTexts
 
 
 def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Scale each row of a matrix to length 1; empty rows stay empty.
-
-    >>> scale_rows(sparse.csr_array([[3.0, 4.0], [0.0, 0.0]])).toarray().tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Scale each row of a matrix to length 1; empty rows stay empty."""
     rows = len(matrix.indptr) - 1
     row = np.repeat(np.arange(rows), np.diff(matrix.indptr))
     lengths = np.sqrt(np.bincount(row, matrix.data * matrix.data, minlength=rows))
@@ -41,12 +37,10 @@ def scale_rows(matrix: sparse.csr_array) -> sparse.csr_array:
 class StoredVectors:
     """One vector for each of some items, such as the columns of a lake."""
 
+    # The stored vectors, of single precision, or of integers that `scale` multiplies.
     numbers: Num[np.ndarray, "stored width"]
-    """The stored vectors, of single precision, or of integers that `scale` multiplies."""
-
+    # What each vector of integers is multiplied with; None for vectors of single precision.
     scale: Float32[np.ndarray, " stored"] | None
-    """What each vector of integers is multiplied with; None for vectors of single precision."""
-
     stored: Int[np.ndarray, " item"]
 
     @classmethod
@@ -82,21 +76,14 @@ class StoredVectors:
         return len(self.stored)
 
 
-_TEXTS = 1024
-"""Number of texts whose trigrams are counted at once, which bounds memory."""
+_TEXTS = 1024  # number of texts whose trigrams are counted at once, which bounds memory
 
 _SPACE = ord(" ")
-_BITS = 21
-"""Number of bits per character, so that three characters fit into one integer."""
+_BITS = 21  # number of bits per character, so that three characters fit into one integer
 
 
 def count_trigrams(texts: Iterable[str], buckets: int) -> Iterator[sparse.csr_array]:
-    """Count the trigrams in the words of each text, with a space before and after each word.
-
-    >>> [counts] = count_trigrams(["Zürich", "zurich ZURICH"], 2**16)
-    >>> counts.sum(axis=1).tolist()
-    [6.0, 12.0]
-    """
+    """Count the trigrams in the words of each text, with a space before and after each word."""
     waiting, size = iter(texts), _TEXTS
     while size == _TEXTS:
         block = [*islice(waiting, _TEXTS)]
@@ -269,13 +256,7 @@ def _inverse_lengths(codes: Int16[np.ndarray, "column width"]) -> Float32[np.nda
 
 
 class CellSimilarity:
-    """The similarity of columns, measured by the trigrams of their cells.
-
-    >>> similarity = CellSimilarity([["Zürich", "Basel"], ["basel (CH)", "zurich (CH)"], ["7"]])
-    >>> cosines = similarity.between(np.array([[0]]), np.array([[0, 1, 2]]))[0, 0]
-    >>> [round(float(cosine), 1) for cosine in cosines]
-    [1.0, 0.6, 0.0]
-    """
+    """The similarity of columns, measured by the trigrams of their cells."""
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         distinct, number = number_distinct(map(PackedTexts.of, samples))

@@ -35,8 +35,7 @@ than keys, but prose names nothing."""
 _MIN_STEP = 0.4
 """Minimum strength of each step of a join through a crosswalk. Weaker overlap of short codes is
 mostly chance."""
-_MAX_DIRECT = 0.1
-"""Two columns with at least this containment join directly, and need no crosswalk."""
+_MAX_DIRECT = 0.1  # two columns with at least this containment join directly, and need no crosswalk
 _MAX_STEPS = 256
 """Maximum number of steps that are considered for each crosswalk, strongest first. The cost grows
 with the square of this number."""
@@ -49,8 +48,7 @@ class CrosswalkOverlap:
     """Pairs of columns that join through a crosswalk, each with its best crosswalk."""
 
     pairs: PairValues
-    via: PairInts
-    """For each pair, the column of the crosswalk that the left column matches."""
+    via: PairInts  # for each pair, the column of the crosswalk that the left column matches
 
     @classmethod
     def empty(cls, columns: int) -> "CrosswalkOverlap":
@@ -113,8 +111,8 @@ class _BestChains:
     """The strongest crosswalk of each pair, of the strongest pairs of each column."""
 
     chains: _Chains
+    # Strength of the weakest pair that each column keeps; 0 if it has room for more.
     least: ColumnFloats
-    """Strength of the weakest pair that each column keeps; 0 if it has room for more."""
 
     @classmethod
     def none(cls, columns: int) -> "_BestChains":

@@ -24,11 +24,9 @@ COUNT = "count"
 _NUMBER_WORDS = frozenset(["no", "nr", "nbr", "num", "number"])
 _COUNTED = frozenset(["of", "children", "people"])
 """Words that mark the name of a count, as in `num_children`. Plurals do so, too."""
-_MIN_PLURAL = 4
-"""Minimum number of letters of a plural."""
+_MIN_PLURAL = 4  # minimum number of letters of a plural
 
-_PROJECTED = 256
-"""Dimensions of a name's projected trigram vector."""
+_PROJECTED = 256  # dimensions of a name's projected trigram vector
 _WORD = re.compile(r"[^\W_]+")
 _SPELT_OUT = str.maketrans(
     dict(
@@ -94,11 +92,11 @@ def _names_count(words: tuple[str, ...]) -> bool:
     # In the singular, the noun may be a number of one thing, as French and Spanish people write it.
     if not words or words[0] not in _NUMBER_WORDS:
         return False
-    return any(word in _COUNTED or _is_plural(word) for word in words[1:])
-
-
-def _is_plural(word: str) -> bool:
-    return len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return any(
+        word in _COUNTED
+        or (len(word) >= _MIN_PLURAL and word.endswith("s") and word[-2:] not in {"ss", "us", "is"})
+        for word in words[1:]
+    )
 
 
 def _write_in_ascii(word: str) -> str:
@@ -124,11 +122,7 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """Prefix a generic column name such as `id` with its table's name.
-
-    >>> qualify("customer", "id"), qualify("sales", "customer_id")
-    ('customer id', 'customer_id')
-    """
+    """Prefix a generic column name such as `id` with its table's name."""
     # Other tables refer to such a column by both names, as in `customer_id`.
     words = tokens(name)
     return f"{table} {name}" if words and IDENTIFIER_WORDS.issuperset(words) else name
@@ -143,13 +137,7 @@ def _project(windows: Sequence[str]) -> Float32[np.ndarray, "window 256"]:
 
 
 class NameSimilarity:
-    """The similarity of column names: the Dice coefficient of their trigrams.
-
-    >>> names = ["customer id", "CUSTOMER_ID", "tailnum", "kunnr"]
-    >>> similarity = NameSimilarity(names, {3: "customer"})
-    >>> similarity.of(np.array([0, 0, 0]), np.array([1, 2, 3])).round(2).tolist()
-    [1.0, 0.0, 0.89]
-    """
+    """The similarity of column names: the Dice coefficient of their trigrams."""
 
     def __init__(self, names: Sequence[str], variants: Mapping[int, str] | None = None) -> None:
         namings = [names]
@@ -186,14 +174,13 @@ class NameSimilarity:
         self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
     ) -> Float[np.ndarray, "left right"]:
         """Compare the name of every left column with the name of every right column."""
-        namings = product(self._namings, self._namings)
-        return np.maximum.reduce([self._tabulate(a[left], b[right]) for a, b in namings])
-
-    def _tabulate(
-        self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
-    ) -> Float[np.ndarray, "left right"]:
-        common = (self._holds[left] @ self._holds[right].T).toarray()
-        return 2 * common / np.maximum(self._sizes[left][:, None] + self._sizes[right], 1)
+        tables = []
+        for a, b in product(self._namings, self._namings):
+            one, other = a[left], b[right]
+            common = (self._holds[one] @ self._holds[other].T).toarray()
+            sizes = self._sizes[one][:, None] + self._sizes[other]
+            tables.append(2 * common / np.maximum(sizes, 1))
+        return np.maximum.reduce(tables)
 
     def _compare(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
@@ -289,9 +276,7 @@ _SHORTEST = 3
 _TRUNCATED = 0.5
 """Share of abbreviations that keep only the start of a word. Other abbreviations drop vowels."""
 
-Style = Callable[[list[str]], str]
-
-_STYLES: tuple[Style, ...] = (
+_STYLES: tuple[Callable[[list[str]], str], ...] = (
     "_".join,
     "-".join,
     ".".join,
@@ -301,11 +286,6 @@ _STYLES: tuple[Style, ...] = (
     lambda parts: "".join(part.capitalize() for part in parts),
     lambda parts: parts[0] + "".join(part.capitalize() for part in parts[1:]),
 )
-
-
-def _synonym(token: str, random: np.random.Generator) -> str:
-    group = _GROUP.get(token)
-    return str(random.choice(group)) if group else token
 
 
 def _abbreviate(token: str, random: np.random.Generator) -> str:
@@ -323,18 +303,15 @@ def vary_name(name: str, random: np.random.Generator) -> str:
     if not parts:
         return name
     if random.random() < _REWORDED:
-        parts = [_synonym(part, random) for part in parts]
+        # A word without synonyms draws nothing.
+        parts = [str(random.choice(_GROUP[part])) if part in _GROUP else part for part in parts]
     if random.random() < _ABBREVIATED:
         parts = [_abbreviate(part, random) for part in parts]
     return _STYLES[int(random.integers(len(_STYLES)))](parts)
 
 
 def canonical(name: str) -> tuple[str, ...]:
-    """Replace the words of a name with standard synonyms.
-
-    >>> canonical("custNo") == canonical("CUSTOMER_ID")
-    True
-    """
+    """Replace the words of a name with standard synonyms."""
     return tuple(_GROUP.get(token, (token,))[0] for token in tokens(name))
 
 

@@ -45,10 +45,8 @@ from datahub_hyperjoin.value_forms import ValueForm
 _PSEUDO_COLUMNS = 10
 """Number of columns without overlap that are added to each mean, because a few real columns say
 little about the overlap expected by chance."""
-_DRAWN = 256
-"""Number of columns in the sample."""
-_COLUMNS = 8192
-"""Number of columns that are compared with the sample at once, which bounds memory."""
+_DRAWN = 256  # number of columns in the sample
+_COLUMNS = 8192  # number of columns that are compared with the sample at once, which bounds memory
 
 
 def expected_containment(
@@ -96,11 +94,8 @@ class SharedCounts:
     """The counts of a lake's pairs that are known already, and the hashes that remain to count."""
 
     pairs: SparsePairs
-    shared: PairInts
-    """For each of these pairs, the number of hashes that both columns hold."""
-
-    sketches: Sequence[bytes]
-    """Of each column, the hashes that these numbers leave out."""
+    shared: PairInts  # for each of these pairs, the number of hashes that both columns hold
+    sketches: Sequence[bytes]  # of each column, the hashes that these numbers leave out
 
     @classmethod
     def of(
@@ -119,21 +114,16 @@ class SharedCounts:
             known, remaining = MeasuredPairs.none(), sketches
         else:
             known = concatenate_pairs(parts).without_repeats(columns)
-            remaining = _keep_hashes(sketches, frequent)
+            hashes, bounds = concatenate_sketches(sketches)
+            positions = np.flatnonzero(np.isin(hashes, frequent))
+            held, ends = hashes[positions], np.searchsorted(positions, bounds).tolist()
+            remaining = [held[start:stop].tobytes() for start, stop in pairwise(ends)]
         return cls(SparsePairs(columns, known.left, known.right), known.shared, remaining)
 
     def common(self, left: PairInts, right: PairInts) -> PairInts:
         """For each pair of columns from different tables, count the hashes that both have."""
         known = values_at(self.shared, self.pairs.locate(left, right)).astype(np.int64)
         return known + count_common_hashes(self.sketches, left, right)
-
-
-def _keep_hashes(sketches: Sequence[bytes], kept: UInt64[np.ndarray, " value"]) -> list[bytes]:
-    """Reduce each sketch to its hashes among those in `kept`."""
-    hashes, bounds = concatenate_sketches(sketches)
-    positions = np.flatnonzero(np.isin(hashes, kept))
-    held, ends = hashes[positions], np.searchsorted(positions, bounds).tolist()
-    return [held[start:stop].tobytes() for start, stop in pairwise(ends)]
 
 
 _PAIRS_AT_ONCE = 1 << 22
@@ -144,22 +134,17 @@ _PAIRS_AT_ONCE = 1 << 22
 class ValueOverlap(SparsePairs):
     """The estimated value overlap of pairs of columns from different tables."""
 
+    # Number of hashes that both sketches of a pair hold, in 32 bits, for there are many pairs.
     shared: PairInts
-    """Number of hashes that both sketches of a pair hold, in 32 bits, for there are many pairs."""
-
+    # Estimated share of the left column's values that the right one holds, in [0, 1].
     containment: PairFloats
-    """Estimated share of the left column's values that the right one holds, in [0, 1]."""
-
+    # The part of the containment, in [0, 1], that exceeds chance: the left column's mean
+    # containment in all columns of its kind. Every counter contains 1 to 10.
     beyond_chance: PairFloats
-    """The part of the containment, in [0, 1], that exceeds chance: the left column's mean
-    containment in all columns of its kind. Every counter contains 1 to 10."""
-
+    # For a column with omitted pairs, its mean containment in all columns of its kind, which the
+    # remaining pairs do not show; else 0.
     least_chance: ColumnFloats
-    """For a column with omitted pairs, its mean containment in all columns of its kind, which the
-    remaining pairs do not show; else 0."""
-
-    cut: int = 0
-    """Number of columns with so many partners that some were left out."""
+    cut: int = 0  # number of columns with so many partners that some were left out
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":

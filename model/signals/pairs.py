@@ -27,8 +27,8 @@ class Partition:
 
     group_of: ColumnInts
     members: ColumnInts
+    # Start of each group in `members`, then the length of `members`.
     starts: Int[np.ndarray, " bound"]
-    """Start of each group in `members`, then the length of `members`."""
 
     @classmethod
     def of(cls, group_of: ColumnInts, groups: int) -> "Partition":
@@ -107,8 +107,7 @@ def search_slices(
     return position
 
 
-_AT_ONCE = 1 << 20
-"""Number of pairs whose reverses are found at once, which bounds memory."""
+_AT_ONCE = 1 << 20  # number of pairs whose reverses are found at once, which bounds memory
 
 
 def values_at(values: Shaped[np.ndarray, " pair"], positions: Ints) -> Floats:
@@ -140,12 +139,7 @@ class SparsePairs:
     right: PairInts
 
     def look_up(self, values: PairFloats, left: Ints, right: Ints) -> Floats:
-        """Look up the requested pairs in `values`, which has one value for each stored pair.
-
-        >>> pairs = SparsePairs(3, left=np.array([0, 1]), right=np.array([1, 0]))
-        >>> pairs.look_up(np.array([0.5, 0.25]), np.array([1, 1]), np.array([0, 2])).tolist()
-        [0.25, 0.0]
-        """
+        """Look up the requested pairs in `values`, which has one value for each stored pair."""
         return values_at(values, self.locate(left, right))
 
     def locate(self, left: Ints, right: Ints) -> Ints:
@@ -162,13 +156,7 @@ class SparsePairs:
         return np.where((position < stop) & (self.right[found] == right), found, -1)
 
     def reverse_at(self, positions: Ints) -> Ints:
-        """For the pair at each position, return the position of the same pair in the other order.
-
-        >>> pairs = SparsePairs(3, left=np.array([0, 0, 1, 2]), right=np.array([1, 2, 0, 0]))
-        >>> pairs.reverse_at(np.array([0, 1, -1])).tolist()
-        [2, 3, -1]
-        """
-        # A pair that is not stored has the position -1.
+        """Return the position of each stored pair in the other order; -1 for a position of -1."""
         # Once for all, this takes 4 bytes a pair, and much less time than a search.
         if not len(self.left):
             return positions
@@ -249,8 +237,7 @@ class MeasuredPairs(NamedTuple):
     left: PairInts
     right: PairInts
     shared: PairInts
-    containment: PairFloats
-    """Share of the left column's values that the right one holds, in [0, 1]."""
+    containment: PairFloats  # share of the left column's values that the right one holds, in [0, 1]
 
     @classmethod
     def none(cls) -> "MeasuredPairs":

@@ -58,13 +58,10 @@ _MOST_NEIGHBOURS, _MOST_NAMESAKES = 1024, 64
 the same name or in tables of the same name. Larger groups of namesakes, such as all columns named
 `remark`, form no pairs, because they say too little about joins. Only unique columns count, since
 many columns with one name may all refer to one key."""
-_MIN_UNIQUENESS = 0.95
-"""Minimum uniqueness of a column that others refer to."""
-_COLUMNS_AT_ONCE = 2048
-"""Number of columns paired at once, which bounds memory."""
+_MIN_UNIQUENESS = 0.95  # minimum uniqueness of a column that others refer to
+_COLUMNS_AT_ONCE = 2048  # number of columns paired at once, which bounds memory
 
-_BLOCK = 4096
-"""Number of columns whose keys are searched at once, which bounds memory."""
+_BLOCK = 4096  # number of columns whose keys are searched at once, which bounds memory
 
 _Ends = Iterator[tuple[PairInts, PairInts]]
 
@@ -170,8 +167,7 @@ def _incidence(held: Sequence[Sequence[Hashable]]) -> sparse.csr_array:
     return sparse.csr_array((ones, listed, bounds), (len(held), int(listed.max(initial=0)) + 1))
 
 
-_INTERVALS = 64
-"""Number of intervals in which the strengths of pairs are counted."""
+_INTERVALS = 64  # number of intervals in which the strengths of pairs are counted
 
 
 @dataclass(frozen=True)
@@ -179,13 +175,12 @@ class BestPartners:
     """The best partners of some columns, in other tables."""
 
     columns: ColumnInts
+    # Sum of each column's containments in all columns of its kind: text, or not text.
     total: ColumnFloats
-    """Sum of each column's containments in all columns of its kind: text, or not text."""
-
     is_cut: ColumnMask
+    # The pairs, each with one of the columns on the left. Each part is sorted, and has all pairs of
+    # its left columns.
     parts: list[MeasuredPairs]
-    """The pairs, each with one of the columns on the left. Each part is sorted, and has all pairs
-    of its left columns."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +235,9 @@ def find_best_partners(
         containment = arrays.containment(first[left], first[right], shared)
         block = _Block(groups, left, right, shared, containment)
         own, own_total = _compare_own_tables(is_text, tables, block)
-        total = _sum_containment(is_text, of_kind, block) - own_total
+        sums = [np.bincount(block.row, containment * count[right]) for count in of_kind]
+        kind = is_text[block.columns].astype(np.int64)
+        total = np.stack(sums)[kind, block.row_of] - own_total
         lists = _list_strongest(arrays, block, own, most)
         yield BestPartners(
             block.columns,
@@ -251,46 +248,26 @@ def find_best_partners(
         )
 
 
-def _sum_containment(
-    is_text: ColumnMask, of_kind: Int[np.ndarray, "2 group"], block: _Block
-) -> Float[np.ndarray, " chosen"]:
-    """For each column of a block, sum up its containments in all columns of its kind."""
-    sums = [np.bincount(block.row, block.containment * count[block.right]) for count in of_kind]
-    kind = is_text[block.columns].astype(np.int64)
-    return np.stack(sums)[kind, block.row_of]
-
-
 def _compare_own_tables(
     is_text: ColumnMask, tables: Partition, block: _Block
 ) -> tuple[Int[np.ndarray, " chosen"], Float[np.ndarray, " chosen"]]:
     """Compare each column of a block with the columns of its own table, and with itself."""
-    count = len(block.columns)
+    count, groups = len(block.columns), len(block.groups.sizes)
     own, total = np.zeros(count, dtype=np.int64), np.zeros(count)
-    for at, pair, partner in _pairs_in_tables(tables, block):
-        same_kind = is_text[block.columns[at]] == is_text[partner]
-        own += np.bincount(at, minlength=count)
-        total += np.bincount(at, block.containment[pair] * same_kind, minlength=count)
-    return own, total
-
-
-def _pairs_in_tables(
-    tables: Partition, block: _Block
-) -> Iterator[
-    tuple[Int[np.ndarray, " found"], Int[np.ndarray, " found"], Int[np.ndarray, " found"]]
-]:
-    """Yield the pairs of each column of a block with columns of its own table."""
-    groups = len(block.groups.sizes)
     pairs = number_pairs(block.left, block.right, groups)  # ascending
-    table = tables.group_of[block.columns]
+    table, group_of = tables.group_of[block.columns], block.groups.group_of
     for part in split_by_size(tables.sizes[table], sketches.BLOCK_PAIRS):
         sizes = tables.sizes[table[part]]
         at = np.repeat(np.arange(part.start, part.stop), sizes)
         partner = tables.members[concatenate_ranges(tables.starts[table[part]], sizes)]
-        group_of = block.groups.group_of
         wanted = number_pairs(group_of[block.columns[at]], group_of[partner], groups)
         pair = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         found = pairs[pair] == wanted
-        yield at[found], pair[found], partner[found]
+        at, pair, partner = at[found], pair[found], partner[found]
+        same_kind = is_text[block.columns[at]] == is_text[partner]
+        own += np.bincount(at, minlength=count)
+        total += np.bincount(at, block.containment[pair] * same_kind, minlength=count)
+    return own, total
 
 
 def _list_strongest(
@@ -415,10 +392,8 @@ _KEPT = 1.5
 pairs that other columns select are kept, too."""
 _ENDS = np.uint64(1 << 24)
 """Number of different ends of hashes, which take 16 MiB: their last 24 bits."""
-_CHUNK = 4096
-"""Number of columns whose sketches are read at once."""
-_BITS = 64
-"""Number of columns that one word marks."""
+_CHUNK = 4096  # number of columns whose sketches are read at once
+_BITS = 64  # number of columns that one word marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,13 +402,12 @@ class ExpectedPairs:
 
     # Each pair counts twice, once in each order.
 
+    # Expected number of pairs of distinct sketches that share a value. Columns with equal sketches
+    # are compared with others only once.
     compared: int
-    """Expected number of pairs of distinct sketches that share a value. Columns with equal sketches
-    are compared with others only once."""
-
+    # Expected number of pairs of columns from different tables that share a value, if each column
+    # keeps only its best partners.
     kept: int
-    """Expected number of pairs of columns from different tables that share a value, if each column
-    keeps only its best partners."""
 
 
 def expect_pairs(lake: Lake, drawn: int = _DRAWN) -> ExpectedPairs:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Int
 
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
@@ -29,22 +29,18 @@ further query adds less."""
 class CatalogPriors:
     """The catalog facts as arrays, in which columns are given by their index in the lake."""
 
+    # Distinct values per row with a value, from the catalog's profile of the column if there is
+    # one, else from this run's profile.
     uniqueness: ColumnFloats
-    """Distinct values per row with a value, from the catalog's profile of the column if there is
-    one, else from this run's profile."""
-
     completeness: ColumnFloats
+    # Columns whose rows were counted, in this run or by the catalog's profile. All other columns
+    # have uniqueness and completeness 0.
     counted: ColumnMask
-    """Columns whose rows were counted, in this run or by the catalog's profile. All other columns
-    have uniqueness and completeness 0."""
-
     declared_unique: Int[np.ndarray, " _"]
+    # Probability of a join by declarations and SQL queries alone, whatever people decided.
     join_probability: PairValues
-    """Probability of a join by declarations and SQL queries alone, whatever people decided."""
-
+    # Pairs that are declared, related or accepted, and not rejected; each has the value 1.
     connected: PairValues
-    """Pairs that are declared, related or accepted, and not rejected; each has the value 1."""
-
     accepted: PairValues
     rejected: PairValues
 
@@ -52,7 +48,8 @@ class CatalogPriors:
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":
         """Convert the catalog facts about a lake to arrays."""
         index_of = lake.index_of
-        statistics = [_statistics(profile, facts) for profile in lake.profiles]
+        # This run's profile of a column is the default.
+        statistics = [facts.statistics.get(profile.id, profile) for profile in lake.profiles]
         declared_unique = sorted(index_of[column] for column in facts.unique & index_of.keys())
         probabilities = {pair: _probability(evidence) for pair, evidence in facts.pairs.items()}
         return cls(
@@ -79,11 +76,6 @@ class CatalogPriors:
         return replace(self, connected=kept, accepted=none, rejected=none)
 
 
-def _statistics(profile: ColumnProfile, facts: CatalogFacts) -> ColumnStatistics:
-    measured = ColumnStatistics(uniqueness=profile.uniqueness, completeness=profile.completeness)
-    return facts.statistics.get(profile.id, measured)
-
-
 def _probability(evidence: CatalogEvidence) -> float:
     # Saturating: the first queries count most.
     queried = _QUERIED * -float(np.expm1(-evidence.queries / _QUERY_SCALE))
@@ -103,8 +95,7 @@ def _pair_values(index_of: Mapping[ColumnId, int], values: Mapping[Pair, float])
     )
 
 
-_MIN_DISTINCT = 3
-"""Minimum number of distinct values of a key column."""
+_MIN_DISTINCT = 3  # minimum number of distinct values of a key column
 _MAX_LENGTH = 64.0
 """Maximum mean length of a key column's values, in characters; longer text is prose."""
 

@@ -38,8 +38,8 @@ class SketchArrays:
     hashes: UInt64[np.ndarray, " hash"]
     start: ColumnInts
     stop: ColumnInts
+    # For each column, the hash up to which its sketch is complete.
     complete_up_to: UInt64[np.ndarray, " column"]
-    """For each column, the hash up to which its sketch is complete."""
 
     @classmethod
     def of(cls, lake: Lake, sketches: Sequence[bytes]) -> "SketchArrays":
@@ -107,8 +107,7 @@ def _count_at_most(
     return found
 
 
-_CHUNK = 1 << 20
-"""Approximate number of non-zeros to multiply at once, which bounds memory."""
+_CHUNK = 1 << 20  # approximate number of non-zeros to multiply at once, which bounds memory
 _ROWS, _LEAST = 64, 4
 """Number of left rows in a block, and with how many of them a right row must be paired to be
 multiplied with all of them."""
@@ -189,23 +188,16 @@ class Postings:
     """The columns and the hashes of each group of columns with equal sketches."""
 
     groups: Partition
-
+    # A matrix of groups and values: 1 where the sketch of the group holds the value. The values
+    # that no other group holds share one column for each group. SciPy multiplies floats faster than
+    # integers, and those of single precision are exact for all counts.
     holds: sparse.csr_array
-    """A matrix of groups and values: 1 where the sketch of the group holds the value. The values
-    that no other group holds share one column for each group. SciPy multiplies floats faster than
-    integers, and those of single precision are exact for all counts."""
-
-    alone: Int[np.ndarray, " group"]
-    """The number of values that no other group holds."""
-
+    alone: Int[np.ndarray, " group"]  # the number of values that no other group holds
+    # The hashes that are ignored because too many sketches hold them.
     frequent: UInt64[np.ndarray, " value"]
-    """The hashes that are ignored because too many sketches hold them."""
-
+    # Whether some of a column's values are ignored, because too many sketches hold them.
     is_partial: ColumnMask
-    """Whether some of a column's values are ignored, because too many sketches hold them."""
-
-    is_alone: ColumnMask
-    """Whether no other column holds any of a column's values."""
+    is_alone: ColumnMask  # whether no other column holds any of a column's values
 
     @classmethod
     def of(cls, sketches: Sequence[bytes], complete: ColumnMask) -> "Postings":
@@ -372,8 +364,7 @@ def count_common_hashes(sketches: Sequence[bytes], left: PairInts, right: PairIn
 _SHARED_SCALE = 3.0
 """Number of shared values at which the weight reaches about two thirds. The weight approaches 1 as
 the number grows."""
-_MIN_NAME_SIMILARITY = 0.1
-"""Similarity assumed for names that have nothing in common."""
+_MIN_NAME_SIMILARITY = 0.1  # similarity assumed for names that have nothing in common
 _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
 """Powers to which name similarity is raised, for sparse and for gapless numbers."""
 

@@ -232,12 +232,9 @@ def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
 ValueSplit = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
 """For each column, masks of the sampled values in the first view and in the second view."""
 
-_RENAMED = 0.6
-"""Share of the second view's columns that get a name variant."""
-_OPAQUE = 0.15
-"""Share of the second view's columns and tables whose name carries no information."""
-_CORRUPTED = 0.5
-"""Share of the second view's columns whose values are rewritten."""
+_RENAMED = 0.6  # share of the second view's columns that get a name variant
+_OPAQUE = 0.15  # share of the second view's columns and tables whose name carries no information
+_CORRUPTED = 0.5  # share of the second view's columns whose values are rewritten
 _FROM_LLM = 0.5
 """Share of the renamed columns that get the language model's name variant, if there is one."""
 
@@ -249,10 +246,9 @@ class PairBatch:
     batch: Batch
     queries: Int[Tensor, " pair"]
     candidates: Int[Tensor, " candidate"]
+    # For each query, the position of its positive example in `candidates`: the query column itself
+    # or a confirmed partner.
     positive: Int[Tensor, " pair"]
-    """For each query, the position of its positive example in `candidates`: the query column itself
-    or a confirmed partner."""
-
     negative: Bool[Tensor, "pair candidate"]
 
 
@@ -263,8 +259,8 @@ class _View:
     names: list[str]
     titles: list[str]
     cells: list[Float32[np.ndarray, "_ feature"]]
+    # The row of the network's table vectors; `UNSEEN` if the view hides it.
     table_vectors: ColumnInts
-    """The row of the network's table vectors; `UNSEEN` if the view hides it."""
 
 
 @dataclass(frozen=True)
@@ -328,14 +324,6 @@ def _left_view(
     )
 
 
-def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """For a column, choose another name that has the same meaning."""
-    variant = index.naming.variants.get(column)
-    if variant is not None and random.random() < _FROM_LLM:
-        return variant
-    return vary_name(index.lake.profiles[column].id.path, random)
-
-
 def _rename_tables(
     data: ViewSource, tables: ColumnInts, random: np.random.Generator
 ) -> dict[int, str]:
@@ -357,7 +345,11 @@ def _rename_column(data: ViewSource, column: int, random: np.random.Generator) -
     name = lake.profiles[column].id.path
     # Drawn even if the method renames nothing, so that later draws stay the same.
     if random.random() < _RENAMED * method.name_variants:
-        name = _choose_variant(data.index, column, random)
+        variant = data.index.naming.variants.get(column)
+        if variant is not None and random.random() < _FROM_LLM:
+            name = variant
+        else:
+            name = vary_name(name, random)
     return f"col_{lake.standing[column]}" if random.random() < _OPAQUE * method.corruption else name
 
 

@@ -78,8 +78,7 @@ def measure_loss(
     assert_never(method.loss)
 
 
-_COLLAPSED = 0.98
-"""Mean cosine of random columns above which embeddings carry no information."""
+_COLLAPSED = 0.98  # mean cosine of random columns above which embeddings carry no information
 _FEWEST = 10
 """Minimum number of held-out keys. With fewer, recall compares epochs no better than chance."""
 _MOST = 512
