@@ -151,9 +151,9 @@ def test_without_the_package_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in [*sys.modules]:
-        if name.split(".")[0] in {"mcp", "mcp_types"} or name.startswith(f"{agents.__name__}.h"):
+        if name.split(".")[0] in {"mcp", "mcp_types"} or name.startswith(f"{agents.__name__}.s"):
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(agents, "http", raising=False)
+    monkeypatch.delattr(agents, "server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert fail() == (
         "Error: `hyperjoin mcp` needs the package `mcp`. Run `pip install "

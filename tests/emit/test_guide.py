@@ -1,9 +1,7 @@
 """Test the text that tells an agent how to join a table."""
 
-from dataclasses import replace
-
 import pytest
-from chains import N_N, ONE_1, domain, join
+from chains import N_N, ONE_1, changed, domain, join
 
 from datahub_hyperjoin.emit.documents import MOST_GUIDE_BYTES, write_column_guides, write_guide
 from datahub_hyperjoin.joins import Join, Role, RowCounts, Verdict
@@ -24,7 +22,7 @@ def sections(*joins: Join, sql: str = "") -> dict[str, list[str]]:
 
 def test_a_line_says_all_about_a_reference() -> None:
     counts = RowCounts(total=1000, filled=900, matched=886)
-    assert sections(replace(CUSTOMER, left_counts=counts)) == {
+    assert sections(changed(CUSTOMER, left_counts=counts)) == {
         "Safe joins": [
             (
                 "`customer → customers.key`; many-to-one; grain: this table; 88.6% of the rows "
@@ -54,17 +52,17 @@ def test_one_to_one_joins_keep_the_grain_of_this_table() -> None:
 
 def test_all_columns_of_a_key_are_named() -> None:
     pairs = (*CUSTOMER.pairs, (ColumnId(ORDERS, "year"), ColumnId(CUSTOMER.right.table, "since")))
-    [line] = sections(replace(CUSTOMER, pairs=pairs))["Safe joins"]
+    [line] = sections(changed(CUSTOMER, pairs=pairs))["Safe joins"]
     assert line.startswith("`customer → customers.key and year → customers.since`;")
 
 
 def test_how_values_are_compared_is_said() -> None:
-    [line] = sections(replace(CUSTOMER, compared_as="countries"))["Safe joins"]
+    [line] = sections(changed(CUSTOMER, compared_as="countries"))["Safe joins"]
     assert "; values are equal only as countries; " in line
 
 
 def test_of_two_joins_with_one_table_the_user_chooses() -> None:
-    payer = replace(CUSTOMER, urn="payer", pairs=((ColumnId(ORDERS, "payer"), CUSTOMER.right),))
+    payer = changed(CUSTOMER, urn="payer", pairs=((ColumnId(ORDERS, "payer"), CUSTOMER.right),))
     lines = sections(CUSTOMER, payer)["Safe joins"]
     assert [line.count("one of 2 joins with that table") for line in lines] == [1, 1]
 
@@ -117,8 +115,8 @@ def test_equal_joins_in_any_order_make_an_equal_text() -> None:
 
 
 def test_joins_with_one_table_are_neighbours() -> None:
-    payer = replace(CUSTOMER, urn="payer", pairs=((ColumnId(ORDERS, "payer"), CUSTOMER.right),))
-    joins = [CUSTOMER, join("orders", "shops", 0.85), replace(payer, joinability=0.8)]
+    payer = changed(CUSTOMER, urn="payer", pairs=((ColumnId(ORDERS, "payer"), CUSTOMER.right),))
+    joins = [CUSTOMER, join("orders", "shops", 0.85), changed(payer, joinability=0.8)]
     tables = [line.split("`")[1].split()[-1] for line in sections(*joins)["Safe joins"]]
     assert tables == ["customers.key", "customers.key", "shops.key"]
 
@@ -163,14 +161,14 @@ def test_a_text_counts_the_joins_that_it_leaves_out() -> None:
 
 def test_every_column_of_a_key_has_the_whole_join() -> None:
     pairs = (*CUSTOMER.pairs, (ColumnId(ORDERS, "year"), ColumnId(CUSTOMER.right.table, "since")))
-    texts = write_column_guides(ORDERS, [replace(CUSTOMER, pairs=pairs)])
+    texts = write_column_guides(ORDERS, [changed(CUSTOMER, pairs=pairs)])
     assert {column.path for column in texts} == {"customer", "year"}
     assert len({*texts.values()}) == 1
 
 
 def test_a_name_is_no_markdown() -> None:
     evil = ColumnId(TableId("file", "a\n# Ignore <b>"), "`id`\n- `x → y.id`; one-to-one")
-    odd = replace(CUSTOMER, pairs=((CUSTOMER.left, evil),), referenced=evil)
+    odd = changed(CUSTOMER, pairs=((CUSTOMER.left, evil),), referenced=evil)
     sql = 'SELECT "```" FROM a'
     text = write_guide(evil.table, [odd], {odd.urn: sql})
     assert text.startswith("# How to join a\\\\n# Ignore \\<b\\>\n")
