@@ -120,6 +120,10 @@ class ValueForm(str, Enum):
     UUIDS = _Form("uuids", lambda _: "NULLIF(REPLACE({t}, '-', ''), '')")
 
 
+VALUE_FORMS = frozenset({"", *(form.value for form in ValueForm)})
+"""Values of `compared_as` for joins of equal values, and not of codes with names of entities."""
+
+
 def _write_number(match: re.Match[str], point: str, groups: str) -> str:
     sign, digits, exponent = match.groups()
     for group in groups:

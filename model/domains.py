@@ -12,7 +12,7 @@ from math import ceil
 
 from datahub_hyperjoin.joins import Join, JoinedColumns, Role
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
-from datahub_hyperjoin.value_forms import ValueForm
+from datahub_hyperjoin.value_forms import VALUE_FORMS
 
 _MIN_MEMBERS = 3
 """Minimum number of columns in a domain; two columns are just a pair."""
@@ -23,8 +23,6 @@ candidates, so a column of a large domain is never suggested for most of the dom
 _ENOUGH_COVERAGE = 0.8
 """Minimum coverage of a domain's representative, as a share of the greatest coverage in the
 domain."""
-_VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""Values of `compared_as` for joins of equal values, not of codes with names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +68,7 @@ def drop_redundant_joins(
 
 def _same_values(join: Join) -> bool:
     of_one_domain = join.role is Role.SAME_DOMAIN and not join.further
-    return of_one_domain and join.measured.compared_as in _VALUE_FORMS
+    return of_one_domain and join.measured.compared_as in VALUE_FORMS
 
 
 @dataclass(slots=True)
@@ -244,9 +242,7 @@ def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
 
 def _compares_values(join: Join) -> bool:
     return (
-        not join.further
-        and join.evidence is not None
-        and join.measured.compared_as in (_VALUE_FORMS)
+        not join.further and join.evidence is not None and join.measured.compared_as in VALUE_FORMS
     )
 
 

@@ -160,7 +160,7 @@ def explain_rank(
         by_signals=_score(ranker.signals, query, candidate),
         corrected=_score(ranker.corrected, query, candidate),
         by_decisions=score,
-        joinability=float(ranker.joinability(np.array([score])).item()),
+        joinability=float(ranker.probability(np.array([score])).item()),
     )
 
 

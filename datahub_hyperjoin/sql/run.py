@@ -33,13 +33,11 @@ from datahub_hyperjoin.sql.errors import (
 from datahub_hyperjoin.sql.find import LakeInSql, agrees, find_statement, write_statement
 from datahub_hyperjoin.sql.write import columns_in_order, sides_of
 from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.value_forms import ValueForm
+from datahub_hyperjoin.value_forms import VALUE_FORMS
 from datahub_hyperjoin.visible import logger_of
 
 logger = logger_of(__name__)
 
-# Columns compared as any other form hold codes and names of entities.
-_FORMS = {"", *(form.value for form in ValueForm)}
 _STEP = 100
 
 _AnyJoin = Join | CrosswalkJoin
@@ -156,7 +154,7 @@ def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine, opener: _Op
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
     """Return the system that contains all tables of a join, or the reason why none does."""
-    if join.measured.compared_as not in _FORMS:
+    if join.measured.compared_as not in VALUE_FORMS:
         return NoStatementError.of_entities(join.measured.compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
     first, *others = [_system_of_table(lake.tables[table].location) for table in tables]

@@ -39,6 +39,7 @@ from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
+from datahub_hyperjoin.stages.role_decisions import joinability_of
 from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
 
 _KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
@@ -215,7 +216,7 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
     join = Join(
         left=pairs[0][0],
         right=pairs[0][1],
-        joinability=reference.probability,
+        joinability=joinability_of(reference.probability),
         evidence=evidence,
         catalog=_catalog_evidence(reference, facts),
         role=Role.ONE_TO_ONE if is_one_to_one(reference) else Role.REFERENCE,

@@ -14,6 +14,7 @@ from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.stages.role_decisions import joinability_of
 from datahub_hyperjoin.tables import ColumnId, DescribedTable, Pair, TableProfile, pair_of
 
 
@@ -97,16 +98,16 @@ class _Decisions:
         key, probability = self._reference(pair)
         if key and probability >= self.min_joinability:
             # What is declared has been true once; its score tells how surely it still is.
-            score = score if key == self.facts.referenced.get(pair) and score else probability
-            role = Role.REFERENCE
+            is_declared = key == self.facts.referenced.get(pair) and bool(score)
+            references, role = () if is_declared else (probability,), Role.REFERENCE
         elif catalog.is_confirmed or (catalog.queries and score >= self.min_joinability):
-            key, role = None, Role.SAME_DOMAIN
+            key, references, role = None, (), Role.SAME_DOMAIN
         else:
             return None
         return Join(
             left=pair[0],
             right=pair[1],
-            joinability=score,
+            joinability=joinability_of(*references, ranked=score),
             evidence=None,
             catalog=catalog,
             role=role,
@@ -171,7 +172,7 @@ def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Iter
     yield Join(
         left=turned[0][0],
         right=turned[0][1],
-        joinability=1.0,
+        joinability=joinability_of(1.0),
         evidence=None,
         catalog=evidence,
         role=Role.REFERENCE,

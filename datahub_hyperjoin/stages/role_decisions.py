@@ -6,7 +6,7 @@ Then rank the join partners of each column.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from math import prod
 
 import numpy as np
 from jaxtyping import Bool, UInt64
@@ -27,7 +27,7 @@ from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.roles.references import NO_KEY, References, Relations
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
-from datahub_hyperjoin.value_forms import ValueForm
+from datahub_hyperjoin.value_forms import VALUE_FORMS
 
 # Not all columns with the same values do: counters all hold 1 to 10, and yes and no answer any
 # question.
@@ -46,15 +46,219 @@ _HASH = np.dtype("<u8")
 _Hashes = UInt64[np.ndarray, " hash"]
 
 
+def _are_in(sketch: _Hashes, hashes: _Hashes) -> Bool[np.ndarray, " hash"]:
+    """Mark the hashes that a sketch holds, both ascending; much faster than `numpy.isin`."""
+    at = np.minimum(np.searchsorted(sketch, hashes), len(sketch) - 1)
+    return np.asarray(sketch[at] == hashes)
+
+
+def _holds_all(sketch: _Hashes, hashes: _Hashes) -> bool:
+    """Return whether a sketch holds all of some hashes, of which a few mostly tell."""
+    few = hashes[:_FIRST]
+    return bool(_are_in(sketch, few).all() and _are_in(sketch, hashes).all())
+
+
+def _selectivity(evidence: Evidence) -> float:
+    """Return the share of all pairs of rows that a join keeps, in [0, 1]; 0 if it is unknown."""
+    # A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
+    return evidence.left_fan_out * evidence.right_fan_out / evidence.rows if evidence.rows else 0.0
+
+
+_UNRANKED = 1_000_000
+"""Rank of a partner that the ranking does not suggest."""
+_PROPOSED = 3
+"""Maximum number of keys that are verified for each column."""
+_MIN_PROPOSED = 0.05
+"""Minimum probability at which a reference is proposed for verification."""
+_MAX_FAN_OUT = 1.02
+"""Maximum number of rows of a key per referring row. A key may hold a few duplicates by error."""
+_MAX_MATCHED_FAN_OUT = 1.1
+"""Maximum fan-out from the matching rows of a referring table to a key. Rare values may match less
+often than frequent ones, so that more rows match than values."""
+
+
+def propose_references(index: LakeIndex) -> set[Pair]:
+    """Propose pairs in which one column probably refers to the other."""
+    references, ids = index.references, index.lake.ids
+    likely = np.flatnonzero(references.probability >= _MIN_PROPOSED)
+    best_first = likely[np.argsort(-references.probability[likely], kind="stable")]
+    proposed: dict[int, list[Pair]] = defaultdict(list)
+    for position in best_first.tolist():
+        column, key = int(references.referring[position]), int(references.referenced[position])
+        proposed[column].append(pair_of(ids[column], ids[key]))
+    return {pair for pairs in proposed.values() for pair in pairs[:_PROPOSED]}
+
+
+def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
+    """Decide from measured evidence which key each column refers to."""
+    references, refuted = _measure_references(index, evidence)
+    return Relations.from_references(_without(references, refuted), len(index.lake))
+
+
+def decide_with_repeated(
+    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+) -> tuple[Relations, Relations]:
+    """Decide like `decide_relations`, and also return the references that were dropped."""
+    references, refuted = _measure_references(index, evidence)
+    count = len(index.lake)
+    likely = Relations.from_references(references, count)
+    ends = zip(range(count), likely.key.tolist(), strict=True)
+    is_repeated = np.array([pair in refuted for pair in ends], dtype=bool)
+    repeated = replace(likely, key=np.where(is_repeated, likely.key, NO_KEY))
+    return Relations.from_references(_without(references, refuted), count), repeated
+
+
+def _measure_references(
+    index: LakeIndex, evidence: Mapping[Pair, Evidence]
+) -> tuple[References, set[tuple[int, int]]]:
+    """Weigh all references by measured evidence, and also return the refuted references."""
+    number = index.lake.index_of
+    measured: dict[tuple[int, int], float] = {}
+    refuted: set[tuple[int, int]] = set()
+    for (left, right), both in evidence.items():
+        # Codes that match names are no reference: a foreign key repeats the values of its key.
+        if both.compared_as in VALUE_FORMS:
+            ends = number[left], number[right]
+            measured[ends] = both.left_containment
+            measured[ends[1], ends[0]] = both.right_containment
+            refuted |= {ends} if _repeats_key(both) else set()
+            refuted |= {(ends[1], ends[0])} if _repeats_key(both.reversed) else set()
+    return index.find_references(measured), refuted
+
+
+def _repeats_key(evidence: Evidence) -> bool:
+    """Return whether the right column of a pair repeats too many values to be a key."""
+    # The fan-out also counts rows without a match, whose number is known for distinct values only.
+    if evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}:
+        return False
+    matched = _MAX_MATCHED_FAN_OUT * evidence.left_containment
+    return evidence.left_fan_out > min(_MAX_FAN_OUT, matched)
+
+
+def _without(references: References, refuted: Collection[tuple[int, int]]) -> References:
+    ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
+    return references.select(np.array([pair not in refuted for pair in ends], dtype=bool))
+
+
+def joinability_of(*references: float, ranked: float = 0.0) -> float:
+    """Return the probability that a person would accept a join in its role."""
+    # All references that the role states must hold, and they are taken for independent: one of a
+    # reference, both of siblings. Where none is known, as in one domain or for what the catalog
+    # states, the calibrated score of the ranking is this probability.
+    return float(prod(references)) if references else ranked
+
+
+def decide_joins(
+    index: LakeIndex,
+    ranked: Iterable[Suggestion],
+    evidence: Mapping[Pair, Evidence],
+    facts: CatalogFacts,
+    config: RankingConfig,
+) -> tuple[Join, ...]:
+    """Decide which verified pairs are joins, and choose the role of each join."""
+    scores = best_scores(ranked)
+    decisions = _Decisions.of(index, evidence, facts, config)
+    joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
+    return tuple(sort_joins(filter(None, joins)))
+
+
+def find_objection(
+    index: LakeIndex,
+    ranked: Iterable[Suggestion],
+    evidence: Mapping[Pair, Evidence],
+    facts: CatalogFacts,
+    config: RankingConfig,
+    pair: Pair,
+) -> str:
+    """Return the reason why a verified pair is not a join; empty if it is a join."""
+    decisions = _Decisions.of(index, evidence, facts, config)
+    return decisions.find_objection(pair, best_scores(ranked).get(pair), evidence[pair])
+
+
 @dataclass(frozen=True)
-class SharedDomains:
-    """An object that decides which pairs of columns may share a value domain."""
+class _Decisions:
+    """The facts that decide whether a pair is a join, and in which role."""
 
-    index: LakeIndex  # the lake
-    relations: Relations  # the key that each column refers to
-    min_joinability: float  # minimum probability at which a column is taken to refer to its key
+    index: LakeIndex
+    relations: Relations
+    facts: CatalogFacts
+    min_joinability: float
 
-    def find_objection(self, left: int, right: int, evidence: Evidence) -> str:
+    @classmethod
+    def of(
+        cls,
+        index: LakeIndex,
+        evidence: Mapping[Pair, Evidence],
+        facts: CatalogFacts,
+        config: RankingConfig,
+    ) -> "_Decisions":
+        return cls(index, decide_relations(index, evidence), facts, config.min_joinability)
+
+    def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
+        """Convert a pair to a join in the most useful role; None if the pair is not a join."""
+        catalog = self.facts.of(pair)
+        if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
+            return None
+        join = Join(
+            left=pair[0],
+            right=pair[1],
+            joinability=joinability_of(ranked=score or 0.0),
+            evidence=evidence,
+            catalog=catalog,
+        )
+        number = self.index.lake.index_of
+        ends = number[pair[0]], number[pair[1]]
+        likely, target = self._with_role(join, *ends), self.facts.referenced.get(pair)
+        is_meant = target is None or (likely is not None and likely.referenced == target)
+        if likely and is_meant and likely.joinability >= self.min_joinability:
+            return likely
+        if score is None:
+            return None
+        if catalog.is_confirmed:
+            return self._as_stated(join, target)
+        objection = "" if catalog.queries else self._object_to_domain(*ends, evidence)
+        return None if objection else join
+
+    def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
+        """Return the reason why a pair is not a join; empty if it is a join."""
+        if self.join(pair, score, evidence):
+            return ""
+        if self.facts.of(pair).verdict is Verdict.REJECTED:
+            return "people rejected it"
+        if score is None:
+            return "neither column surely refers to the other, and the ranking does not suggest it"
+        left, right = (self.index.lake.index_of[column] for column in pair)
+        return self._object_to_domain(left, right, evidence)
+
+    def _with_role(self, join: Join, left: int, right: int) -> Join | None:
+        """Set a join's role from the references of its columns; return None if no role follows."""
+        relations = self.relations
+        if join.measured.compared_as not in VALUE_FORMS:
+            return None
+        if right == relations.key[left] or left == relations.key[right]:
+            refers = left if right == relations.key[left] else right
+            directed = _directed(join, join.right if refers == left else join.left)
+            namesakes = None if join.catalog.is_confirmed else relations.namesakes_of(refers)
+            likely = joinability_of(relations.probability[refers])
+            return replace(directed, joinability=likely, namesakes=namesakes)
+        if relations.key[left] == relations.key[right] != NO_KEY:
+            both = joinability_of(relations.probability[left], relations.probability[right])
+            return replace(join, role=Role.SIBLING, joinability=both)
+        return None
+
+    def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
+        """Turn a confirmed join into a reference to `target`, the key that the catalog states."""
+        # Without a target, the data decide. The catalog may state several keys for one column; the
+        # relations contain only one of them.
+        if not self.index.roles or join.measured.compared_as not in VALUE_FORMS:
+            return join
+        if target is None:
+            ends = reference(join)
+            return _directed(join, ends[1]) if ends else join
+        evidence = join.measured if target == join.right else join.measured.reversed
+        return join if _repeats_key(evidence) else _directed(join, target)
+
+    def _object_to_domain(self, left: int, right: int, evidence: Evidence) -> str:
         """Return the reason why two columns share no domain; empty if they may share one."""
         if not self.index.roles:
             return ""
@@ -107,212 +311,6 @@ class SharedDomains:
 
     def _hashes(self, column: int) -> _Hashes:
         return np.frombuffer(self.index.lake.profiles[column].sketch, _HASH)
-
-
-def _are_in(sketch: _Hashes, hashes: _Hashes) -> Bool[np.ndarray, " hash"]:
-    """Mark the hashes that a sketch holds, both ascending; much faster than `numpy.isin`."""
-    at = np.minimum(np.searchsorted(sketch, hashes), len(sketch) - 1)
-    return np.asarray(sketch[at] == hashes)
-
-
-def _holds_all(sketch: _Hashes, hashes: _Hashes) -> bool:
-    """Return whether a sketch holds all of some hashes, of which a few mostly tell."""
-    few = hashes[:_FIRST]
-    return bool(_are_in(sketch, few).all() and _are_in(sketch, hashes).all())
-
-
-def _selectivity(evidence: Evidence) -> float:
-    """Return the share of all pairs of rows that a join keeps, in [0, 1]; 0 if it is unknown."""
-    # A join of n rows repeats each of the n / f rows of a side f times, where f is the fan-out.
-    return evidence.left_fan_out * evidence.right_fan_out / evidence.rows if evidence.rows else 0.0
-
-
-_UNRANKED = 1_000_000
-"""Rank of a partner that the ranking does not suggest."""
-_PROPOSED = 3
-"""Maximum number of keys that are verified for each column."""
-_MIN_PROPOSED = 0.05
-"""Minimum probability at which a reference is proposed for verification."""
-_MAX_FAN_OUT = 1.02
-"""Maximum number of rows of a key per referring row. A key may hold a few duplicates by error."""
-_MAX_MATCHED_FAN_OUT = 1.1
-"""Maximum fan-out from the matching rows of a referring table to a key. Rare values may match less
-often than frequent ones, so that more rows match than values."""
-_VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""Values of `compared_as`, except those for comparisons of codes with names."""
-
-
-def propose_references(index: LakeIndex) -> set[Pair]:
-    """Propose pairs in which one column probably refers to the other."""
-    references, ids = index.references, index.lake.ids
-    likely = np.flatnonzero(references.probability >= _MIN_PROPOSED)
-    best_first = likely[np.argsort(-references.probability[likely], kind="stable")]
-    proposed: dict[int, list[Pair]] = defaultdict(list)
-    for position in best_first.tolist():
-        column, key = int(references.referring[position]), int(references.referenced[position])
-        proposed[column].append(pair_of(ids[column], ids[key]))
-    return {pair for pairs in proposed.values() for pair in pairs[:_PROPOSED]}
-
-
-def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Decide from measured evidence which key each column refers to."""
-    references, refuted = _measure_references(index, evidence)
-    return Relations.from_references(_without(references, refuted), len(index.lake))
-
-
-def decide_with_repeated(
-    index: LakeIndex, evidence: Mapping[Pair, Evidence]
-) -> tuple[Relations, Relations]:
-    """Decide like `decide_relations`, and also return the references that were dropped."""
-    references, refuted = _measure_references(index, evidence)
-    count = len(index.lake)
-    likely = Relations.from_references(references, count)
-    ends = zip(range(count), likely.key.tolist(), strict=True)
-    is_repeated = np.array([pair in refuted for pair in ends], dtype=bool)
-    repeated = replace(likely, key=np.where(is_repeated, likely.key, NO_KEY))
-    return Relations.from_references(_without(references, refuted), count), repeated
-
-
-def _measure_references(
-    index: LakeIndex, evidence: Mapping[Pair, Evidence]
-) -> tuple[References, set[tuple[int, int]]]:
-    """Weigh all references by measured evidence, and also return the refuted references."""
-    number = index.lake.index_of
-    measured: dict[tuple[int, int], float] = {}
-    refuted: set[tuple[int, int]] = set()
-    for (left, right), both in evidence.items():
-        # Codes that match names are no reference: a foreign key repeats the values of its key.
-        if both.compared_as in _VALUE_FORMS:
-            ends = number[left], number[right]
-            measured[ends] = both.left_containment
-            measured[ends[1], ends[0]] = both.right_containment
-            refuted |= {ends} if _repeats_key(both) else set()
-            refuted |= {(ends[1], ends[0])} if _repeats_key(both.reversed) else set()
-    return index.find_references(measured), refuted
-
-
-def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether the right column of a pair repeats too many values to be a key."""
-    # The fan-out also counts rows without a match, whose number is known for distinct values only.
-    if evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}:
-        return False
-    matched = _MAX_MATCHED_FAN_OUT * evidence.left_containment
-    return evidence.left_fan_out > min(_MAX_FAN_OUT, matched)
-
-
-def _without(references: References, refuted: Collection[tuple[int, int]]) -> References:
-    ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
-    return references.select(np.array([pair not in refuted for pair in ends], dtype=bool))
-
-
-def decide_joins(
-    index: LakeIndex,
-    ranked: Iterable[Suggestion],
-    evidence: Mapping[Pair, Evidence],
-    facts: CatalogFacts,
-    config: RankingConfig,
-) -> tuple[Join, ...]:
-    """Decide which verified pairs are joins, and choose the role of each join."""
-    scores = best_scores(ranked)
-    relations = decide_relations(index, evidence)
-    decisions = _Decisions(index, relations, facts, config.min_joinability)
-    joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
-    found = filter(None, joins)
-    return tuple(sort_joins(found))
-
-
-def find_objection(
-    index: LakeIndex,
-    ranked: Iterable[Suggestion],
-    evidence: Mapping[Pair, Evidence],
-    facts: CatalogFacts,
-    config: RankingConfig,
-    pair: Pair,
-) -> str:
-    """Return the reason why a verified pair is not a join; empty if it is a join."""
-    score = best_scores(ranked).get(pair)
-    relations = decide_relations(index, evidence)
-    decisions = _Decisions(index, relations, facts, config.min_joinability)
-    return decisions.find_objection(pair, score, evidence[pair])
-
-
-@dataclass(frozen=True)
-class _Decisions:
-    """The facts that decide whether a pair is a join, and in which role."""
-
-    index: LakeIndex
-    relations: Relations
-    facts: CatalogFacts
-    min_joinability: float
-
-    @cached_property
-    def domains(self) -> SharedDomains:
-        return SharedDomains(self.index, self.relations, self.min_joinability)
-
-    def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
-        """Convert a pair to a join in the most useful role; None if the pair is not a join."""
-        catalog = self.facts.of(pair)
-        if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
-            return None
-        join = Join(
-            left=pair[0],
-            right=pair[1],
-            joinability=score or 0.0,
-            evidence=evidence,
-            catalog=catalog,
-        )
-        number = self.index.lake.index_of
-        ends = number[pair[0]], number[pair[1]]
-        likely, target = self._with_role(join, *ends), self.facts.referenced.get(pair)
-        is_meant = target is None or (likely is not None and likely.referenced == target)
-        if likely and is_meant and likely.joinability >= self.min_joinability:
-            return likely
-        if score is None:
-            return None
-        if catalog.is_confirmed:
-            return self._as_stated(join, target)
-        objection = "" if catalog.queries else self.domains.find_objection(*ends, evidence)
-        return None if objection else join
-
-    def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
-        """Return the reason why a pair is not a join; empty if it is a join."""
-        if self.join(pair, score, evidence):
-            return ""
-        if self.facts.of(pair).verdict is Verdict.REJECTED:
-            return "people rejected it"
-        if score is None:
-            return "neither column surely refers to the other, and the ranking does not suggest it"
-        left, right = (self.index.lake.index_of[column] for column in pair)
-        return self.domains.find_objection(left, right, evidence)
-
-    def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Set a join's role from the references of its columns; return None if no role follows."""
-        relations = self.relations
-        if join.measured.compared_as not in _VALUE_FORMS:
-            return None
-        if right == relations.key[left] or left == relations.key[right]:
-            refers = left if right == relations.key[left] else right
-            directed = _directed(join, join.right if refers == left else join.left)
-            namesakes = None if join.catalog.is_confirmed else relations.namesakes_of(refers)
-            likely = float(relations.probability[refers])
-            return replace(directed, joinability=likely, namesakes=namesakes)
-        if relations.key[left] == relations.key[right] != NO_KEY:
-            # Both references must hold, and they are taken for independent.
-            both = float(relations.probability[left] * relations.probability[right])
-            return replace(join, role=Role.SIBLING, joinability=both)
-        return None
-
-    def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Turn a confirmed join into a reference to `target`, the key that the catalog states."""
-        # Without a target, the data decide. The catalog may state several keys for one column; the
-        # relations contain only one of them.
-        if not self.index.roles or join.measured.compared_as not in _VALUE_FORMS:
-            return join
-        if target is None:
-            ends = reference(join)
-            return _directed(join, ends[1]) if ends else join
-        evidence = join.measured if target == join.right else join.measured.reversed
-        return join if _repeats_key(evidence) else _directed(join, target)
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:

@@ -268,7 +268,7 @@ class Ranker:
     corrected: PairScorer
     # The scorer that adjusts the scores from `corrected` to decisions about similar pairs.
     scorer: PairScorer
-    calibration: Calibration  # turns probabilities into joinabilities
+    calibration: Calibration  # fitted to the decisions
 
     @classmethod
     def of(
@@ -302,8 +302,8 @@ class Ranker:
         )
         yield from _select(self.index, self.candidates, allowed, coherence, self.config)
 
-    def joinability(self, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-        """Convert scores to joinabilities."""
+    def probability(self, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        """Convert scores to calibrated probabilities of a join."""
         return self.calibration.apply(self.scorer.to_probability(scores))
 
 
@@ -323,7 +323,7 @@ def rank(
         missing = np.setdiff1d(accepted, selection.candidates)
         missing_scores = score_pairs(ranker.scorer, np.full(len(missing), query), missing)
         suggested = np.concatenate([selection.candidates, missing])
-        joinability = ranker.joinability(np.concatenate([selection.scores, missing_scores]))
+        joinability = ranker.probability(np.concatenate([selection.scores, missing_scores]))
         kept = joinability >= config.ranking.min_joinability
         kept |= np.isin(suggested, accepted)
         for position, item in enumerate(np.flatnonzero(kept), start=1):
