@@ -13,9 +13,15 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, KeyCandidates
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
-from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer, score_pairs
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    Lefts,
+    PairScorer,
+    Rights,
+    Scores,
+    score_pairs,
+)
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer
 from datahub_hyperjoin.model.signals.cells import scale_rows
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -154,7 +160,7 @@ class PairKinds:
         scorer: TreeScorer,
         decided: Int[np.ndarray, "pair 2"],
         keys: Int[np.ndarray, " key"],
-        candidates: Int[np.ndarray, "key candidate"],
+        candidates: KeyCandidates,
     ) -> None:
         self._scorer = scorer
         every = slice(None, None, len(keys) // _SAMPLE + 1)
@@ -170,8 +176,8 @@ class PairKinds:
         self._decided = self._standardise(better[:, 0, 0])
 
     def score_and_compare(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r pair"]]:
+        self, left: Lefts, right: Rights
+    ) -> tuple[Scores, Float32[np.ndarray, "query l r pair"]]:
         """Score pairs of columns, and compare each pair with the decided pairs."""
         scores, features = self._scorer.score_and_describe(left, right)
         return scores, self._compare(self._standardise(features))
@@ -245,7 +251,7 @@ def score_candidates(
     scorer: PairScorer,
     columns: int,
     keys: Int[np.ndarray, " key"],
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
 ) -> sparse.csr_array:
     """Compute the probability that each key column joins with each of its candidates."""
     scores = np.zeros(candidates.shape)
@@ -338,9 +344,7 @@ class DecisionAwareScorer(PairScorer):
         self._weights = (weights * _VARIANCE).astype(np.float32)
         self._kind_weights = (weights * _KIND_VARIANCE).astype(np.float32)
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by the wrapped scorer, corrected by the decisions about similar pairs."""
         first, second = self._similarity.of(left), self._similarity.of(right)
         one, other = self._decided.T
@@ -362,7 +366,7 @@ def correct_with_decisions(
     scorer: PairScorer,
     decided: DecidedPairs,
     index: LakeIndex,
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
 ) -> PairScorer:
     """Return a scorer that corrects `scorer` with people's decisions about similar pairs."""
     # `scorer` must not know the decisions: a score that a decision has moved already would seem to
@@ -390,7 +394,7 @@ def _find_kinds(
     scorer: PairScorer,
     pairs: Int[np.ndarray, "pair 2"],
     keys: Int[np.ndarray, " key"],
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
 ) -> PairKinds | None:
     """Build the `PairKinds` of decided pairs; return None if the scorer computes no features."""
     match scorer:

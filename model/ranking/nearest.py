@@ -198,6 +198,9 @@ Candidates = Int32[np.ndarray, "query candidate"]
 The integers have only 32 bits, because a large lake has hundreds of candidates for each of its key
 columns."""
 
+KeyCandidates = Int[np.ndarray, "key candidate"]
+"""Candidates of each key column; `NO_CANDIDATE` fills the remaining positions."""
+
 NO_CANDIDATE = -1
 """Fills the remaining positions of a query that has too few candidates."""
 

@@ -24,6 +24,9 @@ from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_sha
 from datahub_hyperjoin.tables import Pair
 
 Measure = Float[np.ndarray, "*pair"]
+Lefts = Int[np.ndarray, "query l"]
+Rights = Int[np.ndarray, "query r"]
+Scores = Float[np.ndarray, "query l r"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,13 +155,16 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     return 1 - not_joinable
 
 
+def pairs_of_each(left: Lefts, right: Rights) -> Sequence[Int[np.ndarray, "query l r"]]:
+    """Pair every left column with every right column of the same query."""
+    return np.broadcast_arrays(left[:, :, None], right[:, None, :])
+
+
 class PairScorer(ABC):
     """The interface of objects that score how joinable two columns are."""
 
     @abstractmethod
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """For each query, score every left column with every right column."""
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
@@ -177,44 +183,31 @@ class CosineScorer(PairScorer):
         # and each unit vector once.
         self._mean = min(float(total @ total - count) / (count * (count - 1)), 0.999)
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score each pair by the rescaled cosine of its two embeddings."""
         cosine = self._embeddings[left] @ self._embeddings[right].swapaxes(1, 2)
         return np.clip((cosine - self._mean) / (1 - self._mean), 0.0, 1.0)
 
 
+@dataclass(frozen=True)
 class NoisyOrScorer(PairScorer):
     """A scorer that combines all signals with a noisy-or model."""
 
-    def __init__(
-        self,
-        index: LakeIndex,
-        cosine: CosineScorer | None,
-        strengths: SignalStrengths,
-    ) -> None:
-        self._index = index
-        self._cosine = cosine
-        self.strengths = strengths
-        locations = [column.table.place for column in index.lake.ids]
-        self._location = np.unique(locations, return_inverse=True)[1]
+    index: LakeIndex
+    cosine: CosineScorer | None  # the network's part; None to score without a network
+    strengths: SignalStrengths
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by all signals together."""
         return combine(self.measure(left, right), self.strengths)
 
-    def measure(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> PairSignals:
+    def measure(self, left: Lefts, right: Rights) -> PairSignals:
         """For each query, measure the signals of every left column with every right column."""
-        index, overlap = self._index, self._index.overlap
+        index, overlap = self.index, self.index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        density, is_text = index.lake.density, index.lake.is_text
+        first, second = pairs_of_each(left, right)
+        density, is_text, place = index.lake.density, index.lake.is_text, index.lake.place_of
         at = overlap.locate(first, second)
         back = overlap.reverse_at(at)
         return PairSignals(
@@ -224,9 +217,9 @@ class NoisyOrScorer(PairScorer):
             ochiai=overlap.ochiai_at(at, back),
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
-            cosine=self._cosine.score(left, right) if self._cosine else None,
+            cosine=self.cosine.score(left, right) if self.cosine else None,
             right_uniqueness=index.priors.uniqueness[second],
-            same_location=self._location[first] == self._location[second],
+            same_location=place[first] == place[second],
             entities=index.entities.of(first, second),
             same_form=index.entities.same_form(first, second),
             crosswalk=index.crosswalks.pairs.of(first, second),
@@ -246,27 +239,19 @@ class NoisyOrScorer(PairScorer):
         return joined / (joined + not_joined)
 
 
+@dataclass(frozen=True)
 class NameScorer(PairScorer):
     """A scorer that uses names, probable references and the catalog, but no values."""
 
-    def __init__(
-        self, index: LakeIndex, cosine: CosineScorer | None, strengths: SignalStrengths
-    ) -> None:
-        self._index = index
-        self._cosine = cosine
-        self.strengths = strengths
+    index: LakeIndex
+    cosine: CosineScorer | None
+    strengths: SignalStrengths
 
-    def with_strengths(self, strengths: SignalStrengths) -> "NameScorer":
-        """Return a copy of this scorer with other signal strengths."""
-        return NameScorer(self._index, self._cosine, strengths)
-
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by references, names, the catalog and the network."""
-        index, strengths = self._index, self.strengths
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        by_cosine = self._cosine.score(left, right) if self._cosine else np.zeros(first.shape)
+        index, strengths = self.index, self.strengths
+        first, second = pairs_of_each(left, right)
+        by_cosine = self.cosine.score(left, right) if self.cosine else np.zeros(first.shape)
         not_joinable = (
             (1 - strengths.related * index.relations.between(first, second))
             * (1 - strengths.names * index.names.of(first, second))
@@ -276,22 +261,20 @@ class NameScorer(PairScorer):
         return 1 - not_joinable
 
 
+@dataclass(frozen=True)
 class RejectionAwareScorer(PairScorer):
     """A scorer that gives rejected pairs the score 0."""
 
-    def __init__(self, scorer: PairScorer, rejected: PairValues) -> None:
-        self._scorer = scorer
-        self._rejected = rejected
+    scorer: PairScorer
+    rejected: PairValues
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Give rejected pairs the score 0, and score all others with the wrapped scorer."""
-        scores = self._scorer.score(left, right)
-        if not len(self._rejected):
+        scores = self.scorer.score(left, right)
+        if not len(self.rejected):
             return scores
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        return np.where(self._rejected.holds(first, second), 0.0, scores)
+        first, second = pairs_of_each(left, right)
+        return np.where(self.rejected.holds(first, second), 0.0, scores)
 
 
 def score_pairs(

@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.ranking.decision_scoring import (
     DecidedPairs,
     correct_with_decisions,
 )
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, KeyCandidates
 from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
@@ -152,7 +152,7 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 def _build_scorers(
     index: LakeIndex,
     embeddings: Float32[np.ndarray, "column width"],
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
     """Create the recipe's scorer in two versions: plain, and corrected by trained models."""
@@ -205,7 +205,7 @@ def _trim(candidates: Int[np.ndarray, "query candidate"]) -> Int[np.ndarray, "qu
 
 def _select(
     index: LakeIndex,
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
     scorer: PairScorer,
     coherence: PairScorer,
     config: ModelConfig,
@@ -262,7 +262,7 @@ class Ranker:
     index: LakeIndex
     config: ModelConfig
     # Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
-    candidates: Int[np.ndarray, "key candidate"]
+    candidates: KeyCandidates
     signals: PairScorer  # the scorer that combines all signals
     # The scorer that corrects the scores of `signals` with the trees and the pair network.
     corrected: PairScorer

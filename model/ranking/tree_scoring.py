@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network.pair_network import CandidatePairs, PairNetwork
-from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, KeyCandidates
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
     NameFeatures,
@@ -24,11 +24,15 @@ from datahub_hyperjoin.model.ranking.pair_features import (
     log_odds,
 )
 from datahub_hyperjoin.model.ranking.pair_scoring import (
+    Lefts,
     NameScorer,
     NoisyOrScorer,
     PairScorer,
+    Rights,
+    Scores,
     combine,
     combine_background_knowledge,
+    pairs_of_each,
     score_pairs,
 )
 from datahub_hyperjoin.model.signals.pairs import SparsePairs, number_pairs, values_at
@@ -166,7 +170,7 @@ class PairGraph:
 
 
 def build_pair_graph(
-    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: KeyCandidates
 ) -> PairGraph:
     """Build the graph of all key columns with their strongest candidates."""
     left, right = find_strongest(index, noisy_or, candidates)
@@ -174,7 +178,7 @@ def build_pair_graph(
 
 
 def build_graph_in_parts(
-    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: KeyCandidates
 ) -> Iterator[PairGraph]:
     """Yield the graph that `build_pair_graph` builds, in parts of some 16,000 pairs."""
     # The pair network needs all pairs between the same two tables in one part. The features of all
@@ -201,7 +205,7 @@ def number_table_pairs(
 
 
 def find_strongest(
-    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: KeyCandidates
 ) -> Int[np.ndarray, "2 pair"]:
     """Return each key column with its strongest candidates, sorted by key, then candidate."""
     parts = [np.zeros((2, 0), dtype=np.int32)]
@@ -222,7 +226,7 @@ def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np
 def _strongest(
     noisy_or: NoisyOrScorer,
     keys: Int[np.ndarray, " some"],
-    candidates: Int[np.ndarray, "some candidate"],
+    candidates: KeyCandidates,
 ) -> Int[np.ndarray, "2 strongest"]:
     """Return the best-scoring pairs of each key column, sorted by key and candidate."""
     row, position = np.nonzero(candidates != NO_CANDIDATE)
@@ -319,11 +323,11 @@ class NameTreeScorer(PairScorer):
         index: LakeIndex,
         by_names: NameScorer,
         trees: TreeEnsemble,
-        candidates: Int[np.ndarray, "key candidate"],
+        candidates: KeyCandidates,
     ) -> None:
         self._catalog = index.priors.join_probability
         self._strength = by_names.strengths.catalog
-        self._by_names = by_names.with_strengths(replace(by_names.strengths, catalog=0.0))
+        self._by_names = replace(by_names, strengths=replace(by_names.strengths, catalog=0.0))
         row, position = np.nonzero(candidates != NO_CANDIDATE)
         left, right = index.keys[row], candidates[row, position]
         order = np.lexsort((right, left))
@@ -336,11 +340,9 @@ class NameTreeScorer(PairScorer):
             parts.append(trees(features.of(*ends, score_pairs(self._by_names, *ends))))
         self._correction = np.concatenate(parts)
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by names, correct the scores by decision trees, and add catalog evidence."""
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        first, second = pairs_of_each(left, right)
         correction = self._pairs.look_up(self._correction, first, second)
         corrected = expit(log_odds(self._by_names.score(left, right)) + correction)
         known = self._strength * self._catalog.of(first, second)
@@ -371,7 +373,7 @@ class NetworkCorrection:
         cls,
         index: LakeIndex,
         noisy_or: NoisyOrScorer,
-        candidates: Int[np.ndarray, "key candidate"],
+        candidates: KeyCandidates,
         network: PairNetwork | None = None,
     ) -> "NetworkCorrection":
         """Compute the pair network's corrections to the log-odds of candidate pairs."""
@@ -413,18 +415,16 @@ class TreeScorer(PairScorer):
         self._network = network
         self._features = PairFeatures(index)
 
-    def score(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> Float[np.ndarray, "query l r"]:
+    def score(self, left: Lefts, right: Rights) -> Scores:
         """Score pairs by all signals, and correct the scores with the trees."""
         return self.score_and_describe(left, right)[0]
 
     def score_and_describe(
-        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
-    ) -> tuple[Float[np.ndarray, "query l r"], Float32[np.ndarray, "query l r feature"]]:
+        self, left: Lefts, right: Rights
+    ) -> tuple[Scores, Float32[np.ndarray, "query l r feature"]]:
         """Score pairs as `score` does, and return the features in `PAIR_FEATURES`, too."""
         strengths = self._noisy_or.strengths
-        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        first, second = pairs_of_each(left, right)
         signals = self._noisy_or.measure(left, right).flatten()
         by_evidence = combine(signals.without_background_knowledge(), strengths)
         rows = self._features.of(first.ravel(), second.ravel(), signals, by_evidence)
@@ -440,7 +440,7 @@ class TreeScorer(PairScorer):
 def correct_with_trees(
     scorer: PairScorer,
     index: LakeIndex,
-    candidates: Int[np.ndarray, "key candidate"],
+    candidates: KeyCandidates,
     *,
     by_network: bool,
 ) -> PairScorer:
