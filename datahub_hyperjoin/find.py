@@ -35,7 +35,6 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.routes import need_spark
 from datahub_hyperjoin.spark.session import OptionalSession, Session
 from datahub_hyperjoin.stages.composite_joins import (
-    CompositeReader,
     find_composite_joins,
     with_composite_joins,
 )
@@ -51,7 +50,7 @@ from datahub_hyperjoin.stages.named_joins import (
     find_named_joins,
     find_unverified_keys,
 )
-from datahub_hyperjoin.stages.pair_evidence import confirm_pairs, with_row_counts
+from datahub_hyperjoin.stages.pair_evidence import DataReader, confirm_pairs, with_row_counts
 from datahub_hyperjoin.stages.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.stages.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.tables import DescribedTable, Pair, TableId, TableProfile, pair_of
@@ -346,17 +345,17 @@ def _compare_values(
     ranked = _rank(index, encoding, model, progress)
     min_containment, accepted = model.ranking.min_containment, facts.accepted
     unverified: set[TableId] = set()
-    note, store = unverified.add, open_store(config.profile, progress)
+    store = open_store(config.profile, progress)
+    reader = DataReader(index, tables, session, store, unverified.add)
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
-        direct, bridged = measure_with_crosswalks(pairs, tables, session, store, index, note)
+        direct, bridged = measure_with_crosswalks(pairs, reader)
         evidence = choose_evidence(direct, bridged, accepted=accepted)
     with progress.stage("Deciding roles"):
         confirmed = confirm_pairs(evidence, min_containment=min_containment, accepted=accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
-        reader = CompositeReader(index, tables, session, store, note)
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)

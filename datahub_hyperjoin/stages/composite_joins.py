@@ -4,19 +4,14 @@ The steps are: search composite keys, propose references to them, verify the ref
 and decide which of them hold. Results of earlier runs are reused.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
-    ColumnPairs,
-    CompositeEvidence,
-    Evidence,
     Join,
-    KeySearch,
     Role,
     Verdict,
     sort_joins,
@@ -33,116 +28,13 @@ from datahub_hyperjoin.model.composite import (
 )
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.spark.profiles.routes import session_for
-from datahub_hyperjoin.spark.profiles.store import Store, result_key
-from datahub_hyperjoin.spark.session import OptionalSession
-from datahub_hyperjoin.spark.verification.composites import verify_composites
-from datahub_hyperjoin.spark.verification.key_search import search_keys
-from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
+from datahub_hyperjoin.stages.pair_evidence import DataReader, TableKeys
 from datahub_hyperjoin.stages.role_decisions import joinability_of
-from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
-
-_KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
-
-TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
-"""The paths of the columns of each key, by table."""
-
-
-class CompositeReader:
-    """A reader of composite keys and of evidence for composite references."""
-
-    def __init__(
-        self,
-        index: LakeIndex,
-        tables: Sequence[Table],
-        session: OptionalSession,
-        store: Store,
-        note_unread: NoteUnread = log_unread,
-    ) -> None:
-        self._texts = index.lake.texts
-        self._tables = {table.id: table for table in tables}
-        self._session = session
-        self._config = store.config
-        self._note_unread = note_unread
-        self._store = store
-
-    def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Search the given columns of each table for composite keys."""
-        names = {
-            search: result_key([self._tables[search.table]], repr(search)) for search in searches
-        }
-        kept = self._store.results(_KEYS)
-        found = {
-            search.table: tuple(map(tuple, json.loads(kept[name])))
-            for search, name in names.items()
-            if name in kept
-        }
-        changed = [search for search in searches if search.table not in found]
-        tables = [self._tables[search.table] for search in changed]
-        session = session_for(tables, self._session, self._config)
-        read = search_keys(session, tables, changed, self._config)
-        for search in changed:
-            if search.table not in read:
-                self._note_unread(search.table)
-        found |= read
-        self._store.keep_results(
-            _KEYS,
-            {
-                name: json.dumps(found[search.table])
-                for search, name in names.items()
-                if search.table in found
-            },
-        )
-        # Tables without keys are stored, too, so that they are not searched again.
-        return {table: keys for table, keys in found.items() if keys}
-
-    def evidence(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
-        """Measure composite references on all rows of their tables."""
-        names = {reference: self._name(reference) for reference in references}
-        kept = self._store.results(_EVIDENCE)
-        measured = {
-            reference: _from_json(kept[name]) for reference, name in names.items() if name in kept
-        }
-        changed = [reference for reference in references if reference not in measured]
-        ends = {
-            column.table: None for reference in changed for pair in reference for column in pair
-        }
-        tables = [self._tables[table] for table in ends]
-        measured |= verify_composites(
-            session_for(tables, self._session, self._config),
-            tables,
-            changed,
-            texts=self._texts,
-            config=self._config,
-            note_unread=self._note_unread,
-        )
-        self._store.keep_results(
-            _EVIDENCE,
-            {names[reference]: _to_json(evidence) for reference, evidence in measured.items()},
-        )
-        return measured
-
-    def _name(self, reference: ColumnPairs) -> str:
-        ends = [column.table for column in reference[0]]
-        paths = repr([[column.path for column in pair] for pair in reference])
-        return result_key([self._tables[table] for table in ends], paths)
-
-
-def _to_json(evidence: CompositeEvidence) -> str:
-    return json.dumps(asdict(evidence))
-
-
-def _from_json(text: str) -> CompositeEvidence:
-    fields = json.loads(text)
-    # JSON has no nested classes, enumerations or tuples.
-    measures = fields.pop("evidence")
-    measures["cardinality"] = Cardinality(measures["cardinality"])
-    fields["by_chance"] = tuple(fields["by_chance"])
-    return CompositeEvidence(evidence=Evidence(**measures), **fields)
+from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 
 def find_composite_joins(
-    index: LakeIndex, facts: CatalogFacts, *, reader: CompositeReader, ranking: RankingConfig
+    index: LakeIndex, facts: CatalogFacts, *, reader: DataReader, ranking: RankingConfig
 ) -> tuple[Join, ...]:
     """Find composite joins, and verify them on the data."""
     proposals: list[Proposal] = []
@@ -151,7 +43,7 @@ def find_composite_joins(
         found = reader.keys(partners.searches(ranking.max_key_columns))
         proposals = propose(partners, _with_declared_keys(found, facts, ranking.max_key_columns))
     proposals = _with_declared(proposals, index, facts)
-    measured = reader.evidence([proposal.pairs for proposal in proposals])
+    measured = reader.composites([proposal.pairs for proposal in proposals])
     references = decide(proposals, measured, max(ranking.min_joinability, MIN_PROBABILITY))
     joins = [_join(reference, index, facts) for reference in references]
     return tuple(join for join in joins if join.catalog.verdict is not Verdict.REJECTED)
@@ -175,7 +67,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 
 
 def _with_declared_keys(
-    found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
+    found: TableKeys, facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
     """Merge each table's declared composite keys with the composite keys found in the data."""
     keys: dict[TableId, list[tuple[str, ...]]] = {}

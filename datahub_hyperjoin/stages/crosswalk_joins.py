@@ -16,13 +16,8 @@ from datahub_hyperjoin.joins import (
     note_crosswalk,
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.spark.profiles.routes import session_for
-from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.session import OptionalSession
-from datahub_hyperjoin.spark.verification.bridges import verify_bridges
-from datahub_hyperjoin.spark.verification.verify import NoteUnread
-from datahub_hyperjoin.stages.pair_evidence import measure_pairs
-from datahub_hyperjoin.tables import ColumnId, Pair, Table
+from datahub_hyperjoin.stages.pair_evidence import DataReader
+from datahub_hyperjoin.tables import ColumnId, Pair
 
 _MIN_GAIN = 2.0
 """Minimum ratio of the containment through a crosswalk to the containment of the direct join. At
@@ -30,19 +25,13 @@ this ratio, the direct join misses most of the rows."""
 
 
 def measure_with_crosswalks(
-    pairs: Sequence[Pair],
-    tables: Sequence[Table],
-    session: OptionalSession,
-    store: Store,
-    index: LakeIndex,
-    note_unread: NoteUnread,
+    pairs: Sequence[Pair], reader: DataReader
 ) -> tuple[dict[Pair, Evidence], dict[Bridge, Evidence]]:
-    """Measure pairs on the data, both directly and through crosswalks."""
-    bridges = _list_bridges(index, pairs)
+    """Measure pairs and the steps of crosswalks on the data, and the pairs through crosswalks."""
+    bridges = _list_bridges(reader.index, pairs)
     steps = {step for bridge in bridges for step in bridge.steps}
     # Steps and pairs are verified together, so that each table is read once.
-    direct = measure_pairs(sorted(steps.union(pairs)), tables, session, store, index, note_unread)
-    return direct, _measure_bridges(bridges, tables, session, store, index, note_unread)
+    return reader.pairs(sorted(steps.union(pairs))), reader.bridges(bridges)
 
 
 def _list_bridges(index: LakeIndex, pairs: Sequence[Pair]) -> tuple[Bridge, ...]:
@@ -55,34 +44,6 @@ def _list_bridges(index: LakeIndex, pairs: Sequence[Pair]) -> tuple[Bridge, ...]
         for (left, right), (first, second) in zip(pairs, via, strict=True)
         if first >= 0
     )
-
-
-def _measure_bridges(
-    bridges: Sequence[Bridge],
-    tables: Sequence[Table],
-    session: OptionalSession,
-    store: Store,
-    index: LakeIndex,
-    note_unread: NoteUnread,
-) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks, or reuse their evidence if the tables have not changed."""
-    stored = store.bridge_evidence(bridges, tables)
-    changed = [bridge for bridge in bridges if bridge not in stored]
-    measured: Mapping[Bridge, Evidence] = {}
-    if changed:
-        ends = {column.table for each in changed for step in each.steps for column in step}
-        read = [table for table in tables if table.id in ends]
-        measured = verify_bridges(
-            session_for(read, session, store.config),
-            read,
-            changed,
-            texts=index.lake.texts,
-            config=store.config,
-            note_unread=note_unread,
-        )
-    evidence = {**stored, **measured}
-    store.keep_bridge_evidence(evidence, tables)
-    return evidence
 
 
 def choose_evidence(

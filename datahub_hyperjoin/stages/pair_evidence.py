@@ -1,21 +1,44 @@
 """Measure pairs of columns on the data, keep the confirmed pairs, and count the rows of joins."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, RowCounts, is_in_two_steps
+from datahub_hyperjoin.joins import (
+    Bridge,
+    Cardinality,
+    ColumnPairs,
+    CompositeEvidence,
+    Evidence,
+    Join,
+    KeySearch,
+    RowCounts,
+    is_in_two_steps,
+)
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.reference.entities import load_lexicon
-from datahub_hyperjoin.spark.profiles.routes import session_to_compare
-from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.profiles.routes import session_for, session_to_compare
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import OptionalSession
+from datahub_hyperjoin.spark.verification.bridges import verify_bridges
+from datahub_hyperjoin.spark.verification.composites import verify_composites
+from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import (
     ColumnKinds,
     NoteUnread,
+    log_unread,
     size_to_read,
     verify_joins,
 )
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    Pair,
+    Table,
+    TableId,
+    TableProfile,
+)
 from datahub_hyperjoin.value_forms import Notation
 
 
@@ -34,42 +57,153 @@ def _name_ways(
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
 
 
-def measure_pairs(
-    pairs: Sequence[Pair],
-    tables: Sequence[Table],
-    session: OptionalSession,
-    store: Store,
-    index: LakeIndex,
-    note_unread: NoteUnread,
-) -> dict[Pair, Evidence]:
-    """Measure each pair on the data, or reuse stored evidence of unchanged tables."""
-    kinds = _recognise_kinds(index, pairs)
-    ways = _name_ways(kinds, index.lake.notations, pairs)
-    stored = store.evidence(pairs, tables, ways)
-    changed = [pair for pair in pairs if pair not in stored]
-    lake, needed = index.lake, {kinds[pair] for pair in changed if pair in kinds}
-    columns = ColumnKinds(
-        kinds=kinds,
-        synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
-        notations=lake.notations,
-        texts=lake.texts,
-    )
-    compared = {column for pair in changed for column in pair}
-    ends = {column.table for column in compared}
-    read = [table for table in tables if table.id in ends]
-    sizes = size_to_read(read, changed, columns, store.config)
-    values = sum(lake.profiles[lake.index_of[column]].distinct for column in compared)
-    measured = verify_joins(
-        session_to_compare(sizes, values, session, store.config),
-        read,
-        changed,
-        kinds=columns,
-        config=store.config,
-        note_unread=note_unread,
-    )
-    evidence = {**stored, **measured}
-    store.keep_evidence(evidence, tables, ways)
-    return evidence
+_KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
+
+TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
+"""The paths of the columns of each key, by table."""
+
+
+@dataclass(frozen=True)
+class DataReader:
+    """Compares columns on the data, or reuses what earlier runs measured on unchanged tables."""
+
+    index: LakeIndex
+    tables: Sequence[Table]
+    session: OptionalSession  # not started if there is little or nothing to read
+    store: Store
+    note_unread: NoteUnread = log_unread  # receives each table that can no longer be read
+
+    def pairs(self, pairs: Sequence[Pair]) -> dict[Pair, Evidence]:
+        """Measure each pair of columns; pairs whose tables cannot be read are left out."""
+        lake, store = self.index.lake, self.store
+        kinds = _recognise_kinds(self.index, pairs)
+        ways = _name_ways(kinds, lake.notations, pairs)
+        stored = store.evidence(pairs, self.tables, ways)
+        changed = [pair for pair in pairs if pair not in stored]
+        needed = {kinds[pair] for pair in changed if pair in kinds}
+        columns = ColumnKinds(
+            kinds=kinds,
+            synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
+            notations=lake.notations,
+            texts=lake.texts,
+        )
+        compared = {column for pair in changed for column in pair}
+        read = self._tables_of(compared)
+        sizes = size_to_read(read, changed, columns, store.config)
+        values = sum(lake.profiles[lake.index_of[column]].distinct for column in compared)
+        measured = verify_joins(
+            session_to_compare(sizes, values, self.session, store.config),
+            read,
+            changed,
+            kinds=columns,
+            config=store.config,
+            note_unread=self.note_unread,
+        )
+        evidence = {**stored, **measured}
+        store.keep_evidence(evidence, self.tables, ways)
+        return evidence
+
+    def bridges(self, bridges: Sequence[Bridge]) -> dict[Bridge, Evidence]:
+        """Measure joins through crosswalks."""
+        stored = self.store.bridge_evidence(bridges, self.tables)
+        changed = [bridge for bridge in bridges if bridge not in stored]
+        measured: Mapping[Bridge, Evidence] = {}
+        if changed:
+            steps = (step for bridge in changed for step in bridge.steps)
+            read = self._tables_of(column for step in steps for column in step)
+            measured = verify_bridges(
+                session_for(read, self.session, self.store.config),
+                read,
+                changed,
+                texts=self.index.lake.texts,
+                config=self.store.config,
+                note_unread=self.note_unread,
+            )
+        evidence = {**stored, **measured}
+        self.store.keep_bridge_evidence(evidence, self.tables)
+        return evidence
+
+    def _tables_of(self, columns: Iterable[ColumnId]) -> list[Table]:
+        ends = {column.table for column in columns}
+        return [table for table in self.tables if table.id in ends]
+
+    @cached_property
+    def _by_id(self) -> dict[TableId, Table]:
+        return {table.id: table for table in self.tables}
+
+    def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
+        """Search the given columns of each table for composite keys."""
+        names = {
+            search: result_key([self._by_id[search.table]], repr(search)) for search in searches
+        }
+        kept = self.store.results(_KEYS)
+        found = {
+            search.table: tuple(map(tuple, json.loads(kept[name])))
+            for search, name in names.items()
+            if name in kept
+        }
+        changed = [search for search in searches if search.table not in found]
+        tables = [self._by_id[search.table] for search in changed]
+        session = session_for(tables, self.session, self.store.config)
+        read = search_keys(session, tables, changed, self.store.config)
+        for search in changed:
+            if search.table not in read:
+                self.note_unread(search.table)
+        found |= read
+        self.store.keep_results(
+            _KEYS,
+            {
+                name: json.dumps(found[search.table])
+                for search, name in names.items()
+                if search.table in found
+            },
+        )
+        # Tables without keys are stored, too, so that they are not searched again.
+        return {table: keys for table, keys in found.items() if keys}
+
+    def composites(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
+        """Measure composite references on all rows of their tables."""
+        names = {reference: self._name(reference) for reference in references}
+        kept = self.store.results(_EVIDENCE)
+        measured = {
+            reference: _from_json(kept[name]) for reference, name in names.items() if name in kept
+        }
+        changed = [reference for reference in references if reference not in measured]
+        ends = {
+            column.table: None for reference in changed for pair in reference for column in pair
+        }
+        tables = [self._by_id[table] for table in ends]
+        measured |= verify_composites(
+            session_for(tables, self.session, self.store.config),
+            tables,
+            changed,
+            texts=self.index.lake.texts,
+            config=self.store.config,
+            note_unread=self.note_unread,
+        )
+        self.store.keep_results(
+            _EVIDENCE,
+            {names[reference]: _to_json(evidence) for reference, evidence in measured.items()},
+        )
+        return measured
+
+    def _name(self, reference: ColumnPairs) -> str:
+        ends = [column.table for column in reference[0]]
+        paths = repr([[column.path for column in pair] for pair in reference])
+        return result_key([self._by_id[table] for table in ends], paths)
+
+
+def _to_json(evidence: CompositeEvidence) -> str:
+    return json.dumps(asdict(evidence))
+
+
+def _from_json(text: str) -> CompositeEvidence:
+    fields = json.loads(text)
+    # JSON has no nested classes, enumerations or tuples.
+    measures = fields.pop("evidence")
+    measures["cardinality"] = Cardinality(measures["cardinality"])
+    fields["by_chance"] = tuple(fields["by_chance"])
+    return CompositeEvidence(evidence=Evidence(**measures), **fields)
 
 
 def confirm_pairs(

@@ -31,7 +31,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
-from datahub_hyperjoin.stages.composite_joins import CompositeReader, find_composite_joins
+from datahub_hyperjoin.stages.composite_joins import find_composite_joins
+from datahub_hyperjoin.stages.pair_evidence import DataReader
 from datahub_hyperjoin.tables import Table
 
 MAX_RATIO = 1.5
@@ -85,7 +86,7 @@ def measure_tables(tables: Sequence[Table], session: Session) -> Measured:
     profiled = time.perf_counter()
     index = build_lake_index(Lake.from_tables(profiles), ModelConfig(), facts)
     indexed = time.perf_counter()
-    reader = CompositeReader(index, tables, session, Store(config))
+    reader = DataReader(index, tables, session, Store(config))
     found = find_composite_joins(index, facts, reader=reader, ranking=RankingConfig())
     return Measured(found, profiled - start, time.perf_counter() - indexed)
 

@@ -25,10 +25,10 @@ from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.stages.composite_joins import (
-    CompositeReader,
     find_composite_joins,
     with_composite_joins,
 )
+from datahub_hyperjoin.stages.pair_evidence import DataReader
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
 NO_FACTS = CatalogFacts()
@@ -94,7 +94,7 @@ def find(
     config = config or ProfileConfig()
     lake = Lake.from_tables(profile_lake(spark, tables, config))
     index = build_lake_index(lake, ModelConfig(), facts)
-    reader = CompositeReader(index, tables, session or (lambda: spark), Store(config))
+    reader = DataReader(index, tables, session or (lambda: spark), Store(config))
     return find_composite_joins(index, facts, reader=reader, ranking=ranking)
 
 
