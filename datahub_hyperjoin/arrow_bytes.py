@@ -29,12 +29,8 @@ _CHUNK_BYTES = 1 << 22
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
     """Convert the lengths of concatenated sequences to the positions of their boundaries.
 
-    Returns:
-        The start of each sequence, followed by the end of the last one.
-
-    Examples:
-        >>> bounds_of([2, 0, 3]).tolist()
-        [0, 2, 2, 5]
+    >>> bounds_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
     """
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
 
@@ -45,14 +41,10 @@ def reduce_each(
     bounds: npt.NDArray[np.signedinteger],
     dtype: npt.DTypeLike = np.int64,
 ) -> npt.NDArray[Any]:
-    """Reduce each concatenated sequence to one value with a NumPy ufunc.
+    """Reduce each concatenated sequence between `bounds_of` its sizes to one value.
 
-    Args:
-        bounds: The start of each sequence, followed by the end of the last one.
-
-    Examples:
-        >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
-        [7, 0, 5]
+    >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
+    [7, 0, 5]
     """
     sizes = np.diff(bounds)
     # For an empty sequence, `reduceat` would return the first value of the next one.
@@ -66,12 +58,8 @@ def reduce_each(
 def index_within(bounds: Indices) -> Indices:
     """Number the items of several concatenated sequences, from 0 in each sequence.
 
-    Args:
-        bounds: The start of each sequence, followed by the end of the last one.
-
-    Examples:
-        >>> index_within(np.array([0, 2, 2, 5])).tolist()
-        [0, 1, 0, 1, 2]
+    >>> index_within(np.array([0, 2, 2, 5])).tolist()
+    [0, 1, 0, 1, 2]
     """
     return np.arange(bounds[-1]) - np.repeat(bounds[:-1], np.diff(bounds))
 
@@ -79,12 +67,8 @@ def index_within(bounds: Indices) -> Indices:
 def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice]:
     """Yield slices that split a sequence into chunks of at most `limit` bytes.
 
-    Args:
-        limit: Maximum number of bytes of a chunk, unless it is a single item.
-
-    Examples:
-        >>> [(chunk.start, chunk.stop) for chunk in chunks_of([2, 2, 9, 1], limit=4)]
-        [(0, 2), (2, 3), (3, 4)]
+    >>> [(chunk.start, chunk.stop) for chunk in chunks_of([2, 2, 9, 1], limit=4)]
+    [(0, 2), (2, 3), (3, 4)]
     """
     start = total = 0
     for index, size in enumerate(sizes):
@@ -99,12 +83,8 @@ def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice
 def hex_digits(values: pa.Array) -> pa.Array:
     r"""Write bytes as hexadecimal digits in small letters.
 
-    Returns:
-        One string for each value; null for nulls and for values of more than `MOST_KEY_BYTES`.
-
-    Examples:
-        >>> hex_digits(pa.array([b"\x01\xff", None, b"", bytes(65)])).to_pylist()
-        ['01ff', None, '', None]
+    >>> hex_digits(pa.array([b"\x01\xff", None, b"", bytes(65)])).to_pylist()
+    ['01ff', None, '', None]
     """
     whole = values.cast(pa.binary())
     kept = pc.if_else(pc.less_equal(pc.binary_length(whole), MOST_KEY_BYTES), whole, None)
@@ -142,15 +122,8 @@ class StringBytes:
     def at(self, position: int, rows: Indices | slice = slice(None)) -> Bytes:
         r"""Return the byte at a given position of each string.
 
-        Args:
-            position: Position of the byte, from 0; from the end if negative.
-
-        Returns:
-            One byte per string; 0 if the string is too short.
-
-        Examples:
-            >>> StringBytes.of(pa.array(["abc", "", "d"])).at(-1).tobytes()
-            b'c\x00d'
+        >>> StringBytes.of(pa.array(["abc", "", "d"])).at(-1).tobytes()
+        b'c\x00d'
         """
         edges = self.bounds[1:] if position < 0 else self.bounds[:-1]
         min_length = -position if position < 0 else position + 1
@@ -164,10 +137,9 @@ class StringBytes:
     def containing(self, marked: Mask) -> Mask:
         """Return a mask of the strings that contain at least one marked byte.
 
-        Examples:
-            >>> strings = StringBytes.of(pa.array(["a-b", "", "-", "c"]))
-            >>> strings.containing(strings.data == ord("-"))
-            array([ True, False,  True, False])
+        >>> strings = StringBytes.of(pa.array(["a-b", "", "-", "c"]))
+        >>> strings.containing(strings.data == ord("-"))
+        array([ True, False,  True, False])
         """
         if not marked.any():
             return np.zeros(len(self.lengths), np.bool_)
@@ -176,22 +148,14 @@ class StringBytes:
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
         """Count the marked bytes in each string.
 
-        Examples:
-            >>> strings = StringBytes.of(pa.array(["a-b", "", "--", "c"]))
-            >>> strings.count(strings.data == ord("-")).tolist()
-            [1, 0, 2, 0]
+        >>> strings = StringBytes.of(pa.array(["a-b", "", "--", "c"]))
+        >>> strings.count(strings.data == ord("-")).tolist()
+        [1, 0, 2, 0]
         """
         return reduce_each(np.add, marked, self.bounds, np.int32)
 
     def translate(self, table: bytes) -> Bytes:
-        """Replace each byte with its entry in a lookup table.
-
-        Args:
-            table: A replacement for each of the 256 bytes.
-
-        Returns:
-            A new array, with one byte per byte of `data`.
-        """
+        """Replace each byte with its entry in a lookup table."""
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
@@ -199,12 +163,8 @@ class StringBytes:
 
         A bit stands for a class of bytes, so the result tells which classes occur in the string.
 
-        Args:
-            table: For each of the 256 bytes, the bits of its classes.
-
-        Examples:
-            >>> letter_or_more = bytes(1 if chr(byte).isalpha() else 2 for byte in range(256))
-            >>> StringBytes.of(pa.array(["ab", "", "a-b", "-"])).classes(letter_or_more).tolist()
-            [1, 0, 3, 2]
+        >>> letter_or_more = bytes(1 if chr(byte).isalpha() else 2 for byte in range(256))
+        >>> StringBytes.of(pa.array(["ab", "", "a-b", "-"])).classes(letter_or_more).tolist()
+        [1, 0, 3, 2]
         """
         return reduce_each(np.bitwise_or, self.translate(table), self.bounds, np.uint8)

@@ -114,9 +114,8 @@ class ObjectStore:
 def is_in_store(uri: str) -> bool:
     """Return whether a URI has the scheme of an object store that Arrow can read.
 
-    Examples:
-        >>> is_in_store("s3://lake/sales"), is_in_store("s3a://lake/sales"), is_in_store("lake")
-        (True, False, False)
+    >>> is_in_store("s3://lake/sales"), is_in_store("s3a://lake/sales"), is_in_store("lake")
+    (True, False, False)
     """
     return uri.partition("://")[0] in STORE_SCHEMES and "://" in uri
 
@@ -154,8 +153,6 @@ class ListedFile:
     """Path of the file relative to the folder."""
 
     size: int
-    """Size of the file in bytes."""
-
     changed: int
     """Time of the last change, in nanoseconds since 1970."""
 
@@ -215,7 +212,6 @@ class DeltaFolder:
     """A Delta table, stored as a folder of data files and a log."""
 
     uri: str
-    """Path or URI of the folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +219,6 @@ class IcebergFolder:
     """An Iceberg table, stored as a folder of data files and metadata."""
 
     uri: str
-    """Path or URI of the folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,17 +294,11 @@ class Relation:
     """A table or view in a database."""
 
     database: Database
-    """The database."""
-
     connection: str
     """The recipe key of the database, as in `connections[0]`, for messages."""
 
     schema: str
-    """Schema that contains the table or view."""
-
     name: str
-    """Name of the table or view, without the schema."""
-
     is_view: bool = False
     """Whether it is a view that is not materialized, so that reading it runs a query."""
 
@@ -340,8 +329,6 @@ class CatalogTable:
     """Schema that contains the table or view; levels of a nested namespace are joined by dots."""
 
     name: str
-    """Name of the table or view, without the schema."""
-
     files: CatalogFiles | None = None
     """The table's files on this machine, which are read without Spark; None for a view, and for a
     table that only Spark can read."""
@@ -377,11 +364,7 @@ TableSource = Database | SparkCatalog | RemoteFolder
 
 
 def database_of(location: TableLocation) -> Database | None:
-    """Return the database from which a table is read; None if it is read elsewhere.
-
-    Returns:
-        None for a table that is in no database, or in one that only Spark reads.
-    """
+    """Return the database from which a table is read; None if it is read elsewhere."""
     match location:
         case Relation():
             return location.database
@@ -396,12 +379,8 @@ def database_of(location: TableLocation) -> Database | None:
 def is_remote(uri: str) -> bool:
     """Return whether a path or URI belongs to a remote file system.
 
-    Returns:
-        True for a URI with a scheme other than `file:`. Perhaps only Spark can read it.
-
-    Examples:
-        >>> is_remote("s3a://lake/orders.csv"), is_remote("file:///lake/a.csv"), is_remote("lake")
-        (True, False, False)
+    >>> is_remote("s3a://lake/orders.csv"), is_remote("file:///lake/a.csv"), is_remote("lake")
+    (True, False, False)
     """
     scheme, separator, _ = uri.partition("://")
     return bool(separator) and scheme != "file"

@@ -15,10 +15,6 @@ class PackedTexts(Sequence[str]):
     besides its own. All texts are unpacked at each access, so a loop over them is much faster than
     reading them by their indices.
 
-    Args:
-        utf8: The texts one after the other, in UTF-8.
-        ends: The end of each text in `utf8`.
-
     >>> towns = PackedTexts.of(["Oslo", "Zürich", "Rome"])
     >>> len(towns), towns[1], towns[1:]
     (3, 'Zürich', ('Zürich', 'Rome'))

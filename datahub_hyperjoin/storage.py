@@ -54,13 +54,8 @@ def is_leftover(name: str) -> bool:
 
 
 def obstacle_to_page(page: Path) -> str:
-    """Return why a page of joins must not replace a file; empty if it may.
-
-    A mistyped path would otherwise destroy the file that has it.
-
-    Args:
-        page: Path of the page, whether there is a file or not.
-    """
+    """Return why a page of joins must not replace a file; empty if it may."""
+    # A mistyped path would otherwise destroy the file that has it.
     if not page.is_file():
         return ""
     with page.open("rb") as file:
@@ -76,16 +71,11 @@ def refuse_foreign_page(name: str, page: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, *, private: bool = True) -> Iterator[Path]:
-    """Let a `with` block write a new file, then replace the old file with it in one step.
-
-    Readers see either the old content or the new, also if several processes write at once. If
-    writing fails, for example because the disk is full, the old file stays. A link stays a link,
-    and a device or pipe is written to as it is.
-
-    Args:
-        private: Whether only its owner can read the new file. Otherwise it has the permissions of
-            the old file, or of any new file.
-    """
+    """Let a `with` block write a new file, then replace the old file with it in one step."""
+    # Unless it is `private`, it has the permissions of the old file, or of any new file. Readers
+    # see either the old content or the new, also if several processes write at once. If writing
+    # fails, for example because the disk is full, the old file stays. A link stays a link, and a
+    # device or pipe is written to as it is.
     given, path = path, path.resolve()
     old = path.stat().st_mode if path.exists() else None
     if old is not None and not stat.S_ISREG(old):
@@ -119,10 +109,8 @@ def _naming(file: Path, place: Path) -> Iterator[None]:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """For a `with` block, keep all others who call this from changing files in a folder.
-
-    The folder itself is locked, so that no file of a lock is left in a person's folder.
-    """
+    """For a `with` block, keep all others who call this from changing files in a folder."""
+    # The folder itself is locked, so that no file of a lock is left in a person's folder.
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         # Files are replaced as a whole, so a file system without locks is no reason to stop.
@@ -135,12 +123,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locking(folders: Mapping[str, Path | None]) -> Iterator[None]:
-    """For a `with` block, lock folders against other runs, and delete leftovers of killed runs.
-
-    Args:
-        folders: The folders by recipe key; None for a key that is not set. Missing folders are
-            created.
-    """
+    """For a `with` block, lock folders against other runs, and delete leftovers of killed runs."""
     keys = {folder.resolve(): key for key, folder in folders.items() if folder}
     with ExitStack() as stack:
         for folder, key in keys.items():
@@ -197,11 +180,9 @@ def replacing_with_checksum(path: Path) -> Iterator[Path]:
 
 
 def replace_with_checksum(path: Path, content: memoryview) -> None:
-    """Write a small file with a checksum, and replace the old file with it in one step.
-
-    This does not wait for the disk and makes no folder, each of which takes longer than to write
-    the file. A power failure may damage it, which the checksum shows.
-    """
+    """Write a small file with a checksum, and replace the old file with it in one step."""
+    # This does not wait for the disk and makes no folder, each of which takes longer than to write
+    # the file. A power failure may damage it, which the checksum shows.
     _refuse_foreign(path)
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
     try:
@@ -246,11 +227,9 @@ _FILES = "files"
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Provide a private temporary folder, and remove it at the end of the `with` block.
-
-    It is also removed if SIGTERM or SIGHUP ends the program. The first call in a process also
-    removes the folders that killed runs of this user have left.
-    """
+    """Provide a private temporary folder, and remove it at the end of the `with` block."""
+    # It is also removed if SIGTERM or SIGHUP ends the program. The first call in a process also
+    # removes the folders that killed runs of this user have left.
     _sweep_once()
     with (
         tidy_end(),
@@ -290,11 +269,9 @@ _sweep_once = cache(remove_abandoned_folders)
 
 
 def _locked_file(folder: Path) -> int:
-    """Lock a temporary folder, and return the file descriptor that holds the lock.
-
-    The system releases the lock however the process ends. A process number would not do: systems
-    assign it again, and containers that share a folder for temporary files don't share numbers.
-    """
+    """Lock a temporary folder, and return the file descriptor that holds the lock."""
+    # The system releases the lock however the process ends. A process number would not do: systems
+    # assign it again, and containers that share a folder for temporary files don't share numbers.
     unlocked = folder / f"{LOCK}.new"
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)

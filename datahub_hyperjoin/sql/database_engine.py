@@ -68,10 +68,7 @@ class DatabaseEngine(OneWayEngine):
         self._engine.dispose()
 
     def reading(self, table: Table) -> TableInSql:
-        """Read a table by its name and schema.
-
-        See `OneWayEngine.reading`.
-        """
+        """Read a table by its name and schema."""
         location = _relation(table)
         # SQLite's only schema needs no name, and an attached database may have another.
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
@@ -105,28 +102,20 @@ class DatabaseEngine(OneWayEngine):
         return True
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query, and return its rows.
-
-        See `SqlEngine.fetch`.
-        """
+        """Run a query, and return its rows."""
         with self._running(query) as result:
             return [tuple(row) for row in result]
 
     def execute(self, statement: str) -> None:
-        """Run a statement, and ignore its rows.
-
-        See `SqlEngine.execute`.
-        """
+        """Run a statement, and ignore its rows."""
         with self._running(statement) as result:
             if self.dialect is SQLITE:  # which runs a statement while its rows are read
                 result.fetchall()
 
     @contextmanager
     def _running(self, statement: str) -> Iterator[CursorResult[Any]]:
-        """Run a statement, and provide its result in a `with` block.
-
-        The errors of a statement contain no data.
-        """
+        """Run a statement, and provide its result in a `with` block."""
+        # The errors of a statement contain no data.
         limit = self._timeout
         try:
             with self._engine.connect() as connection:

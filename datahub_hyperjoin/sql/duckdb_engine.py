@@ -138,10 +138,7 @@ _MEMORY = "2GB"
 
 
 class _WaysToRead:
-    """The ways to read a table.
-
-    Each way is loaded on first use.
-    """
+    """The ways to read a table, each of which is loaded on first use."""
 
     def __init__(self, unread: Iterator[TableInSql]) -> None:
         self._unread = unread
@@ -205,18 +202,12 @@ class DuckDbEngine(SqlEngine):
         self._open.close()
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query, and return its rows.
-
-        See `SqlEngine.fetch`.
-        """
+        """Run a query, and return its rows."""
         with self._limited() as cursor:
             return cursor.execute(query).fetchall()
 
     def execute(self, statement: str) -> None:
-        """Run a statement, and ignore its rows.
-
-        See `SqlEngine.execute`.
-        """
+        """Run a statement, and ignore its rows."""
         with self._limited() as cursor:
             cursor.execute(statement)
 
@@ -235,10 +226,8 @@ class DuckDbEngine(SqlEngine):
         return self._cursors[thread]
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the ways in which DuckDB can read a table.
-
-        Each way is loaded on first use.
-        """
+        """Yield the ways in which DuckDB can read a table."""
+        # Each way is loaded on first use.
         ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
         number = 0
         while (reading := ways.get(number)) is not None:
@@ -248,10 +237,8 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table once for each way in which DuckDB can read its files.
-
-        The table is loaded as text in one encoding only.
-        """
+        """Load a table once for each way in which DuckDB can read its files."""
+        # The table is loaded as text in one encoding only.
         location = table.location
         if not isinstance(location, File | Folder):
             return
@@ -264,10 +251,8 @@ class DuckDbEngine(SqlEngine):
                 has_text = has_text or reading.call.is_text
 
     def _load(self, reading: FileReading, paths: Collection[str]) -> TableInSql:
-        """Load the joined columns of a table.
-
-        If DuckDB guesses types, all columns are read first, to see that no row fails.
-        """
+        """Load the joined columns of a table."""
+        # If DuckDB guesses types, all columns are read first, to see that no row fails.
         source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
         types = {str(name): str(kind) for name, kind, *_ in self.fetch(f"DESCRIBE FROM {source}")}
         members = {path: _members(path, [*types]) for path in paths}
@@ -285,12 +270,10 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members, binary=binary)
 
     def _unused(self, name: str) -> str:
-        """Append `'` to a table name as often as needed to make it unique, ignoring case.
-
-        DuckDB ignores the case of names, and file systems do not.
-
-        Nearly always the name is free, so that the statement which is run is the one that is shown.
-        """
+        """Append `'` to a table name as often as needed to make it unique, ignoring case."""
+        # DuckDB ignores the case of names, and file systems do not.
+        # Nearly always the name is free, so that the statement which is run is the one that is
+        # shown.
         with self._naming:
             while name.lower() in self._names:
                 name += "'"
@@ -299,10 +282,8 @@ class DuckDbEngine(SqlEngine):
 
     @contextmanager
     def _limited(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield this thread's connection, and interrupt its queries at the time limit.
-
-        Errors that it raises contain no data.
-        """
+        """Yield this thread's connection, and interrupt its queries at the time limit."""
+        # Errors that it raises contain no data.
         cursor = self._cursor()
         timer = Timer(self._timeout, cursor.interrupt)
         timer.start()

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class SqlEngine(ABC):
-    """The interface of a system that runs SQL on tables.
-
-    An engine is a context manager.
-    """
+    """A system that runs SQL on tables, as a context manager."""
 
     dialect: SqlDialect
     """The dialect of the engine's SQL, known once the engine is open."""
@@ -86,10 +83,7 @@ class OneWayEngine(SqlEngine):
         """Ask the system how to read a table."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the only way to read a table.
-
-        See `SqlEngine.readings`.
-        """
+        """Yield the only way to read a table."""
         if table.id not in self._ways:
             self._ways[table.id] = self.reading(table)
         yield self._ways[table.id]
@@ -116,10 +110,7 @@ class SparkEngine(OneWayEngine):
         """Do nothing, because the Spark session belongs to the run."""
 
     def reading(self, table: Table) -> TableInSql:
-        """Read a table by its name in its Spark catalog.
-
-        See `OneWayEngine.reading`.
-        """
+        """Read a table by its name in its Spark catalog."""
         location = table.location
         if not isinstance(location, CatalogTable):
             raise TableUnavailableError.in_system(str(table.id), SPARK.title)
@@ -136,28 +127,20 @@ class SparkEngine(OneWayEngine):
         return TableInSql(shown=named, run=named, members=members, binary=binary)
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query, and return its rows.
-
-        See `SqlEngine.fetch`.
-        """
+        """Run a query, and return its rows."""
         with self._limited():
             return [tuple(row) for row in self._session.sql(query).collect()]
 
     def execute(self, statement: str) -> None:
-        """Run a statement, and ignore its rows.
-
-        See `SqlEngine.execute`.
-        """
+        """Run a statement, and ignore its rows."""
         with self._limited():
             # This sink makes Spark compute all rows, and stores none.
             self._session.sql(statement).write.format("noop").mode("overwrite").save()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries of the `with` block at the time limit.
-
-        Errors that it raises contain no data.
-        """
+        """Interrupt queries of the `with` block at the time limit."""
+        # Errors that it raises contain no data.
         from datahub_hyperjoin.spark.native.jobs import SPARK_ERRORS  # noqa: PLC0415 (few lakes need it)
 
         tag, ended = f"hyperjoin-{uuid4()}", []

@@ -11,10 +11,7 @@ _PAIR = 2
 
 
 class NoStatementError(HyperJoinError):
-    """A join has no SQL.
-
-    The message says why.
-    """
+    """A join has no SQL, for the reason that the message says."""
 
     is_final: ClassVar[bool] = True
     """Whether the join can never have SQL; False if the SQL merely could not be run this time."""
@@ -50,10 +47,8 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def unexpectedly(cls, error: Exception) -> Self:
-        """Report only the type of an unexpected error.
-
-        Its message may contain data.
-        """
+        """Report only the type of an unexpected error."""
+        # Its message may contain data.
         return cls(f"its SQL ended with an error of the kind {type(error).__name__}")
 
     @classmethod
@@ -91,10 +86,8 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report which system refused a statement, and with which type of error.
-
-        The database's own message may contain values.
-        """
+        """Report which system refused a statement, and with which type of error."""
+        # The database's own message may contain values.
         return cls(f"{system} refuses the statement ({kind})")
 
 

@@ -69,11 +69,9 @@ class LakeInSql:
         return self._notation(left), self._notation(right)
 
     def comparison_of(self, left: ColumnId, right: ColumnId) -> int:
-        """Return the place of the plainest way to compare two columns that suits their samples.
-
-        Columns of text are compared as text: a database has kinds of text, such as enumerations
-        and texts of other collations, that it does not compare with each other otherwise.
-        """
+        """Return the place of the plainest way to compare two columns that suits their samples."""
+        # Columns of text are compared as text: a database has kinds of text, such as enumerations
+        # and texts of other collations, that it does not compare with each other otherwise.
         first, second = self.columns.get(left), self.columns.get(right)
         if first is None or second is None:
             return _SPELLED
@@ -184,10 +182,8 @@ def _candidates(
 
 
 def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
-    """List the ways to write the SQL of a join, simplest first.
-
-    The ways differ in how they read the tables and how they compare the columns.
-    """
+    """List the ways to write the SQL of a join, simplest first."""
+    # The ways differ in how they read the tables and how they compare the columns.
     firsts, seconds = sides_of(join)
     pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
     compared_as = join.measured.compared_as
@@ -217,10 +213,8 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Yield combinations with one way to read each table, starting with the simplest ways.
-
-    A table with fewer ways than the others keeps its last way.
-    """
+    """Yield combinations with one way to read each table, starting with the simplest ways."""
+    # A table with fewer ways than the others keeps its last way.
     current: list[TableInSql | None] = [None] * len(tables)
     for following in zip_longest(*tables):
         current = [new or old for new, old in zip(following, current, strict=True)]

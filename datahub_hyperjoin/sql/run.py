@@ -213,10 +213,8 @@ def find_join_sql(
     test: SqlTest,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find a SQL statement for each join.
-
-    Stored SQL is reused if the tables have not changed.
-    """
+    """Find a SQL statement for each join."""
+    # Stored SQL is reused if the tables have not changed.
     kept = store.results(_RESULTS)
     keys = {join.pairs: _key(join, lake, test.timeout) for join in joins}
     stored = {
@@ -258,10 +256,8 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """For joins that have no SQL, reuse the SQL that joins their columns through a crosswalk.
-
-    If the statement was run, it must return as many rows as the evidence of the join states.
-    """
+    """For joins that have no SQL, reuse the SQL that joins their columns through a crosswalk."""
+    # If the statement was run, it must return as many rows as the evidence of the join states.
     lent = {}
     for join in joins:
         if isinstance(join, Join) and join.via and not statements[join.pairs].sql:

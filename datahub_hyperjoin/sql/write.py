@@ -20,11 +20,8 @@ def every_column(alias: str) -> exp.Column:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build a `SELECT` clause that computes a join's row count from the sizes of matching groups.
-
-    The groups come from `count_groups`. The clause multiplies the counts of matching groups and
-    sums the products.
-    """
+    """Build a `SELECT` clause that counts a join's rows from the sizes of its `count_groups`."""
+    # It multiplies the counts of matching groups and sums the products.
     first, *others = (exp.column("n", alias) for alias in aliases)
     rows: exp.Condition = first
     for other in others:
@@ -36,11 +33,9 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
 def count_groups(
     source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
 ) -> exp.Subquery:
-    """Build a subquery that counts rows for each combination of compared values.
-
-    A collation may treat values as equal that the join distinguishes. So the rows are also grouped
-    by an exact form.
-    """
+    """Build a subquery that counts rows for each combination of compared values."""
+    # A collation may treat values as equal that the join distinguishes. So the rows are also
+    # grouped by an exact form.
     exact = [dialect.fill(dialect.exact, value) for value in values]
     return (
         exp.select(
@@ -127,21 +122,16 @@ def comparisons(
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
-    """Return a SQL template that converts a column's values to a `ValueForm`.
-
-    If the column's notation belongs to another form, the values are read as if they were in normal
-    form.
-    """
+    """Return a SQL template that converts a column's values to a `ValueForm`."""
+    # If the column's notation belongs to another form, the values are read as if they were in
+    # normal form.
     is_own = notation is not None and notation.form is form
     return notation.rules.sql(dialect) if notation and is_own else form.sql(dialect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInSql:
-    """The names of a table and its columns in SQL.
-
-    A system that can read a table in several ways has one object for each way.
-    """
+    """The names of a table and its columns in SQL, in one of the ways to read the table."""
 
     shown: exp.Table
     """The table in a `FROM` clause of the SQL that is shown to people."""
@@ -195,11 +185,9 @@ class JoinInSql:
         )
 
     def count(self) -> exp.Select:
-        """Build the query that counts the rows of the join.
-
-        Each table is grouped by the compared values first, so that a many-to-many join costs no
-        more than reading both tables.
-        """
+        """Build the query that counts the rows of the join."""
+        # Each table is grouped by the compared values first, so that a many-to-many join costs no
+        # more than reading both tables.
         keys = [f"k{at}" for at in range(len(self.pairs))]
         equal = [(exp.column(key, "a"), exp.column(key, "b")) for key in keys]
         return (
@@ -290,11 +278,9 @@ class TwoStepsInSql:
         )
 
     def count(self) -> exp.Select:
-        """Build the query that counts the rows of the join.
-
-        Each table is grouped by the compared values first, so that steps that multiply rows cost no
-        more than reading the tables.
-        """
+        """Build the query that counts the rows of the join."""
+        # Each table is grouped by the compared values first, so that steps that multiply rows cost
+        # no more than reading the tables.
         (first, into), (out, second) = self._steps()
         groups = (
             count_groups(table.run, alias, values, self.comparison.dialect)
@@ -331,11 +317,9 @@ def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId,
 
 
 def write_anti_join(statement: Statement) -> str:
-    """Write the SQL that returns the rows of table a of a join that have no partner.
-
-    These are also the rows without a value: `NOT EXISTS` returns them, as no value equals a null.
-    Values are compared as in the join. Nobody has run the SQL.
-    """
+    """Write the SQL that returns the rows of table a of a join that have no partner."""
+    # These are also the rows without a value: `NOT EXISTS` returns them, as no value equals a null.
+    # Values are compared as in the join. Nobody has run the SQL.
     tree = _parse(statement)
     joins = tree.args.get("joins") if tree else None
     if tree is None or not joins:

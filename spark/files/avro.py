@@ -51,11 +51,9 @@ class Avro(FileFormat):
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """Yield the path of each column in an Avro schema, and a type for incomparable columns.
-
-    The type is None for a column that can be compared. Each nested record is replaced by
-    its fields.
-    """
+    """Yield the path of each column in an Avro schema, and a type for incomparable columns."""
+    # The type is None for a column that can be compared. Each nested record is replaced by its
+    # fields.
     for field in schema["fields"] if _kind(schema) == "record" else ():
         path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])
         match _kind(type_):
@@ -72,10 +70,8 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
 
 
 def _non_null(type_: Any) -> Any:  # noqa: ANN401
-    """Remove null from the type of an Avro field.
-
-    Avro writes a nullable field as a union with null. Values of any other union are read as text.
-    """
+    """Remove null from the type of an Avro field."""
+    # Avro writes a nullable field as a union with null. Values of any other union are read as text.
     if not isinstance(type_, list):
         return type_
     members = [member for member in type_ if member != "null"]

@@ -108,10 +108,8 @@ def divide_lines(path: DataPath, count: int) -> list[ByteRange]:
 
 
 def scan_quotes(path: DataPath, part: ByteRange, dialect: Dialect) -> QuoteScan:
-    """Count the quotes in a byte range, and check whether all belong to quoted fields.
-
-    The check is made for a range that begins outside quotes and for one that begins inside.
-    """
+    """Count the quotes in a byte range, and check whether all belong to quoted fields."""
+    # The check is made for a range that begins outside quotes and for one that begins inside.
     quote, before_fields = dialect.quote.encode(), f"{dialect.delimiter}{dialect.quote}\r\n"
     decoder = codecs.getincrementaldecoder("utf-8")()
     quotes, fits, last = 0, [True, True], b"\n"

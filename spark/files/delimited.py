@@ -232,10 +232,8 @@ def _with_long_rows(
     stream: _Text,
     reopen: Callable[[], _Text],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the rows of a text; if a row is too long for a block, retry with larger blocks.
-
-    The retry reads the text from its beginning, but yields no row again.
-    """
+    """Yield the rows of a text; if a row is too long for a block, retry with larger blocks."""
+    # The retry reads the text from its beginning, but yields no row again.
     rows = 0
     with _translated_errors():
         try:
@@ -272,10 +270,8 @@ def _batches(
     extent: RowEstimate,
     block: int,
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows as Arrow batches, and add a note about skipped rows.
-
-    Arrow knows the columns by their positions, since the header may repeat a name.
-    """
+    """Read the rows as Arrow batches, and add a note about skipped rows."""
+    # Arrow knows the columns by their positions, since the header may repeat a name.
     rows = 0
     dialect, columns = layout.dialect, layout.columns
     positions = [str(position) for position in range(len(layout.names))]
@@ -320,11 +316,9 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow CSV reader that returns the columns in `chosen` as text.
-
-    `positions` are the names of all columns: their positions in the file. `block` is the number of
-    bytes that are read at once.
-    """
+    """Open an Arrow CSV reader that returns the columns in `chosen` as text."""
+    # `positions` are the names of all columns: their positions in the file. `block` is the number
+    # of bytes that are read at once.
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(

@@ -39,10 +39,7 @@ _TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
 
 
 class TextStream(io.RawIOBase):
-    """A stream that converts a text file from any encoding to UTF-8.
-
-    Its notes say how the file was decoded.
-    """
+    """A text file, converted to UTF-8 from any encoding; its notes say from which."""
 
     def __init__(
         self,
@@ -50,10 +47,8 @@ class TextStream(io.RawIOBase):
         dialect: Dialect = DEFAULT_DIALECT,
         notes: list[str] | None = None,
     ) -> None:
-        """Read the first block, and raise an error if the file is empty or not text.
-
-        Notes are added to those of an earlier stream of the file.
-        """
+        """Read the first block, and raise an error if the file is empty or not text."""
+        # Notes are added to those of an earlier stream of the file.
         super().__init__()
         self.notes: list[str] = [] if notes is None else notes
         self._raw = raw
@@ -130,12 +125,10 @@ class TextStream(io.RawIOBase):
         return self._to_utf8(block) + b"\n" * self._has_ended
 
     def _to_utf8(self, block: bytes) -> bytes:
-        """Convert a block of the file to UTF-8.
-
-        An empty block flushes the decoder. The decoder keeps the bytes of a character that the end
-        of a block cuts. A block of ASCII that follows no such bytes is UTF-8 already, and is not
-        decoded.
-        """
+        """Convert a block of the file to UTF-8."""
+        # An empty block flushes the decoder. The decoder keeps the bytes of a character that the
+        # end of a block cuts. A block of ASCII that follows no such bytes is UTF-8 already, and is
+        # not decoded.
         if self._starts_as_utf8 and b"\0" in block:
             if block.count(b"\0") > _MOST_CONTROLS * len(block):
                 raise UnreadableTableError.not_text()
@@ -197,11 +190,9 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _count(block: bytes, char: bytes) -> int:
-    """Count how often a character occurs in a block of bytes.
-
-    The result is 0 if the character is empty. `bytes.count` is slower where the character is
-    frequent.
-    """
+    """Count how often a character occurs in a block of bytes."""
+    # The result is 0 if the character is empty. `bytes.count` is slower where the character is
+    # frequent.
     if not char or char not in block:
         return 0
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(char)))
@@ -273,11 +264,9 @@ def is_damaged_utf8(block: bytes) -> bool:
 
 
 def _is_plausible(text: str) -> bool:
-    """Return whether a decoded text looks like words of a natural language.
-
-    In a wrong encoding, symbols become single letters or lone accents, and words mix letters of two
-    scripts.
-    """
+    """Return whether a decoded text looks like words of a natural language."""
+    # In a wrong encoding, symbols become single letters or lone accents, and words mix letters of
+    # two scripts.
     words = [word for word in _words(text) if not word.isascii()]
     return 2 * sum(map(_is_odd, words)) <= len(words) and not _LONE_ACCENTS.search(text)
 

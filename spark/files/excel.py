@@ -119,10 +119,8 @@ def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch
 
 
 def _value(cell: Cell) -> object:
-    """Convert a cell to a Python value.
-
-    The package returns whole numbers as floats, and missing cells as empty texts.
-    """
+    """Convert a cell to a Python value."""
+    # The package returns whole numbers as floats, and missing cells as empty texts.
     if cell == "":
         return None
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < _EXACT_FLOATS:

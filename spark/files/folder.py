@@ -50,12 +50,10 @@ def read_folder(
     open_file: OpenFile,
     parts: Collection[str] | None = None,
 ) -> TableStream:
-    """Open a folder of files as one table.
-
-    The partition keys are its last columns; the first readable file determines the others. Files
-    are read in a pseudo-random order that is the same in every run. The first rows are then of all
-    months or countries and not only of the first ones.
-    """
+    """Open a folder of files as one table."""
+    # The partition keys are its last columns; the first readable file determines the others. Files
+    # are read in a pseudo-random order that is the same in every run. The first rows are then of
+    # all months or countries and not only of the first ones.
     ordered = reading_order(folder)
     first = _open_first(folder, ordered, open_file)
     file_columns = readable_paths(first.columns)
@@ -124,11 +122,9 @@ def _sizes(folder: Folder, parts: Sequence[str]) -> list[int]:
 def _batches(
     files: Sequence[_FileToRead], names: Sequence[str], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows of all files in a folder, file by file.
-
-    After each batch, the table's row count is estimated: the rows read so far, divided by the
-    share of the bytes that they take. Within a file, that share follows its own row estimate.
-    """
+    """Read the rows of all files in a folder, file by file."""
+    # After each batch, the table's row count is estimated: the rows read so far, divided by the
+    # share of the bytes that they take. Within a file, that share follows its own row estimate.
     distinct_notes = dict.fromkeys(notes)
     skipped: list[str] = []
     total_bytes, bytes_before, rows_before = sum(file.size for file in files), 0, 0
@@ -159,11 +155,9 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Select the columns `names` from a file's batch of rows, and fill columns that the file lacks.
-
-    `keys` maps each partition key to its value, which fills the key's column. Other missing columns
-    are null.
-    """
+    """Select the columns `names` from a batch of rows, and fill those that its file lacks."""
+    # `keys` maps each partition key to its value, which fills the key's column. Other missing
+    # columns are null.
     arrays_of_file = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [
         arrays_of_file[name]
@@ -220,11 +214,9 @@ def _open_as(
 
 
 def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[str]) -> None:
-    """Raise an error if a file may contain the missing columns under other names.
-
-    A column with another name may be the missing one: old versions of Hive number the columns of
-    ORC files, and Spark ignores the case of names.
-    """
+    """Raise an error if a file may contain the missing columns under other names."""
+    # A column with another name may be the missing one: old versions of Hive number the columns of
+    # ORC files, and Spark ignores the case of names.
     whole.batches.close()
     known = {column.path: column.opaque for column in leaf_columns(schema)}
     in_file = {column.path: column.opaque for column in whole.columns}

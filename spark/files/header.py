@@ -134,11 +134,9 @@ def note_names(
 
 
 def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the header looks like a row of values.
-
-    Such a header has a number above each column of numbers. Years may name columns, and so may
-    numbers at equal distances, such as the days of a month.
-    """
+    """Return whether the header looks like a row of values."""
+    # Such a header has a number above each column of numbers. Years may name columns, and so may
+    # numbers at equal distances, such as the days of a month.
     # Nearly all headers end here, without a look at the values.
     if not any(map(_is_number, header)):
         return False
@@ -154,10 +152,8 @@ def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
-    """Return whether the row `header` can be the header of the rows below it (`body`).
-
-    `widest` is the number of fields that are filled in the fullest row.
-    """
+    """Return whether the row `header` can be the header of the rows below it (`body`)."""
+    # `widest` is the number of fields that are filled in the fullest row.
     names = [name.strip() for name in header if name.strip()]
     as_wide = sum(len(row) == len(header) for row in body)
     return (
@@ -186,11 +182,9 @@ def _are_numbers(values: Sequence[str]) -> bool:
 
 
 def _number_rows(values: Sequence[str], total: float) -> bool:
-    """Return whether values number the rows of a table, of which there are about `total`.
-
-    They do in any order, also if rows were left out of an ascending one. Other whole numbers may be
-    a key, such as zip codes.
-    """
+    """Return whether values number the rows of a table, of which there are about `total`."""
+    # They do in any order, also if rows were left out of an ascending one. Other whole numbers may
+    # be a key, such as zip codes.
     if not all(value.isascii() and value.isdigit() for value in values):
         return False
     numbers = [*map(int, values)]
@@ -279,10 +273,8 @@ def _without_cut(rows: list[list[str]]) -> list[list[str]]:
 
 
 def _is_at_top(head: str, rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line fills too many fields for a title.
-
-    `find_header` then returns 0 for any of the first rows. This takes a tenth of its time.
-    """
+    """Return whether the first line fills too many fields for a title."""
+    # `find_header` then returns 0 for any of the first rows. This takes a tenth of its time.
     if not rows or head[0] in "\r\n":
         return False
     return 2 * filled_fields(rows[0]) > max(map(len, rows))

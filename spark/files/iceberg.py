@@ -32,11 +32,9 @@ def read_iceberg(
     metadata: str = "",
     files: range | None = None,
 ) -> TableStream:
-    """Open the current snapshot of a metadata file (default: the newest), or some of its files.
-
-    The metadata names the data files, which may be outside the folder. One data file at a time is
-    in memory, with the columns to read.
-    """
+    """Open the current snapshot of a metadata file (default: the newest), or some of its files."""
+    # The metadata names the data files, which may be outside the folder. One data file at a time is
+    # in memory, with the columns to read.
     table = _open(path, metadata)
     tasks = None if files is None else _plan(table)[files.start : files.stop]
     return stream_rows(table, paths, tasks)

@@ -83,11 +83,9 @@ def _is_deep(line: bytes) -> bool:
 
 
 def _has_many_brackets(lines: bytes) -> bool:
-    """Return whether a line has so many opening brackets that it may be nested too deeply.
-
-    Brackets inside strings count, too: telling them apart takes ten times as long. A line with
-    too many brackets has all of a stretch that begins and ends at every hundredth.
-    """
+    """Return whether a line has so many opening brackets that it may be nested too deeply."""
+    # Brackets inside strings count, too: telling them apart takes ten times as long. A line with
+    # too many brackets has all of a stretch that begins and ends at every hundredth.
     opens = np.flatnonzero(_codes(lines) == _OPEN)[:: MOST_LEVELS // 2].tolist()
     return any(lines.find(b"\n", begin, end) < 0 for begin, end in pairwise(opens))
 
@@ -390,10 +388,8 @@ def _batches_of_elements(
 def _element_blocks(
     path: DataPath, extent: RowEstimate
 ) -> Generator[list[_JsonObject | None], None, None]:
-    """Yield the elements of a JSON array in blocks; elements that are not objects become None.
-
-    Before each block, the number of rows in `extent` is estimated again.
-    """
+    """Yield the elements of a JSON array in blocks; elements that are not objects become None."""
+    # Before each block, the number of rows in `extent` is estimated again.
     decoder, text, rows, characters = _decoder(), "", 0, 0
     with DecompressedFile(path) as source:
         while True:
@@ -415,10 +411,8 @@ def _element_blocks(
 
 
 def _parse(text: str, *, is_all: bool) -> tuple[list[_JsonObject | None], int]:
-    """Return the complete elements at the start of a text, and the position after the last one.
-
-    An element that is not an object, or is nested too deeply, becomes None.
-    """
+    """Return the complete elements at the start of a text, and the position after the last one."""
+    # An element that is not an object, or is nested too deeply, becomes None.
     elements: list[_JsonObject | None] = []
     position = 0
     while True:

@@ -20,10 +20,8 @@ _IS_BINARY = (
 
 @contextmanager
 def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Convert read errors in a `with` block to `UnreadableTableError`.
-
-    These are errors of Arrow and of the operating system.
-    """
+    """Convert read errors in a `with` block to `UnreadableTableError`."""
+    # These are errors of Arrow and of the operating system.
     try:
         yield
     except (pa.ArrowInvalid, OSError, *errors) as error:

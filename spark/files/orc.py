@@ -73,10 +73,8 @@ def _batches(
 def _read_stripe(
     file: orc.ORCFile, stripe: int, fields: Sequence[str], unread: dict[str, None]
 ) -> pa.RecordBatch:
-    """Read a stripe of an ORC file; unreadable fields become null, and are added to `unread`.
-
-    One date in a far year is enough: Arrow counts nanoseconds.
-    """
+    """Read a stripe of an ORC file; unreadable fields become null, and are added to `unread`."""
+    # One date in a far year is enough: Arrow counts nanoseconds.
     try:
         return file.read_stripe(stripe, columns=fields)
     except pa.ArrowInvalid:

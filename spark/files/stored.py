@@ -135,11 +135,9 @@ def _opened(file: StoredFile) -> pa.NativeFile:
 
 @lru_cache(maxsize=64)
 def _file_system(scheme: str, host: str, store: ObjectStore) -> tuple[fs.FileSystem, str]:
-    """Open the file system that holds a bucket; return the file system and the bucket's path in it.
-
-    Credentials are those that Arrow finds: environment variables, the files of the store's own
-    tools, or the identity of the machine.
-    """
+    """Return the file system that holds a bucket, and the bucket's path in it."""
+    # Credentials are those that Arrow finds: environment variables, the files of the store's own
+    # tools, or the identity of the machine.
     if scheme != "s3":
         file_system, root = fs.FileSystem.from_uri(f"{scheme}://{quote(host, safe='@.:')}")
         return file_system, root
@@ -206,11 +204,9 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the decompressed size in bytes, which is only an estimate for a compressed file.
-
-        The estimate applies the compression ratio of the first `parsed` bytes to the size on disk.
-        A reader with a thread that reads ahead passes them, so that it is reproducible.
-        """
+        """Return the decompressed size in bytes, an estimate for a compressed file."""
+        # The estimate applies the compression ratio of the first `parsed` bytes to the size on
+        # disk. A reader with a thread that reads ahead passes them, so that it is reproducible.
         size = self._stored_bytes
         if self._content is self._file:
             return size

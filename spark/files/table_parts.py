@@ -55,11 +55,9 @@ TablePart = FileRange | TableItems
 def divide_large(
     tables: Iterable[Table], *, size: int, max_bytes: int = sys.maxsize
 ) -> dict[TableId, Sequence[TablePart]]:
-    """Divide tables of at least `size` bytes into parts with all their rows, except text files.
-
-    A table that cannot be divided has no parts: the task that reads it says what is wrong with it.
-    Only about `max_bytes` are to be read of each table.
-    """
+    """Divide tables of at least `size` bytes into parts with all their rows, except text files."""
+    # A table that cannot be divided has no parts: the task that reads it says what is wrong with
+    # it. Only about `max_bytes` are to be read of each table.
     divided: dict[TableId, Sequence[TablePart]] = {}
     for table in tables:
         if table.size >= size:
@@ -69,10 +67,8 @@ def divide_large(
 
 
 def divide_table(location: TableLocation, size: int) -> Sequence[TablePart]:
-    """Divide a table into two or more parts, of each of which about 64 MiB of `size` are read.
-
-    The result is empty if one task should read the table.
-    """
+    """Divide a table into two or more parts, of each of which about 64 MiB of `size` are read."""
+    # The result is empty if one task should read the table.
     parts = [*_parts(location, max(1, -(-size // _PART_BYTES)))]
     return parts if len(parts) > 1 else ()
 

@@ -201,11 +201,9 @@ def _split(
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Convert Spark columns to an Arrow schema; return None if Arrow might read different values.
-
-    Arrow might read other values than Spark: Spark pads `char` columns, and fills a new column with
-    its default. Times in ORC files depend on the time zone of the reader.
-    """
+    """Convert Spark columns to an Arrow schema; return None if Arrow might read other values."""
+    # Arrow might read other values than Spark: Spark pads `char` columns, and fills a new column
+    # with its default. Times in ORC files depend on the time zone of the reader.
     metadata = repr([field.metadata for field in fields]).replace("varchar(", "")
     if "char(" in metadata or "EXISTS_DEFAULT" in metadata:
         return None
@@ -228,10 +226,8 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
 
 
 def _visible_files(root: Path) -> list[Path]:
-    """List the files of a table without partitions, except hidden files.
-
-    If the table's folder has visible subfolders, the list is empty.
-    """
+    """List the files of a table without partitions, except hidden files."""
+    # If the table's folder has visible subfolders, the list is empty.
     visible = [path for path in root.iterdir() if not path.name.startswith(".")]
     # Spark's streams keep a list there of the files that count.
     if any(path.is_dir() for path in visible):

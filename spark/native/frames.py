@@ -91,10 +91,8 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """List the columns of a data frame, and map each column's path to its Spark expression.
-
-    Each struct is replaced by its members.
-    """
+    """List the columns of a data frame, and map each column's path to its Spark expression."""
+    # Each struct is replaced by its members.
     columns, expressions = [], {}
     for position, (names, type_) in enumerate(_leaves(frame.schema)):
         path = ".".join(names)
@@ -181,10 +179,8 @@ def _partition_value(key: str) -> Expression:
 
 
 def _spark_uri(uri: str) -> str:
-    """Prefix a local path with `file://`.
-
-    Spark may default to another file system.
-    """
+    """Prefix a local path with `file://`."""
+    # Spark may default to another file system.
     return uri if is_remote(uri) or urlsplit(uri).scheme else f"file://{uri}"
 
 

@@ -90,11 +90,9 @@ class _Scan:
 
 
 def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
-    """Plan how to read the current snapshot of a remote Iceberg table.
-
-    A file that the metadata places below the table's own location is read below `folder`: the
-    recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
-    """
+    """Plan how to read the current snapshot of a remote Iceberg table."""
+    # A file that the metadata places below the table's own location is read below `folder`: the
+    # recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
     metadata, uri = _read_metadata(session, folder)
     files = CopiedFiles({})
 
@@ -103,10 +101,8 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """Fetch files in one Spark job.
-
-        Pyiceberg would fetch them one by one.
-        """
+        """Fetch files in one Spark job."""
+        # Pyiceberg would fetch them one by one.
         uris = {file: relocate(file) for file in wanted}
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}
@@ -152,10 +148,8 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """List the data files that contain a table's rows.
-
-    The manifest list and all manifests are fetched first.
-    """
+    """List the data files that contain a table's rows."""
+    # The manifest list and all manifests are fetched first.
     snapshot = table.current_snapshot()
     if snapshot is None:
         return []

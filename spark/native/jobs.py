@@ -37,10 +37,8 @@ def map_tasks(
 
 
 def collect_arrow(frame: DataFrame) -> pa.Table:
-    """Run the Spark job that computes a data frame, and return the rows.
-
-    After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
-    """
+    """Run the Spark job that computes a data frame, and return the rows."""
+    # After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
     try:
         return frame.toArrow()
     except SPARK_ERRORS as error:

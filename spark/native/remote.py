@@ -47,19 +47,15 @@ _PATH_OF_URI = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
 
 
 def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
-    """List the files below a folder.
-
-    Files that Spark treats as hidden are left out.
-    """
+    """List the files below a folder."""
+    # Files that Spark treats as hidden are left out.
     reader = session.read.format("binaryFile").option("recursiveFileLookup", value=True)
     return _listed(reader.load(escape_pattern(folder)), folder)
 
 
 def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """List the log files of the Delta tables below a folder.
-
-    Spark treats the logs as hidden, so `list_files` does not return them.
-    """
+    """List the log files of the Delta tables below a folder."""
+    # Spark treats the logs as hidden, so `list_files` does not return them.
     # Recursive listing skips hidden folders, but a pattern that names them does not.
     logs = []
     for level in range(depth + 1):
@@ -90,11 +86,9 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Return the glob patterns that match at least one existing file.
-
-    Spark refuses all files if one is missing, and does not say which: the halves that it refuses
-    are halved again, so that n missing files among N cost about n log N attempts.
-    """
+    """Return the glob patterns that match at least one existing file."""
+    # Spark refuses all files if one is missing, and does not say which: the halves that it refuses
+    # are halved again, so that n missing files among N cost about n log N attempts.
     if not patterns or _exist(reader, patterns):
         return patterns
     half = len(patterns) // 2
@@ -179,10 +173,8 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
 def _locate_copies(
     session: SparkSession, table: Table
 ) -> list[tuple[str, str, CopyLocation]] | TableError:
-    """List the files of a table, each with the location of its copy, or return an error.
-
-    A file has its URI, its relative path, and the location from which a worker reads the copy.
-    """
+    """List the files of a table, each with the location of its copy, or return an error."""
+    # A file has its URI, its relative path, and the location from which a worker reads the copy.
     location = table.location
     match location:
         case File():
@@ -224,10 +216,8 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write received files to the worker's disk one at a time, and yield each with its table.
-
-    While a file is read, the memory of the worker is limited.
-    """
+    """Write received files to the worker's disk one at a time, and yield each with its table."""
+    # While a file is read, the memory of the worker is limited.
     for uri, content in chain.from_iterable(zip(*batch.columns, strict=True) for batch in batches):
         file = files.get(uri.as_py())
         if file is None:
@@ -249,10 +239,8 @@ def _local(file: ShippedFile, folder: Path) -> CopyLocation:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder that exists only within a `with` block.
-
-    The file keeps its relative path, which contains the partition keys.
-    """
+    """Write a file to a temporary folder that exists only within a `with` block."""
+    # The file keeps its relative path, which contains the partition keys.
     with temporary_folder() as folder:
         copy = folder / path
         copy.parent.mkdir(parents=True, exist_ok=True)
