@@ -84,15 +84,6 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
     return flows
 
 
-def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
-    """Return the pairs of a join, each with the referring column first."""
-    guessed = join.evidence is None and not join.catalog.is_confirmed
-    if join.referenced is None or guessed:
-        return []
-    to_right = join.referenced == join.right
-    return [(left, right) if to_right else (right, left) for left, right in join.pairs]
-
-
 def build_lineage(
     joins: Iterable[Join],
     upstreams: Mapping[str, UpstreamLineageClass],
@@ -118,9 +109,10 @@ def build_lineage(
     edges: list[Edge] = []
     skipped = 0
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
-        pairs = _directed(join)
-        if not pairs or join.left.table == join.right.table:
+        guessed = join.evidence is None and not join.catalog.is_confirmed
+        if join.referenced is None or guessed or join.left.table == join.right.table:
             continue
+        pairs = join.directed_pairs
         downstream, upstream = pairs[0]
         step = (dataset_urn(upstream.table), dataset_urn(downstream.table))
         # `has_path` refuses nodes that the graph does not have.

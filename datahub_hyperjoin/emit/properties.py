@@ -110,17 +110,12 @@ def partners(
     """Return the join partners of each column, best first and without duplicates."""
     found: dict[ColumnId, dict[ColumnId, Partner]] = defaultdict(dict)
     for join in sorted(joins, key=_by_use):
-        for left, right in join.pairs:
-            leads_right = join.referenced != join.left
-            for own, other, leads_on in (
-                (left, right, leads_right),
-                (right, left, not leads_right),
-            ):
+        leads_right = join.referenced != join.left
+        for seen, leads_on in ((join, leads_right), (join.reversed, not leads_right)):
+            relation, share = _relation(join, leads_on=leads_on), _share(seen)
+            for own, other in seen.pairs:
                 partner = Partner(
-                    column=other,
-                    score=join.joinability,
-                    relation=_relation(join, leads_on=leads_on),
-                    share=_share(join, of_left=own is left),
+                    column=other, score=join.joinability, relation=relation, share=share
                 )
                 # Several joins may contain a pair. That of the pair alone describes it best.
                 if other not in found[own] or not join.further:
@@ -222,15 +217,14 @@ def _score(score: float) -> str:
     return "" if text == "1.00" else text
 
 
-def _share(join: Join, *, of_left: bool) -> str:
-    """Describe the share of a column's rows, or else of its values, that have a join partner."""
+def _share(join: Join) -> str:
+    """Describe the share of the left column's rows, or else of its values, with a join partner."""
     # The text is empty for a key of several columns, because a share of its values says
     # little about one column.
     if join.evidence is None or join.further:
         return ""
-    contained = join.evidence if of_left else join.evidence.reversed
-    share, of = contained.left_containment, "values"
-    if (counts := contained.left_counts) and counts.matched_share is not None:
+    share, of = join.evidence.left_containment, "values"
+    if (counts := join.left_counts) and counts.matched_share is not None:
         share, of = counts.matched_share, "rows"
     # Rounded down: `100 %` is a promise.
     return f"{max(floor(share * 100 + 1e-9), 1)} % of {of}"
@@ -257,14 +251,13 @@ def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    from_left = join.left.table == table
-    own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
-    leads_on = join.referenced != (join.left if from_left else join.right)
+    seen = join.seen_from(table)
+    own, other = zip(*seen.pairs, strict=True)
+    leads_on = seen.referenced != seen.left
     verb = _SENTENCES[join.role][0 if leads_on else 1]
     through = f" through {markdown(str(join.via[0].table))}" if join.via else ""
     doubt = NOT_VERIFIED if join.evidence is None else ""
-    share = _share(join, of_left=from_left)
-    notes = ", ".join(filter(None, [_score(join.joinability), share, doubt]))
+    notes = ", ".join(filter(None, [_score(join.joinability), _share(seen), doubt]))
     line = f"{markdown(_paths(own))} {verb} {_link(other, names)}{through}"
     return _fit(f"{line} · {notes}" if notes else line)
 
