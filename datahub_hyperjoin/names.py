@@ -62,9 +62,6 @@ def find_spelling(name: str, known: Collection[str]) -> str:
 
     >>> find_spelling("Id", {"id"}), find_spelling("Id", {"id", "ID"}), find_spelling("id", {})
     ('id', 'Id', 'id')
-
-    Args:
-        known: The known names, among which a name is found at once, as in a set.
     """
     if name in known:
         return name
@@ -74,9 +71,6 @@ def find_spelling(name: str, known: Collection[str]) -> str:
 
 def ends_in(full: str, typed: str) -> bool:
     """Return whether a typed name is a full name, or the last parts of it.
-
-    Args:
-        typed: The name that a person typed.
 
     >>> ends_in("shop.public.orders", "public.orders"), ends_in("lake/flights.csv", "flights.csv")
     (True, True)
@@ -88,9 +82,6 @@ def ends_in(full: str, typed: str) -> bool:
 
 def split_column(typed: str) -> Iterator[tuple[str, str]]:
     """Yield all splits of a typed name into a table and a column, with the longest table first.
-
-    Args:
-        typed: A name such as `orders.customer`.
 
     >>> [*split_column("flights.csv.carrier")]
     [('flights.csv', 'carrier'), ('flights', 'csv.carrier')]
@@ -111,10 +102,7 @@ _ESCAPES: Mapping[str, dict[int, str]] = {
 
 
 def escape_for_quotes(name: str, system: str) -> str:
-    r"""Escape a name that a library will put between quotes.
-
-    Args:
-        system: The database system, as sqlglot and SQLAlchemy call it.
+    r"""Escape a name that a library will quote for a system of sqlglot or SQLAlchemy.
 
     >>> print(escape_for_quotes("share\\", "clickhouse"), escape_for_quotes("share\\", "mysql"))
     share\\ share\

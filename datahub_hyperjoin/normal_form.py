@@ -103,10 +103,7 @@ def hash_values(normal: pa.Array, value_hash: ValueHash = ValueHash.SIPHASH) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """A mapping from the hashes of synonymous values to the hash of their common meaning.
-
-    Synonyms such as `US` and `USA` have the same meaning.
-    """
+    """A mapping from the hashes of synonyms, such as `US` and `USA`, to that of their meaning."""
 
     hashes: Hashes
     """Hashes of normal forms, ascending, without duplicates."""
@@ -115,11 +112,7 @@ class Synonyms:
     """For each hash in `hashes`, the hash of the value's meaning, which all its synonyms share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace the hash of each synonym with the hash of its meaning.
-
-        Returns:
-            For each hash its meaning, or the hash itself if it has no known meaning.
-        """
+        """Replace the hash of each synonym with that of its meaning; others stay as they are."""
         positions = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[positions] == hashes, self.meanings[positions], hashes)
 

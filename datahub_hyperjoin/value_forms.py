@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Protocol
 
 from typing_extensions import Self
 
@@ -27,43 +26,36 @@ Rewrites = tuple[tuple[str, str], ...]
 """Patterns and replacements, applied in this order."""
 
 
-class SqlParts(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlParts:
     """Expressions of a SQL dialect that convert texts; null where they cannot read a value.
 
     `{t}` stands for the text in lower case without spaces around it.
     """
 
-    @property
-    def number(self) -> Callable[[str], str]:
-        """Reads the expression of a text such as `-12.5` as a number."""
+    number: Callable[[str], str]
+    """Function that writes the number of which an expression is the text, such as `-12.5`."""
 
-    @property
-    def without_zeros(self) -> str:
-        """The digits `{t}` without leading zeros; other texts as they are."""
+    without_zeros: str
+    """The digits `{t}` without leading zeros; other texts as they are."""
 
-    @property
-    def day_first(self) -> str:
-        """The text `{t}`, such as `31.01.2024`, as a day."""
+    day_first: str
+    """The day whose text `{t}` is as `31.01.2024`."""
 
-    @property
-    def month_first(self) -> str:
-        """The text `{t}`, such as `01/31/2024`, as a day."""
+    month_first: str
+    """The day whose text `{t}` is as `01/31/2024`."""
 
-    @property
-    def year_first(self) -> str:
-        """The text `{t}`, such as `20240131` or `2024/1/31`, as a day."""
+    year_first: str
+    """The day whose text `{t}` is as `20240131` or `2024/1/31`."""
 
-    @property
-    def iso_day(self) -> str:
-        """The text `{t}`, such as `2024-01-31`, as a day."""
+    iso_day: str
+    """The day whose text `{t}` is as `2024-01-31`."""
 
-    @property
-    def instant(self) -> str:
-        """The text `{t}`, such as `2024-01-31t09:30:00`, as a point in time."""
+    instant: str
+    """The point in time whose text `{t}` is as `2024-01-31t09:30:00`."""
 
-    @property
-    def zoned_instant(self) -> str:
-        """The text `{t}`, such as `2024-01-31t09:30:00+01:00`, as a point in time in UTC."""
+    zoned_instant: str
+    """The point in time in UTC whose text `{t}` is as `2024-01-31t09:30:00+01:00`."""
 
 
 TRUE_WORDS = (

@@ -2,30 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy.types import (
-    TIMESTAMP,
-    Boolean,
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    Numeric,
-    String,
-    Time,
-)
+from sqlalchemy import types
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     EXACT_DIGITS,
     FAR_NUMBER,
     FormsByType,
     SqlSyntax,
-    day_form,
-    moment_form,
-    number_form,
-    plain_form,
     quote_in_one_line,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
 from datahub_hyperjoin.tables import DataType
@@ -45,7 +30,8 @@ _IS_LONG = f"NOT {_IS_WHOLE} AND char_length({_DIGITS}) > {EXACT_DIGITS}"
 _TIME = "regexp_replace(format_time('%H:%M:%E6S', v), '[.]0+$', '')"
 _MOMENT_FORMAT = "'%E4Y-%m-%d %H:%M:%E6S', v"
 
-BIGQUERY_SYNTAX = SqlSyntax(
+# Arithmetic that overflows is an error.
+_SYNTAX = SqlSyntax(
     quote_text=quote_in_one_line,
     # Without a collation, even if the column has one.
     exact="collate({0}, '')",
@@ -59,18 +45,17 @@ BIGQUERY_SYNTAX = SqlSyntax(
     joined_bytes="from_hex(string_agg(CASE WHEN {2} THEN {0} END, '' ORDER BY {1}))",
     has_fields=True,
 )
-"""The SQL of BigQuery. Arithmetic that overflows is an error."""
 
 _FORMS: FormsByType = {
-    Date: day_form(BIGQUERY_SYNTAX, _TEXT),
-    TIMESTAMP: moment_form(BIGQUERY_SYNTAX, "v", f"format_timestamp({_MOMENT_FORMAT}, 'UTC')"),
-    DateTime: moment_form(BIGQUERY_SYNTAX, "v", f"format_datetime({_MOMENT_FORMAT})"),
-    String: text_form(BIGQUERY_SYNTAX, "{}"),
-    Float: number_form(BIGQUERY_SYNTAX, _FLOAT, inexact=f"is_nan(v) OR {FAR_NUMBER} OR {_IS_LONG}"),
-    Numeric: number_form(BIGQUERY_SYNTAX, _TEXT),
-    Time: plain_form(BIGQUERY_SYNTAX, DataType.TEXT, _TIME),
-    Integer: plain_form(BIGQUERY_SYNTAX, DataType.INTEGER, _TEXT),
-    Boolean: plain_form(BIGQUERY_SYNTAX, DataType.BOOLEAN, _TEXT),
+    types.Date: _SYNTAX.day_form(_TEXT),
+    types.TIMESTAMP: _SYNTAX.moment_form("v", f"format_timestamp({_MOMENT_FORMAT}, 'UTC')"),
+    types.DateTime: _SYNTAX.moment_form("v", f"format_datetime({_MOMENT_FORMAT})"),
+    types.String: _SYNTAX.text_form("{}"),
+    types.Float: _SYNTAX.number_form(_FLOAT, inexact=f"is_nan(v) OR {FAR_NUMBER} OR {_IS_LONG}"),
+    types.Numeric: _SYNTAX.number_form(_TEXT),
+    types.Time: _SYNTAX.plain_form(DataType.TEXT, _TIME),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
 }
 
 
@@ -81,7 +66,7 @@ class BigQuery(DatabaseSystem):
     table_names = THREE_PARTS
     extra = "bigquery"
     hex_digits = short_digits("byte_length({0})", "to_hex({0})")
-    syntax = BIGQUERY_SYNTAX
+    syntax = _SYNTAX
     forms = _FORMS
     lists_sizes = False
 

@@ -20,13 +20,7 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     FAR_NUMBER,
     SqlForm,
     SqlSyntax,
-    moment_types,
-    number_form,
-    number_types,
-    plain_form,
     quote_with_backslashes,
-    text_form,
-    without_needless_zeros,
 )
 from datahub_hyperjoin.spark.databases.system import DatabaseSystem
 from datahub_hyperjoin.tables import DataType
@@ -194,16 +188,16 @@ class ClickHouse(DatabaseSystem):
         read = type_.read.format("v")
         match type_.family:
             case "String" | "FixedString" | "Enum8" | "Enum16":
-                return text_form(_SYNTAX, type_.read)
+                return _SYNTAX.text_form(type_.read)
             case "Float64" | "Float32" | "BFloat16":
                 inexact = f"NOT isFinite(v) OR {FAR_NUMBER}"
-                return number_form(_SYNTAX, _FLOAT, value=type_.read, inexact=inexact, unique=False)
+                return _SYNTAX.number_form(_FLOAT, value=type_.read, inexact=inexact, unique=False)
             case "Decimal":
-                return SqlForm("{}", read, types=number_types(_SYNTAX))
+                return SqlForm("{}", read, types=_SYNTAX.number_types())
             case "DateTime" | "DateTime64":
                 return _moment_form(read)
             case family:
-                return plain_form(_SYNTAX, _PLAIN_TYPES.get(family, DataType.INTEGER), read)
+                return _SYNTAX.plain_form(_PLAIN_TYPES.get(family, DataType.INTEGER), read)
 
     def can_compute(self, connection: Connection) -> bool:
         """Return whether the server is of version 26.9 or later, and the user may set settings."""
@@ -220,10 +214,10 @@ def _moment_form(text_: str) -> SqlForm:
     """Write the normal forms of points in time; all are in years that Python knows."""
     shortened = (
         f"CASE WHEN match(substr({text_}, 12), '^00:00:00([.]0+)?$') THEN left({text_}, 10) "
-        f"ELSE {without_needless_zeros(text_, _SYNTAX)} END"
+        f"ELSE {_SYNTAX.without_needless_zeros(text_)} END"
     )
     # Those outside of the years from 1900 to 2299 may have the text of the first or the last.
-    return SqlForm("{}", shortened, text=text_, types=moment_types(_SYNTAX), is_unique=False)
+    return SqlForm("{}", shortened, text=text_, types=_SYNTAX.moment_types(), is_unique=False)
 
 
 _INTEGER = re.compile(r"U?Int[0-9]+")
@@ -239,7 +233,7 @@ _PLAIN_TYPES = {
 """Maps types whose texts are normal forms to the types that readers infer from the text. All others
 are integers."""
 _AS_TEXT = "CAST(toString({0}) AS Nullable(String))"
-_WITHOUT_ZEROS = without_needless_zeros(_AS_TEXT, _SYNTAX)
+_WITHOUT_ZEROS = _SYNTAX.without_needless_zeros(_AS_TEXT)
 
 
 def _valid(text_: str) -> str:

@@ -88,12 +88,7 @@ def _explain_pool(connection: str, context: "ExceptionContext") -> None:
 
 
 def within(engine: Engine, seconds: float) -> Engine:
-    """Return an engine whose connections read for a limited time in all.
-
-    Args:
-        engine: An opened engine.
-        seconds: Time limit of each statement, and of all rows that it returns.
-    """
+    """Return an engine whose connections read for a limited time in all, in seconds."""
     return engine.execution_options(**{_IN_ALL: seconds})
 
 
@@ -104,10 +99,9 @@ def seconds_in_all(connection: Connection) -> float:
 
 
 def statement_limit(connection: Connection) -> float:
-    """Return the time limit of the statements of a connection's transaction, in seconds.
+    """Return the time limit in seconds of a transaction's statements.
 
-    Returns:
-        The smallest of the limits of the recipe, of `within` and of the server itself.
+    It is the smallest of the limits of the recipe, of `within` and of the server itself.
     """
     limit: float = connection.info[_OURS]
     return limit

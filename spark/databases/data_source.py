@@ -42,12 +42,7 @@ class KeyRanges(InputPartition):
 
 
 class RelationSource(DataSource):
-    """A Spark data source for a database table or view.
-
-    All values are text.
-
-    Use `load_relation` to configure and load it.
-    """
+    """A Spark data source for a database table or view, all of whose values are text."""
 
     @classmethod
     def name(cls) -> str:
@@ -55,11 +50,7 @@ class RelationSource(DataSource):
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Create a reader for the table or view.
-
-        Args:
-            schema: One text column for each name in the options.
-        """
+        """Create a reader, with one text column for each name in the options."""
         return _Reader(dict(self.options), schema)
 
 
@@ -97,9 +88,6 @@ def load_relation(
 
     The frame has at most as many partitions as the database allows connections. If the table has
     too many rows, an equal number of rows is read from each of some ranges of its key.
-
-    Returns:
-        The data frame, with the table's columns, notes and row count.
     """
     connections = relation.database.max_connections
     with Databases() as databases:

@@ -4,39 +4,19 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, types
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine.reflection import cache
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
-from sqlalchemy.types import (
-    JSON,
-    BigInteger,
-    Boolean,
-    Date,
-    DateTime,
-    Double,
-    Float,
-    Integer,
-    LargeBinary,
-    NullType,
-    Numeric,
-    SmallInteger,
-    String,
-    TypeEngine,
-)
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     EXACT_DIGITS,
     FAR_NUMBER,
     FormsByType,
     SqlSyntax,
-    day_form,
-    moment_form,
-    number_form,
-    plain_form,
     quote_with_backslashes,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
 from datahub_hyperjoin.tables import DataType
@@ -53,23 +33,23 @@ except ModuleNotFoundError:  # installed with the extra `databricks`
 _DIALECT = ("databricks_to_read", "databricks")
 """SQLAlchemy's names of our dialect and of its driver."""
 _TYPES: dict[str, TypeEngine[Any]] = {
-    "bigint": BigInteger(),
-    "binary": LargeBinary(),
-    "boolean": Boolean(),
-    "char": String(),
-    "date": Date(),
-    "decimal": Numeric(),
-    "double": Double(),
-    "float": Float(),
-    "int": Integer(),
-    "smallint": SmallInteger(),
-    "string": String(),
-    "timestamp": DateTime(timezone=True),
-    "timestamp_ntz": DateTime(),
-    "tinyint": SmallInteger(),
-    "varchar": String(),
+    "bigint": types.BigInteger(),
+    "binary": types.LargeBinary(),
+    "boolean": types.Boolean(),
+    "char": types.String(),
+    "date": types.Date(),
+    "decimal": types.Numeric(),
+    "double": types.Double(),
+    "float": types.Float(),
+    "int": types.Integer(),
+    "smallint": types.SmallInteger(),
+    "string": types.String(),
+    "timestamp": types.DateTime(timezone=True),
+    "timestamp_ntz": types.DateTime(),
+    "tinyint": types.SmallInteger(),
+    "varchar": types.String(),
     # Not read, whatever they hold.
-    **dict.fromkeys(("array", "map", "object", "struct", "variant"), JSON()),
+    **dict.fromkeys(("array", "map", "object", "struct", "variant"), types.JSON()),
 }
 """The types of columns by the first word of their names. Others are read as text."""
 _TEXT = "CAST(v AS STRING)"
@@ -92,7 +72,8 @@ _JOINED = (
     "FILTER (WHERE {condition})), e -> e.joined), {separator})"
 )
 
-DATABRICKS_SYNTAX = SqlSyntax(
+# Arithmetic that overflows is an error in ANSI mode.
+_SYNTAX = SqlSyntax(
     quote_text=quote_with_backslashes,
     exact="({0}) COLLATE UTF8_BINARY",
     matches="{0} RLIKE {1}",
@@ -106,21 +87,18 @@ DATABRICKS_SYNTAX = SqlSyntax(
     ),
     preparations=("SET TIME ZONE 'UTC'", "SET ANSI_MODE = true"),
 )
-"""The SQL of Databricks. Arithmetic that overflows is an error in its ANSI mode."""
 
 
 _FORMS: FormsByType = {
-    Date: day_form(DATABRICKS_SYNTAX, _TEXT),
-    DateTime: moment_form(DATABRICKS_SYNTAX, "v", "date_format(v, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"),
+    types.Date: _SYNTAX.day_form(_TEXT),
+    types.DateTime: _SYNTAX.moment_form("v", "date_format(v, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"),
     # Bytes that are no UTF-8 would count as characters of one byte each.
-    String: text_form(DATABRICKS_SYNTAX, "make_valid_utf8({})"),
+    types.String: _SYNTAX.text_form("make_valid_utf8({})"),
     # The driver returns floats as doubles of as many digits.
-    Float: number_form(
-        DATABRICKS_SYNTAX, _FLOAT, value="CAST({} AS DOUBLE)", inexact=_INEXACT_FLOAT
-    ),
-    Numeric: number_form(DATABRICKS_SYNTAX, _TEXT, inexact=_HAS_EXPONENT.format(_TEXT)),
-    Integer: plain_form(DATABRICKS_SYNTAX, DataType.INTEGER, _TEXT),
-    Boolean: plain_form(DATABRICKS_SYNTAX, DataType.BOOLEAN, _TEXT),
+    types.Float: _SYNTAX.number_form(_FLOAT, value="CAST({} AS DOUBLE)", inexact=_INEXACT_FLOAT),
+    types.Numeric: _SYNTAX.number_form(_TEXT, inexact=_HAS_EXPONENT.format(_TEXT)),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
 }
 
 
@@ -133,7 +111,7 @@ class Databricks(DatabaseSystem):
     asks_limit = "SET STATEMENT_TIMEOUT"
     keeps_session = True
     hex_digits = short_digits("octet_length({0})", "lower(hex({0}))")
-    syntax = DATABRICKS_SYNTAX
+    syntax = _SYNTAX
     forms = _FORMS
     lists_sizes = False
 
@@ -192,4 +170,4 @@ class DatabricksReader(DatabricksDialect):
 
 def _type_of(name: str) -> TypeEngine[Any]:
     family = re.match("[a-z_]*", name)
-    return _TYPES.get(family[0], NullType()) if family else NullType()
+    return _TYPES.get(family[0], types.NullType()) if family else types.NullType()

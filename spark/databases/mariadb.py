@@ -5,23 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from sqlalchemy import Connection, Inspector, Row
+from sqlalchemy import Connection, Inspector, Row, types
 from sqlalchemy.dialects.mysql import BIT, ENUM, SET, YEAR
 from sqlalchemy.dialects.mysql.types import _NumericType
-from sqlalchemy.types import (
-    TIMESTAMP,
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    NullType,
-    Numeric,
-    String,
-    Time,
-    TypeEngine,
-    Uuid,
-    _Binary,
-)
+from sqlalchemy.types import TypeEngine, _Binary
 
 from datahub_hyperjoin.arrow_bytes import MOST_KEY_BYTES
 from datahub_hyperjoin.locations import Relation
@@ -29,14 +16,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     FormsByType,
     SqlForm,
     SqlSyntax,
-    day_form,
-    moment_form,
-    number_form,
-    plain_form,
     quote_with_backslashes,
     short_digits,
-    text_form,
-    without_needless_zeros,
 )
 from datahub_hyperjoin.spark.databases.system import (
     SETTLED,
@@ -102,7 +83,7 @@ class MySql(DatabaseSystem):
         Who may select some columns only, or may not see the query of a view, may not see the
         statement that creates the table either, from which SQLAlchemy reads the columns.
         """
-        bind, types = inspector.bind, getattr(inspector.dialect, "ischema_names", {})
+        bind, kinds = inspector.bind, getattr(inspector.dialect, "ischema_names", {})
         rows = query(bind, _GRANTED, schema=relation.schema, name=relation.name)
         if not rows:
             # A view of what no longer exists has no columns, and only a query tells why.
@@ -112,7 +93,7 @@ class MySql(DatabaseSystem):
             {
                 # As in the statement that creates the table.
                 "name": row.column_name.replace("`", "``"),
-                "type": _type_of(row, types.get(row.data_type, NullType)),
+                "type": _type_of(row, kinds.get(row.data_type, types.NullType)),
             }
             for row in rows
         ]
@@ -130,10 +111,10 @@ class MySql(DatabaseSystem):
 
 def _type_of(row: Row[Any], kind: type[TypeEngine[Any]]) -> TypeEngine[Any]:
     if issubclass(kind, (ENUM, SET)):
-        return String(row.character_maximum_length)
-    if issubclass(kind, (String, _Binary)):
+        return types.String(row.character_maximum_length)
+    if issubclass(kind, (types.String, _Binary)):
         return kind(row.character_maximum_length)
-    sizes = (row.numeric_precision, row.numeric_scale) if issubclass(kind, Numeric) else ()
+    sizes = (row.numeric_precision, row.numeric_scale) if issubclass(kind, types.Numeric) else ()
     if not issubclass(kind, _NumericType):
         return kind()
     build = cast("Callable[..., TypeEngine[Any]]", kind)
@@ -189,28 +170,27 @@ def _temporal(form: SqlForm, *, is_unique: bool = True) -> SqlForm:
     return replace(form, inexact=f"{form.inexact} OR {_HAS_ZERO}", is_unique=is_unique)
 
 
-_MOMENT = moment_form(_SYNTAX, "v", "CAST(CAST(v AS DATETIME(6)) AS CHAR)")
+_MOMENT = _SYNTAX.moment_form("v", "CAST(CAST(v AS DATETIME(6)) AS CHAR)")
 _FORMS: FormsByType = {
-    Time: plain_form(_SYNTAX, DataType.TEXT, without_needless_zeros(_TEXT, _SYNTAX)),
-    Date: _temporal(day_form(_SYNTAX, _TEXT)),
+    types.Time: _SYNTAX.plain_form(DataType.TEXT, _SYNTAX.without_needless_zeros(_TEXT)),
+    types.Date: _temporal(_SYNTAX.day_form(_TEXT)),
     # When clocks go back, two points in time are the same in the session's time zone.
-    TIMESTAMP: _temporal(_MOMENT, is_unique=False),
-    DateTime: _temporal(_MOMENT),
-    String: text_form(_SYNTAX, "convert({} USING utf8mb4)"),
+    types.TIMESTAMP: _temporal(_MOMENT, is_unique=False),
+    types.DateTime: _temporal(_MOMENT),
+    types.String: _SYNTAX.text_form("convert({} USING utf8mb4)"),
     # A float has more digits than its text, which readers get. Without a length, grouping would cut
     # texts.
-    Float: number_form(
-        _SYNTAX,
+    types.Float: _SYNTAX.number_form(
         _FLOAT,
         value=_SYNTAX.exact.format("CAST({} AS CHAR(40))"),
         inexact=_IS_FAR,
         unique=False,
     ),
-    Numeric: number_form(_SYNTAX, _TEXT),
-    BIT: plain_form(_SYNTAX, DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
-    YEAR: plain_form(_SYNTAX, DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
-    Integer: plain_form(_SYNTAX, DataType.INTEGER, _TEXT),
-    Uuid: plain_form(_SYNTAX, DataType.TEXT, _TEXT),
+    types.Numeric: _SYNTAX.number_form(_TEXT),
+    BIT: _SYNTAX.plain_form(DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
+    YEAR: _SYNTAX.plain_form(DataType.INTEGER, _TEXT, "CAST({} AS UNSIGNED)"),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
+    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, _TEXT),
 }
 
 # MariaDB records when an InnoDB table was last written, until the server restarts or forgets the

@@ -2,31 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Inspector
+from sqlalchemy import Connection, Inspector, types
 from sqlalchemy.dialects.postgresql.base import PGInspector
-from sqlalchemy.types import (
-    CHAR,
-    Boolean,
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    Numeric,
-    String,
-    Uuid,
-)
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     FAR_NUMBER,
     FormsByType,
     SqlForm,
     SqlSyntax,
-    day_form,
-    moment_form,
-    number_types,
-    plain_form,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.system import (
     THREE_PARTS,
@@ -134,28 +118,32 @@ _SYNTAX = SqlSyntax(
 )
 
 
-def _text_form(type_: String) -> SqlForm:
+def _text_form(type_: types.String) -> SqlForm:
     # As text, the value has no spaces at its end.
-    is_padded = isinstance(type_, CHAR) and type_.length
+    is_padded = isinstance(type_, types.CHAR) and type_.length
     padded = f"rpad(v, {type_.length})" if is_padded else "v"
-    return text_form(_SYNTAX, "{}::text", text=padded)
+    return _SYNTAX.text_form("{}::text", text=padded)
 
 
-def _moment_form(type_: DateTime) -> SqlForm:
+def _moment_form(type_: types.DateTime) -> SqlForm:
     moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
-    return moment_form(_SYNTAX, moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
+    return _SYNTAX.moment_form(moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
 
 
 _exact = _SYNTAX.exact.format
 _FORMS: FormsByType = {
-    Date: day_form(_SYNTAX, "to_char(v, 'YYYY-MM-DD')"),
-    DateTime: _moment_form,
-    String: _text_form,
-    Float: SqlForm("{}", _exact(_FLOAT), f"{_IS_ODD} OR {FAR_NUMBER}", types=number_types(_SYNTAX)),
-    Numeric: SqlForm("{}", _exact("trim_scale(v)::text"), _IS_ODD, types=number_types(_SYNTAX)),
-    Integer: plain_form(_SYNTAX, DataType.INTEGER, "v::text"),
-    Boolean: plain_form(_SYNTAX, DataType.BOOLEAN, "v::text"),
-    Uuid: plain_form(_SYNTAX, DataType.TEXT, "v::text"),
+    types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
+    types.DateTime: _moment_form,
+    types.String: _text_form,
+    types.Float: SqlForm(
+        "{}", _exact(_FLOAT), f"{_IS_ODD} OR {FAR_NUMBER}", types=_SYNTAX.number_types()
+    ),
+    types.Numeric: SqlForm(
+        "{}", _exact("trim_scale(v)::text"), _IS_ODD, types=_SYNTAX.number_types()
+    ),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, "v::text"),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, "v::text"),
+    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, "v::text"),
 }
 
 

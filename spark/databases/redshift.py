@@ -7,20 +7,8 @@ documentation says how a replacement names a group, or that system views are rea
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
-from sqlalchemy.types import (
-    CHAR,
-    REAL,
-    VARCHAR,
-    Boolean,
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    LargeBinary,
-    Numeric,
-    TypeEngine,
-)
+from sqlalchemy import Connection, types
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.spark.counting.aggregate import LONGEST_TEXT
 from datahub_hyperjoin.spark.databases.postgresql import PostgresProtocol
@@ -32,14 +20,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     SqlSyntax,
     computes_probes,
-    day_form,
-    decimal_form,
-    moment_form,
-    number_form,
-    plain_form,
     probes_of_texts,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.sql_profiles import FIRST_CHARACTER
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS
@@ -78,7 +60,8 @@ def _character() -> str:
     return f"substring({characters}, {{0}} - {FIRST_CHARACTER - 1}, 1)"
 
 
-REDSHIFT_SYNTAX = SqlSyntax(
+# All statements of a transaction see the same rows.
+_SYNTAX = SqlSyntax(
     quote_text=quote_for_redshift,
     exact="{0}",
     # With 'p', patterns are those of PCRE.
@@ -102,37 +85,36 @@ REDSHIFT_SYNTAX = SqlSyntax(
     # Plans of several columns are large, and each column needs several steps.
     most_columns=1,
 )
-"""The SQL of Redshift. All statements of a transaction see the same rows."""
 
 
-def _char_form(type_: CHAR) -> SqlForm:
+def _char_form(type_: types.CHAR) -> SqlForm:
     value = _EXACT.format(f"CAST({{}} AS varchar({_LONGEST_CHAR}))")
     padded = f"rpad(v, {type_.length})" if type_.length else "v"
-    return text_form(REDSHIFT_SYNTAX, value, text=padded)
+    return _SYNTAX.text_form(value, text=padded)
 
 
-def _moment_form(type_: DateTime) -> SqlForm:
+def _moment_form(type_: types.DateTime) -> SqlForm:
     moment = "(v AT TIME ZONE 'UTC')" if type_.timezone else "v"
-    return moment_form(REDSHIFT_SYNTAX, moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
+    return _SYNTAX.moment_form(moment, f"to_char({moment}, 'YYYY-MM-DD HH24:MI:SS.US')")
 
 
-def _float_form(type_: Float[Any]) -> SqlForm:
-    if isinstance(type_, REAL):
+def _float_form(type_: types.Float[Any]) -> SqlForm:
+    if isinstance(type_, types.REAL):
         real = "CAST(CAST({} AS float8) AS real)"
-        return decimal_form(REDSHIFT_SYNTAX, DIGITS_OF_REAL, real, _TEXT_OF, _NUDGED)
+        return _SYNTAX.decimal_form(DIGITS_OF_REAL, real, _TEXT_OF, _NUDGED)
     double = "CAST({} AS float8)"
-    return decimal_form(REDSHIFT_SYNTAX, DIGITS_OF_DOUBLE, double, _TEXT_OF, _NUDGED)
+    return _SYNTAX.decimal_form(DIGITS_OF_DOUBLE, double, _TEXT_OF, _NUDGED)
 
 
 _FORMS: FormsByType = {
-    CHAR: _char_form,
-    VARCHAR: text_form(REDSHIFT_SYNTAX, _EXACT.format(_MARKED), text=_UNMARKED, spelled=_UNMARKED),
-    Date: day_form(REDSHIFT_SYNTAX, "to_char(v, 'YYYY-MM-DD')"),
-    DateTime: _moment_form,
-    Float: _float_form,
-    Numeric: number_form(REDSHIFT_SYNTAX, _TEXT),
-    Boolean: plain_form(REDSHIFT_SYNTAX, DataType.BOOLEAN, _TRUTH),
-    Integer: plain_form(REDSHIFT_SYNTAX, DataType.INTEGER, _TEXT),
+    types.CHAR: _char_form,
+    types.VARCHAR: _SYNTAX.text_form(_EXACT.format(_MARKED), text=_UNMARKED, spelled=_UNMARKED),
+    types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
+    types.DateTime: _moment_form,
+    types.Float: _float_form,
+    types.Numeric: _SYNTAX.number_form(_TEXT),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TRUTH),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
 }
 
 
@@ -144,7 +126,7 @@ class Redshift(PostgresProtocol):
     extra = "redshift"
     hex_digits = short_digits("octet_length({0})", "lower(from_varbyte({0}, 'hex'))")
     most_fetched = MOST_FETCHED
-    syntax = REDSHIFT_SYNTAX
+    syntax = _SYNTAX
     forms = _FORMS
     lists_sizes = False
 
@@ -164,7 +146,7 @@ class Redshift(PostgresProtocol):
             REDSHIFT_ISCHEMA_NAMES,
         )
 
-        REDSHIFT_ISCHEMA_NAMES.update({"binary varying": LargeBinary, "geography": GEOMETRY})
+        REDSHIFT_ISCHEMA_NAMES.update({"binary varying": types.LargeBinary, "geography": GEOMETRY})
 
     def name_in_key(self, reported: str) -> str:
         """Remove the quotes that SQLAlchemy leaves around a name."""
@@ -184,25 +166,25 @@ def _of_row(value: str) -> str:
 
 
 _VALUES: tuple[tuple[TypeEngine[Any], str, str], ...] = (
-    (Boolean(), "true", "true"),
-    (Integer(), "-7", "-7"),
-    (Date(), "CAST('2024-01-31' AS date)", "2024-01-31"),
-    (DateTime(), "CAST('2024-01-31 00:00:00' AS timestamp)", "2024-01-31"),
-    (DateTime(), "CAST('2024-01-31 09:30:00.25' AS timestamp)", "2024-01-31 09:30:00.25"),
+    (types.Boolean(), "true", "true"),
+    (types.Integer(), "-7", "-7"),
+    (types.Date(), "CAST('2024-01-31' AS date)", "2024-01-31"),
+    (types.DateTime(), "CAST('2024-01-31 00:00:00' AS timestamp)", "2024-01-31"),
+    (types.DateTime(), "CAST('2024-01-31 09:30:00.25' AS timestamp)", "2024-01-31 09:30:00.25"),
     (
-        DateTime(timezone=True),
+        types.DateTime(timezone=True),
         "CAST('2024-01-31 01:00:00.000010+01:30' AS timestamptz)",
         "2024-01-30 23:30:00.00001",
     ),
-    (Float(), "CAST(1234567.25 AS float8)", "1234567.25"),
-    (Float(), "CAST(-0.29 AS float8)", "-0.29"),
-    (REAL(), "CAST(-0.1 AS real)", "-0.1"),
-    (Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
-    (Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
-    (Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
-    (CHAR(8), "CAST('Oslo' AS char(8))", "oslo"),
+    (types.Float(), "CAST(1234567.25 AS float8)", "1234567.25"),
+    (types.Float(), "CAST(-0.29 AS float8)", "-0.29"),
+    (types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
+    (types.Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
+    (types.Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
+    (types.Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
+    (types.CHAR(8), "CAST('Oslo' AS char(8))", "oslo"),
 )
 _PROBES = (
     *(Probe(type_, _of_row(value), normal) for type_, value, normal in _VALUES),
-    *probes_of_texts(VARCHAR(9), lambda text: _of_row(quote_for_redshift(text))),
+    *probes_of_texts(types.VARCHAR(9), lambda text: _of_row(quote_for_redshift(text))),
 )

@@ -218,11 +218,7 @@ class RowSample(NamedTuple):
     """The rows to read from a table that is too large to be read in full."""
 
     ranges: list[KeyRange]
-    """Disjoint ranges of the key that cover the table."""
-
     limit: int
-    """Number of rows to read from each range."""
-
     note: str
     """A note for the table's profile."""
 
@@ -230,11 +226,7 @@ class RowSample(NamedTuple):
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
     """Choose at most `most` rows of a table, spread evenly over the range of its key.
 
-    Args:
-        key: Its integer key column; empty if it has none.
-
-    Returns:
-        The sample; without a key, it is the first rows that the database returns.
+    Without a key, which is then empty, they are the first rows that the database returns.
     """
     parts = min(relation.database.max_connections * _RANGES_PER_CONNECTION, most)
     ranges = split_key(relation, engine, key, parts, rows=rows) if key else [WHOLE_KEY]
@@ -253,11 +245,7 @@ def count_rows(relation: Relation, engine: Engine) -> int:
 
 
 def find_integer_key(relation: Relation, inspector: Inspector) -> str:
-    """Return a table's primary key if it is a single integer column, else an empty string.
-
-    Returns:
-        The primary key, if it is a single integer column; else empty.
-    """
+    """Return a table's primary key if it is a single integer column, else an empty string."""
     try:
         types = {each.name: each.type for each in reflect_columns(relation, inspector)}
         constraint = inspector.get_pk_constraint(relation.name, relation.schema or None)
@@ -276,11 +264,9 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
 def split_key(
     relation: Relation, engine: Engine, key: str, parts: int, *, rows: int
 ) -> list[KeyRange]:
-    """Split a table's integer key into ranges with similar row counts.
+    """Split a table's integer key into disjoint ranges with similar row counts.
 
-    Returns:
-        Disjoint ranges that cover the table. The first and the last are open, so that rows added
-        meanwhile are in one of them.
+    The first and the last are open, so that rows added meanwhile are in one of them.
     """
     key = stored_name(key, engine.dialect)
     ends = select_from(relation, [key], engine.dialect).subquery()
@@ -321,14 +307,7 @@ def _equal_counts(
 def within_key_range(
     statement: Select[tuple[object, ...]], key: quoted_name, range_: KeyRange
 ) -> Select[tuple[object, ...]]:
-    """Restrict a `SELECT` statement to a key range.
-
-    Args:
-        statement: A statement that selects rows of a table.
-
-    Returns:
-        A statement that selects only the rows in the range.
-    """
+    """Restrict a statement that selects rows of a table to a range of its key."""
     first, end = range_
     number = column(key, Integer)
     if first is not None:
@@ -365,16 +344,9 @@ def read_relation(
 ) -> TableStream:
     """Open a table or view for reading, and sample its rows if there are more than `max_rows`.
 
-    If the table has more than `max_rows` rows, an equal number of rows is read from each of some
-    ranges of its key. Without a key the first rows are read, and one row more than allowed, which
-    shows that there are more. The rows are counted only if there is a key and the size on disk
-    leaves open whether there are too many.
-
-    Args:
-        paths: Paths of the columns to read; all if None.
-
-    Returns:
-        The table being read; its rows stream from the database.
+    Then an equal number of rows is read from each of some ranges of its key. Without a key the
+    first rows are read, and one row more than allowed, which shows that there are more. The rows
+    are counted only if there is a key and the size on disk leaves open whether there are too many.
     """
     copy = relation.copy
     if copy and copy.fault:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.types import Boolean, Date, DateTime, Float, Numeric, String, TypeEngine
+from sqlalchemy import Connection, Engine, types
+from sqlalchemy.types import TypeEngine
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     FormsByType,
@@ -21,14 +21,9 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     SqlSyntax,
     computes_probes,
-    day_form,
-    moment_form,
-    number_form,
-    plain_form,
     probes_of_texts,
     quote_in_one_line,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.system import (
     THREE_PARTS,
@@ -63,18 +58,18 @@ _TABLES = (
     "table_type IN ('VIEW', 'MATERIALIZED VIEW') FROM information_schema.tables"
 )
 _PROBES = (
-    Probe(Boolean(), "true", "true"),
-    Probe(Date(), "to_date('2024-01-31')", "2024-01-31"),
-    Probe(DateTime(), "to_timestamp_ntz('2024-01-31 00:00:00')", "2024-01-31"),
-    Probe(DateTime(), "to_timestamp_ntz('2024-01-31 09:30:00.25')", "2024-01-31 09:30:00.25"),
-    Probe(Float(), "CAST(1234567.25 AS FLOAT)", "1234567.25"),
-    Probe(Numeric(), "CAST(-0.5 AS NUMBER(12, 2))", "-0.5"),
-    Probe(Numeric(), "CAST(120 AS NUMBER(12, 2))", "120"),
-    Probe(Numeric(), "CAST(120 AS NUMBER(12, 0))", "120"),
-    *probes_of_texts(String(1), quote_in_one_line),
+    Probe(types.Boolean(), "true", "true"),
+    Probe(types.Date(), "to_date('2024-01-31')", "2024-01-31"),
+    Probe(types.DateTime(), "to_timestamp_ntz('2024-01-31 00:00:00')", "2024-01-31"),
+    Probe(types.DateTime(), "to_timestamp_ntz('2024-01-31 09:30:00.25')", "2024-01-31 09:30:00.25"),
+    Probe(types.Float(), "CAST(1234567.25 AS FLOAT)", "1234567.25"),
+    Probe(types.Numeric(), "CAST(-0.5 AS NUMBER(12, 2))", "-0.5"),
+    Probe(types.Numeric(), "CAST(120 AS NUMBER(12, 2))", "120"),
+    Probe(types.Numeric(), "CAST(120 AS NUMBER(12, 0))", "120"),
+    *probes_of_texts(types.String(1), quote_in_one_line),
 )
 
-SNOWFLAKE_SYNTAX = SqlSyntax(
+_SYNTAX = SqlSyntax(
     quote_text=quote_in_one_line,
     # An empty specification removes the collation of a column.
     exact="collate({0}, '')",
@@ -92,21 +87,19 @@ SNOWFLAKE_SYNTAX = SqlSyntax(
         "listagg(CASE WHEN {2} THEN {0} END, '') WITHIN GROUP (ORDER BY {1})))"
     ),
 )
-"""The SQL of Snowflake."""
 
 
 _FORMS: FormsByType = {
-    Boolean: plain_form(SNOWFLAKE_SYNTAX, DataType.BOOLEAN, "to_varchar(v)"),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, "to_varchar(v)"),
     # Every text has a length. SQLAlchemy does not understand it if more follows, as a collation.
-    String: lambda type_: text_form(SNOWFLAKE_SYNTAX, "{}") if type_.length else None,
-    Float: number_form(
-        SNOWFLAKE_SYNTAX,
+    types.String: lambda type_: _SYNTAX.text_form("{}") if type_.length else None,
+    types.Float: _SYNTAX.number_form(
         f"to_varchar({_FIFTEEN_DIGITS})",
         inexact=_HAS_MORE_DIGITS,
         unique=False,
     ),
-    Numeric: number_form(SNOWFLAKE_SYNTAX, "to_varchar(v)"),
-    Date: day_form(SNOWFLAKE_SYNTAX, "to_char(v, 'YYYY-MM-DD')"),
+    types.Numeric: _SYNTAX.number_form("to_varchar(v)"),
+    types.Date: _SYNTAX.day_form("to_char(v, 'YYYY-MM-DD')"),
 }
 
 
@@ -121,7 +114,7 @@ class Snowflake(DatabaseSystem):
     asks_limit = "SHOW PARAMETERS LIKE 'STATEMENT_TIMEOUT_IN_SECONDS' IN SESSION"
     keeps_session = True
     hex_digits = short_digits("octet_length({0})", "hex_encode({0}, 0)")
-    syntax = SNOWFLAKE_SYNTAX
+    syntax = _SYNTAX
     forms = _FORMS
 
     def arguments(self, url: "URL") -> dict[str, object]:
@@ -172,11 +165,11 @@ class Snowflake(DatabaseSystem):
 def _moment_form(type_: TypeEngine[Any]) -> SqlForm | None:
     # The classes of these types are installed with the extra `snowflake` only.
     name = type(type_).__name__
-    if not isinstance(type_, DateTime) and name not in _ZONED | {"TIMESTAMP_NTZ"}:
+    if not isinstance(type_, types.DateTime) and name not in _ZONED | {"TIMESTAMP_NTZ"}:
         return None
     zoneless = "convert_timezone('UTC', v)" if name in _ZONED else "v"
     moment = f"CAST({zoneless} AS TIMESTAMP_NTZ)"
-    form = moment_form(SNOWFLAKE_SYNTAX, moment, _MOMENT_TEXT.format(moment))
+    form = _SYNTAX.moment_form(moment, _MOMENT_TEXT.format(moment))
     # The same point in time may be in several time zones.
     is_unique = name not in _ZONED
     return replace(form, inexact=f"{form.inexact} OR {_HAS_NANOSECONDS}", is_unique=is_unique)

@@ -21,6 +21,66 @@ STANDARD_END = "trim(TRAILING {1} FROM {0})"
 """The text `{0}` without the character `{1}` at its end, in standard SQL."""
 
 
+_LONGEST = 1 << 20
+"""Maximum length of a text in bytes; readers may cut longer texts."""
+# Not every database knows `\t` and `\x1c` in a regular expression, but all know the characters.
+_SOME_SPACES = "[\t-\r\x1c-\x1f]|  "
+_SPACES = "[\t-\r\x1c-\x1f ]+"
+_FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
+"""First and last day on which the year is one that Python supports, whatever the time zone."""
+# Some databases write floats with exponents, or not with the fewest digits. If any number of at
+# most 15 digits is read as the same float, it is the only one; of 32 bits, at most 6.
+DIGITS_OF_DOUBLE = {6: (16, 9), 9: (16, 6), 12: (16, 3), 15: (16, 0)}
+"""Maps powers of ten to precision and scale of decimals with 15 digits of the floats below."""
+DIGITS_OF_REAL = {0: (7, 6), 2: (7, 4), 4: (7, 2), 6: (7, 0)}
+"""Maps powers of ten to precision and scale of decimals with 6 digits of the floats below."""
+EXACT_DIGITS = 15
+"""Two decimals of at most this many digits are never the same double, so that one of them is the
+shortest text. Engines differ in texts with more digits."""
+# From 2^53 on, not every whole number is a double. Readers leave exponents of three digits.
+FAR_NUMBER = f"abs(v) >= {1 << 53} OR v <> 0 AND abs(v) < 1e-15"
+"""Condition that a float `v` has a text that SQL does not write as readers do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlForm:
+    """SQL expressions that compute the normal forms of a column's values."""
+
+    value: str
+    """Expression by which rows are grouped first: the value of the column `{}`."""
+
+    folded: str
+    """Expression that turns the grouped value `v` into text, without regard to case and spaces."""
+
+    inexact: str = "false"
+    """Condition on `v` under which the normal form that SQL computes may be wrong."""
+
+    normal: str = "f"
+    """Expression that turns the folded text `f` into the normal form. An empty text is a null."""
+
+    text: str = "f"
+    """Expression of `v` or `f`: the text of the value as readers return it."""
+
+    types: tuple[tuple[DataType, str], ...] = ()
+    """The possible types of a value, each with a condition on the normal form `f`. The first true
+    condition determines the type. The tuple is empty for texts, which may be of any type.
+
+    Texts may also be words such as `NA`, which mean null in some columns."""
+
+    is_unique: bool = True
+    """Whether different grouped values have different normal forms."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts."""
+        return not self.types
+
+
+FormsByType = Mapping[type[Any], SqlForm | Callable[[Any], SqlForm | None]]
+"""The normal forms of columns by the class of their type, or functions that write them, given the
+type."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlSyntax:
     """The parts of the SQL that counts values in which database systems differ.
@@ -130,6 +190,133 @@ class SqlSyntax:
         marked = replacement.replace("\\", self.group_mark)
         return self.replaced.format(text, *map(self.quote_text, (pattern, marked)))
 
+    def text_form(self, value: str, text: str = "v", spelled: str = "v") -> SqlForm:
+        """Write the normal forms of texts.
+
+        Args:
+            value: The text of the column `{}`, in UTF-8, by which rows are grouped.
+            text: Expression of the grouped value `v`: the text as readers return it.
+            spelled: Expression of `v`: the text of the column, if it was changed so that no others
+                are grouped with it.
+        """
+        # To look for spaces takes half of the time of replacing them, and few values have any.
+        spaced = (
+            f"CASE WHEN {self.matching(spelled, _SOME_SPACES)} "
+            f"THEN {self.replacing(spelled, _SPACES, ' ')} ELSE {spelled} END"
+        )
+        characters, length = self.length.format(spelled), self.byte_length.format(spelled)
+        return SqlForm(
+            value=self.exact.format(value),
+            folded=f"trim(lower({spaced}))",
+            # In UTF-8, only ASCII has one byte for each character.
+            inexact=f"{length} <> {characters} OR {length} > {_LONGEST}",
+            normal=self._rewrite("f"),
+            text=text,
+            is_unique=False,
+        )
+
+    def plain_form(self, type_: DataType, text: str, value: str = "{}") -> SqlForm:
+        """Write the normal forms of values of one type whose texts are normal forms.
+
+        Args:
+            type_: The type that readers infer from the texts.
+            text: Expression of the grouped value `v`: its text.
+            value: Expression by which rows are grouped: the value of the column `{}`.
+        """
+        return SqlForm(value, self.exact.format(text), types=((type_, "true"),))
+
+    def number_form(
+        self, text: str, *, value: str = "{}", inexact: str = "false", unique: bool = True
+    ) -> SqlForm:
+        """Write the normal forms of numbers, some of which have a fraction that ends in zeros.
+
+        Args:
+            text: Expression of the grouped value `v`: its text, without an exponent.
+            value: Expression by which rows are grouped: the value of the column `{}`.
+            inexact: As in `SqlForm`.
+            unique: False if a zero with a sign may be a group of its own.
+        """
+        folded = self.exact.format(self.without_needless_zeros(text))
+        return SqlForm(value, folded, inexact, types=self.number_types(), is_unique=unique)
+
+    def number_types(self) -> tuple[tuple[DataType, str], ...]:
+        """Write the conditions on a normal form that tell whole numbers from others."""
+        return ((DataType.DECIMAL, self.contains.format("f", "'.'")), (DataType.INTEGER, "true"))
+
+    def moment_types(self) -> tuple[tuple[DataType, str], ...]:
+        """Write the conditions on a normal form that tell days from points in time."""
+        return ((DataType.TIMESTAMP, self.contains.format("f", "' '")), (DataType.DATE, "true"))
+
+    def decimal_form(
+        self, digits: Mapping[int, tuple[int, int]], float_: str, text: str, number: str = "v"
+    ) -> SqlForm:
+        """Write the normal forms of floats that have few digits.
+
+        Args:
+            digits: `DIGITS_OF_DOUBLE` or `DIGITS_OF_REAL`.
+            float_: Template that turns a decimal `{}` into a float.
+            text: Template of the text of a decimal `{}`.
+            number: Template of the number that is cast to a decimal, with a quarter of the unit of
+                its last digit.
+        """
+        cases = (
+            f"WHEN abs(v) < 1e{power} THEN "
+            f"CAST({number.format(f'25e-{scale + 2}')} AS decimal({precision}, {scale}))"
+            for power, (precision, scale) in digits.items()
+        )
+        decimal = f"CASE {' '.join(cases)} END"
+        # With a NaN, no comparison is true.
+        inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(decimal)} <> v"
+        return self.number_form(text.format(decimal), inexact=inexact, unique=False)
+
+    def day_form(self, day: str) -> SqlForm:
+        """Write the normal forms of days.
+
+        Args:
+            day: Expression of the grouped value `v`: the day as `2024-01-31`.
+        """
+        types = ((DataType.DATE, "true"),)
+        return SqlForm("{}", self.exact.format(day), self._outside_of_years("v"), types=types)
+
+    def moment_form(self, moment: str, text: str) -> SqlForm:
+        """Write the normal forms of points in time.
+
+        Args:
+            moment: Expression of the grouped value `v`: the point in time, without a time zone.
+            text: Expression of `v`: the point in time as `2024-01-31 09:30:00.000000`.
+        """
+        day, time = self.start.format(text, 10), self.rest.format(text, 12)
+        whole = self.without_end.format(self.without_end.format(text, "'0'"), "'.'")
+        shortened = f"CASE WHEN {time} = '00:00:00.000000' THEN {day} ELSE {whole} END"
+        return SqlForm(
+            value="{}",
+            folded=self.exact.format(shortened),
+            inexact=self._outside_of_years(moment),
+            text=text,
+            types=self.moment_types(),
+        )
+
+    def without_needless_zeros(self, number: str) -> str:
+        """Write the SQL expression that removes zeros at the end of a fraction, if there is one."""
+        has_point = self.contains.format(number, "'.'")
+        shortened = self.without_end.format(self.without_end.format(number, "'0'"), "'.'")
+        return f"CASE WHEN {has_point} THEN {shortened} ELSE {number} END"
+
+    def _outside_of_years(self, moment: str) -> str:
+        """Write the condition that a point in time is outside of the years that Python knows."""
+        first, last = (self.day.format(f"'{day}'") for day in (_FIRST_DAY, _LAST_DAY))
+        return f"({moment} < {first} OR {moment} > {last})"
+
+    def _rewrite(self, folded: str) -> str:
+        """Write the SQL expression that converts a case-folded text to its normal form."""
+        rewritten = folded
+        for pattern, replacement in REWRITES:
+            rewritten = self.replacing(rewritten, pattern, replacement)
+        # Bytes are compared much faster than patterns, and these values begin with `-` or a digit.
+        may_need = f"{folded} >= '-' AND {folded} < ':'"
+        needs = f"CASE WHEN {may_need} THEN {self.matching(folded, NEEDS_REWRITE)} END"
+        return f"CASE WHEN {needs} THEN {rewritten} ELSE {folded} END"
+
 
 _GROUP = re.compile(r"\\.|\[[^]]*\]|\((?:\?:)?")
 """An escaped character, a set of characters, or the start of a group."""
@@ -162,224 +349,6 @@ def short_digits(length: str, digits: str) -> str:
     So no image is ever sent.
     """
     return f"CASE WHEN {length} <= {MOST_KEY_BYTES} THEN {digits} END"
-
-
-_LONGEST = 1 << 20
-"""Maximum length of a text in bytes; readers may cut longer texts."""
-# Not every database knows `\t` and `\x1c` in a regular expression, but all know the characters.
-_SOME_SPACES = "[\t-\r\x1c-\x1f]|  "
-_SPACES = "[\t-\r\x1c-\x1f ]+"
-_FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
-"""First and last day on which the year is one that Python supports, whatever the time zone."""
-# Some databases write floats with exponents, or not with the fewest digits. If any number of at
-# most 15 digits is read as the same float, it is the only one; of 32 bits, at most 6.
-DIGITS_OF_DOUBLE = {6: (16, 9), 9: (16, 6), 12: (16, 3), 15: (16, 0)}
-"""Maps powers of ten to precision and scale of decimals with 15 digits of the floats below."""
-DIGITS_OF_REAL = {0: (7, 6), 2: (7, 4), 4: (7, 2), 6: (7, 0)}
-"""Maps powers of ten to precision and scale of decimals with 6 digits of the floats below."""
-EXACT_DIGITS = 15
-"""Two decimals of at most this many digits are never the same double, so that one of them is the
-shortest text. Engines differ in texts with more digits."""
-# From 2^53 on, not every whole number is a double. Readers leave exponents of three digits.
-FAR_NUMBER = f"abs(v) >= {1 << 53} OR v <> 0 AND abs(v) < 1e-15"
-"""Condition that a float `v` has a text that SQL does not write as readers do."""
-
-
-@dataclass(frozen=True, slots=True)
-class SqlForm:
-    """SQL expressions that compute the normal forms of a column's values."""
-
-    value: str
-    """Expression by which rows are grouped first: the value of the column `{}`."""
-
-    folded: str
-    """Expression that turns the grouped value `v` into text, without regard to case and spaces."""
-
-    inexact: str = "false"
-    """Condition on `v` under which the normal form that SQL computes may be wrong."""
-
-    normal: str = "f"
-    """Expression that turns the folded text `f` into the normal form. An empty text is a null."""
-
-    text: str = "f"
-    """Expression of `v` or `f`: the text of the value as readers return it."""
-
-    types: tuple[tuple[DataType, str], ...] = ()
-    """The possible types of a value, each with a condition on the normal form `f`. The first true
-    condition determines the type. The tuple is empty for texts, which may be of any type.
-
-    Texts may also be words such as `NA`, which mean null in some columns."""
-
-    is_unique: bool = True
-    """Whether different grouped values have different normal forms."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the values are texts."""
-        return not self.types
-
-
-FormsByType = Mapping[type[Any], SqlForm | Callable[[Any], SqlForm | None]]
-"""The normal forms of columns by the class of their type, or functions that write them, given the
-type."""
-
-
-def text_form(syntax: SqlSyntax, value: str, text: str = "v", spelled: str = "v") -> SqlForm:
-    """Write the normal forms of a column of texts.
-
-    Args:
-        syntax: The SQL of the database.
-        value: Expression by which rows are grouped: the text of the column `{}`, in UTF-8.
-        text: Expression of the grouped value `v`: the text as readers return it.
-        spelled: Expression of the grouped value `v`: the text of the column, if it was changed so
-            that no others are grouped with it.
-    """
-    # To look for spaces takes half of the time of replacing them, and few values have any.
-    spaced = (
-        f"CASE WHEN {syntax.matching(spelled, _SOME_SPACES)} "
-        f"THEN {syntax.replacing(spelled, _SPACES, ' ')} ELSE {spelled} END"
-    )
-    characters, length = syntax.length.format(spelled), syntax.byte_length.format(spelled)
-    return SqlForm(
-        value=syntax.exact.format(value),
-        folded=f"trim(lower({spaced}))",
-        # In UTF-8, only ASCII has one byte for each character.
-        inexact=f"{length} <> {characters} OR {length} > {_LONGEST}",
-        normal=_rewrite("f", syntax),
-        text=text,
-        is_unique=False,
-    )
-
-
-def plain_form(syntax: SqlSyntax, type_: DataType, text: str, value: str = "{}") -> SqlForm:
-    """Write the normal forms of values of one type whose texts are normal forms.
-
-    Args:
-        syntax: The SQL of the database.
-        type_: The type that readers infer from the texts.
-        text: Expression of the grouped value `v`: its text.
-        value: Expression by which rows are grouped: the value of the column `{}`.
-    """
-    return SqlForm(value, syntax.exact.format(text), types=((type_, "true"),))
-
-
-def number_form(
-    syntax: SqlSyntax, text: str, *, value: str = "{}", inexact: str = "false", unique: bool = True
-) -> SqlForm:
-    """Write the normal forms of numbers, some of which have a fraction that ends in zeros.
-
-    Args:
-        syntax: The SQL of the database.
-        text: Expression of the grouped value `v`: its text, without an exponent.
-        value: Expression by which rows are grouped: the value of the column `{}`.
-        inexact: As in `SqlForm`.
-        unique: False if a zero with a sign may be a group of its own.
-    """
-    folded = syntax.exact.format(without_needless_zeros(text, syntax))
-    return SqlForm(value, folded, inexact, types=number_types(syntax), is_unique=unique)
-
-
-def number_types(syntax: SqlSyntax) -> tuple[tuple[DataType, str], ...]:
-    """Write the conditions on the normal form of a number that tell whole numbers from others."""
-    return ((DataType.DECIMAL, syntax.contains.format("f", "'.'")), (DataType.INTEGER, "true"))
-
-
-def moment_types(syntax: SqlSyntax) -> tuple[tuple[DataType, str], ...]:
-    """Write the conditions on the normal form of a point in time that tell days from others."""
-    return ((DataType.TIMESTAMP, syntax.contains.format("f", "' '")), (DataType.DATE, "true"))
-
-
-def decimal_form(
-    syntax: SqlSyntax,
-    digits: Mapping[int, tuple[int, int]],
-    float_: str,
-    text: str,
-    number: str = "v",
-) -> SqlForm:
-    """Write the normal forms of a column of floats, for those that have few digits.
-
-    Args:
-        syntax: The SQL of the database.
-        digits: `DIGITS_OF_DOUBLE` or `DIGITS_OF_REAL`.
-        float_: Template that turns a decimal `{}` into a float.
-        text: Template of the text of a decimal `{}`.
-        number: Template of the number `v` that is cast to a decimal, given a quarter of the unit of
-            its last digit.
-    """
-    cases = (
-        f"WHEN abs(v) < 1e{power} THEN "
-        f"CAST({number.format(f'25e-{scale + 2}')} AS decimal({precision}, {scale}))"
-        for power, (precision, scale) in digits.items()
-    )
-    decimal = f"CASE {' '.join(cases)} END"
-    # With a NaN, no comparison is true.
-    inexact = f"NOT abs(v) < 1e{max(digits)} OR {float_.format(decimal)} <> v"
-    return number_form(syntax, text.format(decimal), inexact=inexact, unique=False)
-
-
-def day_form(syntax: SqlSyntax, day: str) -> SqlForm:
-    """Write the normal forms of days.
-
-    Args:
-        syntax: The SQL of the database.
-        day: Expression of the grouped value `v`: the day as `2024-01-31`.
-    """
-    types = ((DataType.DATE, "true"),)
-    return SqlForm("{}", syntax.exact.format(day), _outside_of_years(syntax, "v"), types=types)
-
-
-def moment_form(syntax: SqlSyntax, moment: str, text: str) -> SqlForm:
-    """Write the normal forms of points in time.
-
-    Args:
-        syntax: The SQL of the database.
-        moment: Expression of the grouped value `v`: the point in time, without a time zone.
-        text: Expression of `v`: the point in time as `2024-01-31 09:30:00.000000`.
-    """
-    day, time = syntax.start.format(text, 10), syntax.rest.format(text, 12)
-    shortened = (
-        f"CASE WHEN {time} = '00:00:00.000000' THEN {day} "
-        f"ELSE {_without_last_zeros(text, syntax.without_end)} END"
-    )
-    return SqlForm(
-        value="{}",
-        folded=syntax.exact.format(shortened),
-        inexact=_outside_of_years(syntax, moment),
-        text=text,
-        types=moment_types(syntax),
-    )
-
-
-def _outside_of_years(syntax: SqlSyntax, moment: str) -> str:
-    """Write the condition that a point in time is outside of the years that Python knows."""
-    first, last = (syntax.day.format(f"'{day}'") for day in (_FIRST_DAY, _LAST_DAY))
-    return f"({moment} < {first} OR {moment} > {last})"
-
-
-def _without_last_zeros(text: str, without_end: str) -> str:
-    return without_end.format(without_end.format(text, "'0'"), "'.'")
-
-
-def without_needless_zeros(number: str, syntax: SqlSyntax) -> str:
-    """Write the SQL expression that removes zeros at the end of a fraction, if there is one."""
-    return (
-        f"CASE WHEN {syntax.contains.format(number, _POINT)} "
-        f"THEN {_without_last_zeros(number, syntax.without_end)} ELSE {number} END"
-    )
-
-
-_POINT = "'.'"
-
-
-def _rewrite(folded: str, syntax: SqlSyntax) -> str:
-    """Write the SQL expression that converts a case-folded text to its normal form."""
-    rewritten = folded
-    for pattern, replacement in REWRITES:
-        rewritten = syntax.replacing(rewritten, pattern, replacement)
-    # Bytes are compared much faster than patterns, and these values begin with `-` or a digit.
-    may_need = f"{folded} >= '-' AND {folded} < ':'"
-    needs = f"CASE WHEN {may_need} THEN {syntax.matching(folded, NEEDS_REWRITE)} END"
-    return f"CASE WHEN {needs} THEN {rewritten} ELSE {folded} END"
 
 
 _REWRITTEN = ("12.00", "-0", "12.01", "2024-01-31T09:30Z", "2024-01-31 09:30:01.2500+00:00", "1e3")

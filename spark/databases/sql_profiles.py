@@ -38,8 +38,6 @@ class SqlCounts:
     """The summary of a column that a database computes: counts, hashes and texts."""
 
     rows: int
-    """Number of rows."""
-
     nulls: int
     """Number of rows without a value; empty texts are nulls."""
 
@@ -65,11 +63,7 @@ class SqlCounts:
 
 
 def read_counts(row: Row[tuple[object, ...]]) -> SqlCounts:
-    """Read the counts of a column from the row that the database returned.
-
-    Args:
-        row: A row of the statement that `count_values` executes.
-    """
+    """Read the counts of a column from the row that the statement of `count_values` returned."""
     hashes = _hashes_of(row)
     lengths = [ord(each) - FIRST_CHARACTER for each in row.text_lengths or ""]
     lengths = lengths * len(hashes) if len(lengths) == 1 else lengths
@@ -134,10 +128,7 @@ class CountableColumn:
     """A column whose normal forms the database can compute."""
 
     path: str
-    """Name of the column."""
-
     form: SqlForm
-    """Expressions of the normal forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +136,6 @@ class SqlSketch:
     """Limits on the hashes and texts that a database returns for each column."""
 
     syntax: SqlSyntax
-    """The SQL of the database."""
-
     hashes: int
     """Number of hashes."""
 
@@ -170,13 +159,8 @@ def count_values(
 ) -> dict[str, SqlCounts]:
     """Count the values of columns, with one SQL statement for every few columns.
 
-    Args:
-        connection: A connection to the table's database, without a transaction.
-        sketch: How much to return of each, and in which SQL.
-        key: The integer key to which the ranges of the sample belong.
-
-    Returns:
-        Counts by path; none if the database cannot join so many hashes or texts.
+    The connection must have no transaction. `key` is the integer key to which the ranges of the
+    sample belong. There are no counts if the database cannot join so many hashes or texts.
     """
     counts: dict[str, SqlCounts] = {}
     if not sketch.is_joinable:
@@ -207,11 +191,6 @@ class _Statement:
         self._words = ", ".join(map(self._syntax.quote_text, NULL_WORDS))
 
     def text(self, columns: Sequence[CountableColumn], sample: RowSample | None, key: str) -> str:
-        """Write the statement.
-
-        Args:
-            key: The integer key to which the ranges of the sample belong.
-        """
         names = ", ".join(self._quote(column.path) for column in columns)
         source, table = "", self._table
         if sample:

@@ -339,7 +339,9 @@ class DatabaseSystem:
         if not self.syntax or (self.syntax.has_fields and "." in name):
             return None
         if is_binary(type_):
-            return SqlForm(self.syntax.exact.format(self.hex_digits), "v")
+            return (
+                SqlForm(self.syntax.exact.format(self.hex_digits), "v") if self.hex_digits else None
+            )
         return self.form(type_)
 
     def can_compute(self, connection: Connection) -> bool:

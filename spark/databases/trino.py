@@ -4,20 +4,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, types
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.types import (
-    REAL,
-    Boolean,
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    Numeric,
-    String,
-    Time,
-    Uuid,
-)
 
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
@@ -27,14 +15,8 @@ from datahub_hyperjoin.spark.databases.sql_forms import (
     SqlForm,
     SqlSyntax,
     computes_probes,
-    day_form,
-    decimal_form,
-    moment_form,
-    number_form,
-    plain_form,
     probes_of_texts,
     short_digits,
-    text_form,
 )
 from datahub_hyperjoin.spark.databases.system import THREE_PARTS, DatabaseSystem
 from datahub_hyperjoin.tables import DataType
@@ -69,7 +51,8 @@ def quote_for_trino(text: str) -> str:
     return f"U&'{escaped}'"
 
 
-TRINO_SYNTAX = SqlSyntax(
+# Arithmetic that overflows is an error.
+_SYNTAX = SqlSyntax(
     quote_text=quote_for_trino,
     exact="{0}",
     matches="regexp_like({0}, {1})",
@@ -90,37 +73,36 @@ TRINO_SYNTAX = SqlSyntax(
     # It limits the stages of a statement, and each column needs several.
     most_columns=1,
 )
-"""The SQL of Trino. Arithmetic that overflows is an error."""
 
 
-def _moment_form(type_: DateTime) -> SqlForm:
+def _moment_form(type_: types.DateTime) -> SqlForm:
     # Equal points in time are one group, whatever their time zones.
     value = "CAST(at_timezone({}, 'UTC') AS timestamp(12))" if type_.timezone else "{}"
-    form = moment_form(TRINO_SYNTAX, _MOMENT, f"CAST({_MOMENT} AS varchar)")
+    form = _SYNTAX.moment_form(_MOMENT, f"CAST({_MOMENT} AS varchar)")
     return replace(form, value=value, inexact=f"{form.inexact} OR v <> {_MOMENT}")
 
 
-def _time_form(type_: Time) -> SqlForm | None:
+def _time_form(type_: types.Time) -> SqlForm | None:
     if type_.timezone:
         return None
     is_whole = f"substr({_TIME}, 9) = '.000000'"
     folded = f"CASE WHEN {is_whole} THEN substr({_TIME}, 1, 8) ELSE {_TIME} END"
-    form = plain_form(TRINO_SYNTAX, DataType.TEXT, folded)
+    form = _SYNTAX.plain_form(DataType.TEXT, folded)
     return replace(form, inexact="v <> CAST(v AS time(6))")
 
 
 _FORMS: FormsByType = {
     # Those of CHAR get the spaces at their end with which readers get them.
-    String: text_form(TRINO_SYNTAX, "CAST({} AS varchar)"),
-    REAL: decimal_form(TRINO_SYNTAX, DIGITS_OF_REAL, "CAST(CAST({} AS double) AS real)", _TEXT_OF),
-    Float: decimal_form(TRINO_SYNTAX, DIGITS_OF_DOUBLE, "CAST({} AS double)", _TEXT_OF),
-    Numeric: number_form(TRINO_SYNTAX, _TEXT),
-    Integer: plain_form(TRINO_SYNTAX, DataType.INTEGER, _TEXT),
-    Boolean: plain_form(TRINO_SYNTAX, DataType.BOOLEAN, _TEXT),
-    Uuid: plain_form(TRINO_SYNTAX, DataType.TEXT, _TEXT),
-    Date: day_form(TRINO_SYNTAX, _TEXT),
-    DateTime: _moment_form,
-    Time: _time_form,
+    types.String: _SYNTAX.text_form("CAST({} AS varchar)"),
+    types.REAL: _SYNTAX.decimal_form(DIGITS_OF_REAL, "CAST(CAST({} AS double) AS real)", _TEXT_OF),
+    types.Float: _SYNTAX.decimal_form(DIGITS_OF_DOUBLE, "CAST({} AS double)", _TEXT_OF),
+    types.Numeric: _SYNTAX.number_form(_TEXT),
+    types.Integer: _SYNTAX.plain_form(DataType.INTEGER, _TEXT),
+    types.Boolean: _SYNTAX.plain_form(DataType.BOOLEAN, _TEXT),
+    types.Uuid: _SYNTAX.plain_form(DataType.TEXT, _TEXT),
+    types.Date: _SYNTAX.day_form(_TEXT),
+    types.DateTime: _moment_form,
+    types.Time: _time_form,
 }
 
 
@@ -134,7 +116,7 @@ class Trino(DatabaseSystem):
     asks_limit = "SHOW SESSION LIKE 'query_max_execution_time'"
     keeps_session = True
     hex_digits = short_digits("length({0})", "lower(to_hex({0}))")
-    syntax = TRINO_SYNTAX
+    syntax = _SYNTAX
     forms = _FORMS
     lists_sizes = False
 
@@ -156,22 +138,22 @@ class Trino(DatabaseSystem):
 
 
 _PROBES = (
-    Probe(Boolean(), "true", "true"),
-    Probe(Integer(), "-7", "-7"),
-    Probe(Date(), "DATE '2024-01-31'", "2024-01-31"),
-    Probe(DateTime(), "TIMESTAMP '2024-01-31 00:00:00'", "2024-01-31"),
-    Probe(DateTime(), "TIMESTAMP '2024-01-31 09:30:00.25'", "2024-01-31 09:30:00.25"),
+    Probe(types.Boolean(), "true", "true"),
+    Probe(types.Integer(), "-7", "-7"),
+    Probe(types.Date(), "DATE '2024-01-31'", "2024-01-31"),
+    Probe(types.DateTime(), "TIMESTAMP '2024-01-31 00:00:00'", "2024-01-31"),
+    Probe(types.DateTime(), "TIMESTAMP '2024-01-31 09:30:00.25'", "2024-01-31 09:30:00.25"),
     Probe(
-        DateTime(timezone=True),
+        types.DateTime(timezone=True),
         "TIMESTAMP '2024-01-31 01:00:00.000010 +01:30'",
         "2024-01-30 23:30:00.00001",
     ),
-    Probe(Time(), "TIME '09:30:00'", "09:30:00"),
-    Probe(Time(), "TIME '09:30:00.25'", "09:30:00.250000"),
-    Probe(Float(), "CAST(1234567.25 AS double)", "1234567.25"),
-    Probe(REAL(), "CAST(-0.1 AS real)", "-0.1"),
-    Probe(Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
-    Probe(Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
-    Probe(Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
-    *probes_of_texts(String(), quote_for_trino),
+    Probe(types.Time(), "TIME '09:30:00'", "09:30:00"),
+    Probe(types.Time(), "TIME '09:30:00.25'", "09:30:00.250000"),
+    Probe(types.Float(), "CAST(1234567.25 AS double)", "1234567.25"),
+    Probe(types.REAL(), "CAST(-0.1 AS real)", "-0.1"),
+    Probe(types.Numeric(), "CAST(-0.5 AS decimal(12, 2))", "-0.5"),
+    Probe(types.Numeric(), "CAST(120 AS decimal(12, 2))", "120"),
+    Probe(types.Numeric(), "CAST(120 AS decimal(12, 0))", "120"),
+    *probes_of_texts(types.String(), quote_for_trino),
 )

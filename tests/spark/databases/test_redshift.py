@@ -28,7 +28,8 @@ from datahub_hyperjoin.spark.databases.listing import (
     list_relations,
     states_of,
 )
-from datahub_hyperjoin.spark.databases.redshift import MOST_FETCHED, REDSHIFT_SYNTAX
+from datahub_hyperjoin.spark.databases.redshift import _SYNTAX as SYNTAX
+from datahub_hyperjoin.spark.databases.redshift import MOST_FETCHED
 from datahub_hyperjoin.spark.databases.relations import find_integer_key, read_rows, select_from
 from datahub_hyperjoin.spark.databases.system import (
     computing_system,
@@ -255,7 +256,7 @@ def test_redshift_computes_only_if_it_is_asked_to(system: str) -> None:
     assert not is_asked_to_compute(database)
     redshift = system_of_database(database)
     assert redshift
-    assert redshift.syntax is REDSHIFT_SYNTAX
+    assert redshift.syntax is SYNTAX
     assert is_asked_to_compute(replace(database, compute=Compute.DATABASE))
     assert redshift.complete(make_url(url)).drivername == "redshift+psycopg2"
 
@@ -281,7 +282,7 @@ def test_the_stand_in_joins_no_more_than_redshift(server: Server) -> None:
 
 def test_each_length_has_a_character_of_its_own(server: Server) -> None:
     codes = [32, 36, 37, 38, 39, 92, 123, 125, 128, 768, 1032]
-    selected = ", ".join(REDSHIFT_SYNTAX.character.format(code) for code in codes)
+    selected = ", ".join(SYNTAX.character.format(code) for code in codes)
     fill(server, "single", "integer", ["1"])
     engine = open_engine("connections[0]", server.database())
     with engine.connect() as connection:

@@ -29,11 +29,11 @@ from sqlalchemy.types import (
 )
 from sqlglot import exp, parse_one
 
-from datahub_hyperjoin.spark.databases.redshift import REDSHIFT_SYNTAX, Redshift
+from datahub_hyperjoin.spark.databases.redshift import _SYNTAX as SYNTAX
+from datahub_hyperjoin.spark.databases.redshift import Redshift
 from datahub_hyperjoin.spark.databases.sql_forms import (
     DIGITS_OF_DOUBLE,
     DIGITS_OF_REAL,
-    text_form,
 )
 
 GOLDEN = Path(__file__).with_name("redshift_forms.sql")
@@ -83,7 +83,7 @@ def test_the_sql_does_not_change_unnoticed() -> None:
         form = Redshift().form(type_)
         assert form
         written += f"-- {type_!r}\n{form.value}\n{form.folded}\n{form.inexact}\n{form.text}\n"
-    normal = text_form(REDSHIFT_SYNTAX, "{}").normal
+    normal = SYNTAX.text_form("{}").normal
     assert GOLDEN.read_bytes().decode() == f"{written}-- normal form of a text\n{normal}\n"
 
 
@@ -95,7 +95,7 @@ def test_all_functions_are_those_of_compute_nodes() -> None:
         if form
         for text in (form.value, form.folded, form.inexact, form.normal, form.text)
     ]
-    called = called_functions(REDSHIFT_SYNTAX, [*written, Redshift.hex_digits])
+    called = called_functions(SYNTAX, [*written, Redshift.hex_digits])
     others = {"and", "decimal", "group", "not", "or", "then", "varchar", "when"}
     assert called - others == FUNCTIONS
 

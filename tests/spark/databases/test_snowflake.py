@@ -36,8 +36,8 @@ from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations, states_of
 from datahub_hyperjoin.spark.databases.relations import find_integer_key, split_key
-from datahub_hyperjoin.spark.databases.snowflake import SNOWFLAKE_SYNTAX, Snowflake
-from datahub_hyperjoin.spark.databases.sql_forms import text_form
+from datahub_hyperjoin.spark.databases.snowflake import _SYNTAX as SYNTAX
+from datahub_hyperjoin.spark.databases.snowflake import Snowflake
 from datahub_hyperjoin.spark.databases.system import (
     computing_system,
     is_asked_to_compute,
@@ -259,20 +259,20 @@ def test_the_sql_does_not_change_unnoticed() -> None:
         form = Snowflake().form(type_)
         assert form
         written += f"-- {type(type_).__name__}\n{form.value}\n{form.folded}\n{form.inexact}\n"
-    normal = text_form(SNOWFLAKE_SYNTAX, "{}").normal
+    normal = SYNTAX.text_form("{}").normal
     assert GOLDEN.read_text() == f"{written}-- normal form of a text\n{normal}\n"
 
 
 def test_all_functions_are_those_of_snowflake() -> None:
     forms = [Snowflake().form(type_) for type_ in TYPES]
     written = [text for form in forms if form for text in (form.folded, form.inexact, form.normal)]
-    called = called_functions(SNOWFLAKE_SYNTAX, [*written, Snowflake.hex_digits])
+    called = called_functions(SYNTAX, [*written, Snowflake.hex_digits])
     unknown = called - FUNCTIONS - {"in", "group", "number", "when", "and", "or", "then"}
     assert unknown == set()
 
 
 def test_the_sql_is_read_by_another_parser_of_its_dialect() -> None:
-    form = text_form(SNOWFLAKE_SYNTAX, "{}")
+    form = SYNTAX.text_form("{}")
     inner = f"SELECT {form.folded} AS f FROM (SELECT {form.value.format('p')} AS v FROM t) AS d"
     parsed = parse_one(f"SELECT {form.normal} AS f FROM ({inner}) AS e", read="snowflake")
     assert not [*parsed.find_all(exp.Anonymous)]

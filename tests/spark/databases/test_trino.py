@@ -35,13 +35,13 @@ from counted_profiles import MD5, by_reading, in_normal_form, profiled, relation
 from datahub_hyperjoin.locations import Compute, Database
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_keys, list_relations, states_of
-from datahub_hyperjoin.spark.databases.sql_forms import text_form
 from datahub_hyperjoin.spark.databases.system import (
     computing_system,
     is_asked_to_compute,
     system_named,
 )
-from datahub_hyperjoin.spark.databases.trino import TRINO_SYNTAX, Trino
+from datahub_hyperjoin.spark.databases.trino import _SYNTAX as SYNTAX
+from datahub_hyperjoin.spark.databases.trino import Trino
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.tables import DataType
 
@@ -240,7 +240,7 @@ def test_the_sql_does_not_change_unnoticed() -> None:
         form = Trino().form(type_)
         assert form
         written += f"-- {type_!r}\n{form.value}\n{form.folded}\n{form.inexact}\n"
-    normal = text_form(TRINO_SYNTAX, "{}").normal
+    normal = SYNTAX.text_form("{}").normal
     assert GOLDEN.read_text() == f"{written}-- normal form of a text\n{normal}\n"
 
 
@@ -252,7 +252,7 @@ def test_all_functions_are_those_of_trino() -> None:
         if form
         for text in (form.value, form.folded, form.inexact, form.normal)
     ]
-    called = called_functions(TRINO_SYNTAX, [*written, Trino.hex_digits])
+    called = called_functions(SYNTAX, [*written, Trino.hex_digits])
     types = {"decimal", "time", "timestamp"}
     assert called - types - {"and", "filter", "not", "or", "then", "when"} == FUNCTIONS
 
