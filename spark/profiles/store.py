@@ -12,7 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date, datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -46,23 +46,18 @@ _BATCH = 1 << 8
 """Profiles per batch. Their sketches are in one Arrow array, which holds 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
 _PROFILE_SCHEMA = pa.schema([_KEY, *PROFILE_ROW])
+_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), Cardinality: pa.string()}
 _EVIDENCE_SCHEMA = pa.schema(
     [
         _KEY,
-        *pa.schema(
-            {
-                "shared": pa.int64(),
-                "left_containment": pa.float64(),
-                "right_containment": pa.float64(),
-                "cardinality": pa.string(),
-                "left_fan_out": pa.float64(),
-                "right_fan_out": pa.float64(),
-                "rows": pa.int64(),
-                "compared_as": pa.string(),
-            }
+        *(
+            pa.field(each.name, _TYPES[each.type])
+            for each in fields(Evidence)
+            if each.type in _TYPES
         ),
     ]
 )
+"""The measures of pairs; rows are counted only for the joins among them, after this."""
 
 _RESULT_SCHEMA = pa.schema([_KEY, pa.field("json", pa.string())])
 
