@@ -44,13 +44,11 @@ class WrittenDecision:
     """The columns of the left table: one, or several for a composite key."""
 
     right_table: str
-    """The right table, in the same form as the left one."""
 
     right_columns: tuple[str, ...]
     """The columns of the right table, as many as `left_columns`."""
 
     verdict: Verdict
-    """Accepted or rejected."""
 
     by: str = ""
     """Who decided; empty if the file does not say."""
@@ -77,13 +75,11 @@ class FiledDecision:
     """A decision from the file of decisions, and the tables of this run that the decision names."""
 
     written: WrittenDecision
-    """The decision in the words of the file."""
 
     left: TableId | None = None
     """The left table of the decision; None if this run has no such table."""
 
     right: TableId | None = None
-    """The right table of the decision; None if this run has no such table."""
 
     @property
     def columns(self) -> JoinedColumns:

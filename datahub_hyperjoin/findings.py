@@ -34,13 +34,11 @@ class Findings:
     """
 
     keys: tuple[ColumnId, ...]
-    """The key columns."""
 
     suggestions: tuple[Suggestion, ...]
     """Suggestions that the data or a person confirms, grouped by key column, best first."""
 
     joins: tuple[Join, ...]
-    """The pairs of the suggestions with their evidence, best first."""
 
     model_version: str
     """This package's version and the model's fingerprint."""

@@ -59,16 +59,12 @@ class SignalExplanation:
     """A signal of a pair, with its value and its source."""
 
     name: str
-    """Name of the signal in the noisy-or model."""
-
     measured: float
-    """The signal, in [0, 1]."""
 
     alone: float
     """Probability of a join by this signal alone, in [0, 1]."""
 
     source: str
-    """Where the signal comes from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +72,12 @@ class RankExplanation:
     """The scores and the rank of a candidate for a query column."""
 
     query: ColumnId
-    """The query column."""
-
     candidate: ColumnId
-    """The candidate."""
 
     found_by: tuple[str, ...]
     """Names of the sources that found the candidate; empty if no source did."""
 
     candidates: int
-    """Number of candidates of the query column."""
 
     place: int
     """Place by the score alone, from 1; 0 if the column is not a candidate."""
@@ -94,7 +86,6 @@ class RankExplanation:
     """Rank of the candidate among the suggestions before verification; 0 if it is not suggested."""
 
     by_signals: float
-    """Score by all signals, in [0, 1]."""
 
     corrected: float
     """The score by all signals after its correction by the trees and the pair network."""
@@ -103,7 +94,6 @@ class RankExplanation:
     """The score after all corrections, which include people's decisions about similar pairs."""
 
     joinability: float
-    """The joinability that follows from `by_decisions`."""
 
 
 def explain_signals(ranker: Ranker, left: int, right: int) -> tuple[SignalExplanation, ...]:
@@ -182,34 +172,21 @@ class ColumnExplanation:
     """The facts that a run found out about a column."""
 
     column: ColumnId
-    """The column."""
-
     type: str
-    """The type of the column's values."""
-
     rows: int
-    """Number of rows read."""
-
     distinct: int
-    """Number of distinct values."""
-
     distinct_is_estimated: bool
-    """Whether `distinct` is an estimate, because the column has more values than a sketch holds."""
 
     uniqueness: float
     """Distinct values per row with a value, in [0, 1]."""
 
     completeness: float
-    """Share of rows with a value, in [0, 1]."""
-
     is_key: bool
-    """Whether the column is a key column."""
 
     obstacle: str
     """Why the column is not a key column; empty if it is one."""
 
     suggestions: tuple[Suggestion, ...]
-    """The suggestions for the column, best first."""
 
 
 def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
@@ -295,13 +272,8 @@ class ReferenceExplanation:
     """
 
     column: ColumnId
-    """The referring column."""
-
     key: ColumnId
-    """The key to which the column refers."""
-
     probability: float
-    """Probability of the reference, in [0, 1]."""
 
     namesakes: KnownNamesakes | None = None
     """The known references of other columns with the same name. None if no other column is known to
@@ -316,28 +288,19 @@ class PairExplanation:
     """Both columns, in the order of the question."""
 
     catalog: CatalogEvidence
-    """What the catalog and people say about the pair."""
-
     signals: tuple[SignalExplanation, ...] = ()
-    """The signals of the pair, computed from the first column to the second."""
-
     ranks: tuple[RankExplanation, ...] = ()
-    """How each column was ranked for the other one."""
 
     evidence: Evidence | None = None
     """The evidence, with the first column as the left one; None if the pair was not verified."""
 
     references: tuple[ReferenceExplanation, ...] = ()
-    """The key that each column refers to."""
 
     repeated: tuple[ReferenceExplanation, ...] = ()
     """References between the two columns; they are dropped because the key has repeated values."""
 
     join: Join | None = None
-    """The join; None if the pair is not suggested."""
-
     objection: str = ""
-    """The reason why the pair is not suggested; empty for a suggested pair."""
 
 
 def explain_pair(

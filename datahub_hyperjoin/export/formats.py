@@ -82,13 +82,11 @@ class _Format:
     """Whether the format can hold a name, given sqlglot's name of its table's dialect."""
 
     comment: str = "#"
-    """The characters that start a comment."""
 
     composite: bool = True
     """Whether the format can hold keys of several columns."""
 
     self_reference: bool = True
-    """Whether the format can hold references of a table to itself."""
 
     second_key: bool = True
     """Whether the format can hold a key beside the primary key."""
@@ -123,10 +121,7 @@ class Exported:
     """The text, without the first line that `precede_with_checksum` adds."""
 
     joins: int
-    """Number of joins in the text."""
-
     left_out: Counter[LeftOut]
-    """Number of joins left out, by reason."""
 
     unheld: tuple[str, ...] = ()
     """The conditions of the joins that were left out because of their names."""

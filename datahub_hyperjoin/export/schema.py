@@ -201,9 +201,7 @@ class ExportedTable:
     """A table to export, with the columns that joins and keys need."""
 
     id: TableId
-
     name: str
-    """Unique name of the table in the export."""
 
     path: tuple[str, ...]
     """The parts of the table's name in SQL, such as database, schema and table."""
@@ -215,7 +213,6 @@ class ExportedTable:
     """The declared primary key; without one, the key to which most joins lead."""
 
     is_declared: bool = False
-    """Whether the catalog declares the primary key."""
 
     unique_keys: tuple[KeyColumns, ...] = ()
     """The keys to which joins lead, except the primary key."""
@@ -248,11 +245,7 @@ class JoinSchema:
     """The tables and joins of an export."""
 
     tables: tuple[ExportedTable, ...]
-    """The tables, sorted by name."""
-
     joins: tuple[NamedJoin, ...]
-    """The joins, sorted by name."""
-
     by_referring: Mapping[TableId, Sequence[NamedJoin]]
     by_referenced: Mapping[TableId, Sequence[NamedJoin]]
 

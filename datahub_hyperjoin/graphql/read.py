@@ -322,10 +322,7 @@ class DatasetSummary:
     """The title of a dataset, and the number of its columns."""
 
     title: str = ""
-    """The name that DataHub's pages show; empty without one."""
-
     columns: int | None = None
-    """Number of the dataset's columns; None if DataHub does not know them."""
 
 
 def read_dataset_summaries(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:

@@ -47,10 +47,7 @@ class CrosswalkJoin:
     """A two-step join through a crosswalk, with the evidence of both steps."""
 
     bridge: Bridge
-    """The two joined columns, and the two columns of the crosswalk."""
-
     joinability: float
-    """Score in [0, 1]."""
 
     left_step: Evidence
     """Evidence for the first step: from the left column to a column of the crosswalk."""

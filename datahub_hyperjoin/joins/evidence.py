@@ -88,7 +88,6 @@ class Evidence:
     """Share of the right side's distinct values that the left side holds, in [0, 1]."""
 
     cardinality: Cardinality
-    """Cardinality from left to right."""
 
     left_fan_out: float
     """Mean number of joined rows per row of the left side that has a value."""
@@ -104,10 +103,7 @@ class Evidence:
     converted."""
 
     left_counts: RowCounts | None = None
-    """The rows of the left table; None if unknown."""
-
     right_counts: RowCounts | None = None
-    """The rows of the right table; None if unknown."""
 
     @property
     def containment(self) -> float:
@@ -117,7 +113,8 @@ class Evidence:
     @property
     def reversed(self) -> "Evidence":
         """The evidence with left and right swapped."""
-        swapped = {own: getattr(self, other) for own, other in _opposites(type(self)).items()}
+        names = _opposites(type(self))  # type: ignore[arg-type] # a class has a hash
+        swapped = {own: getattr(self, other) for own, other in names.items()}
         return replace(self, cardinality=self.cardinality.reversed, **swapped)
 
 
@@ -162,7 +159,6 @@ class CatalogEvidence:
     """Number of SQL queries in the catalog that join the two columns."""
 
     verdict: Verdict | None = None
-    """Decision of a user; None if no one decided."""
 
     by: str = ""
     """URN of the user who decided; empty if unknown."""

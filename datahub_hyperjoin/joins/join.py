@@ -80,16 +80,12 @@ class Suggestion:
     """A ranked candidate for a query column, with its joinability."""
 
     query: ColumnId
-    """The column that the ranking is for."""
-
     candidate: ColumnId
-    """The column that probably joins with the query column."""
 
     rank: int
     """Rank among the suggestions for the query column, from 1."""
 
     joinability: float
-    """Score shown to users, in [0, 1]."""
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
@@ -106,7 +102,6 @@ class Published:
     """How the catalog holds a join, which this package or a person wrote."""
 
     urn: str = ""
-    """URN of the relationship."""
 
     name: str = ""
     """Name of the join, which is unique among the suggestions of this package."""
@@ -125,16 +120,9 @@ class Published:
     """People's decisions: none, one verdict, or both verdicts if people contradict each other."""
 
     removed: bool = False
-    """Whether the join is hidden in the catalog."""
-
     description: str = ""
-    """Description that people wrote; empty without one."""
-
     title: str = ""
-    """Name that people gave the join; empty without one."""
-
     owners: tuple[str, ...] = ()
-    """URNs of the owners of the join."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +148,7 @@ class Join:
     does not tell them."""
 
     catalog: CatalogEvidence = _NOTHING_KNOWN
-    """The catalog's facts and people's decisions."""
-
     role: Role = Role.SAME_DOMAIN
-    """The relation of the columns."""
 
     referenced: ColumnId | None = None
     """The column that the other one refers to, if the role has a direction."""
@@ -482,10 +467,7 @@ class RunSql(str, Enum):
     the output shows first."""
 
     ALL = "all"
-    """All joins."""
-
     NONE = "none"
-    """No join."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,6 @@ class JoinPath:
     """A path of joins between two tables."""
 
     steps: tuple[Step, ...]
-    """At least one join, in order."""
 
     direct: tuple[Join, ...] = ()
     """The best joins between the first and the last table of a path of several joins. The path

@@ -95,10 +95,7 @@ class Contents:
     text and the reason."""
 
     translations: Translations = field(default_factory=Translations)
-    """The statements of joins in other dialects."""
-
     exports: ExportChoices
-    """The joins that the page exports to dbt and Mermaid."""
 
     examples: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """A few values of each joined column; none for personal columns. It is empty unless the recipe
@@ -128,7 +125,6 @@ class Contents:
     domain comes first."""
 
     signal_names: tuple[str, ...] = ()
-    """Names of the signals whose probabilities `signals` lists."""
 
     signals: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     """For each join, by its number: its probability by all signals, then by each signal alone in
@@ -138,7 +134,6 @@ class Contents:
     """The referring and the referenced columns of foreign keys that no values confirm."""
 
     left_out: int
-    """Number of joins that the page does not show."""
 
 
 class JoinRow(NamedTuple):
@@ -185,8 +180,6 @@ class ShownJoin:
     """The suggestion of the right column for the left column; None if there is none."""
 
     backward: Suggestion | None = None
-    """The suggestion of the left column for the right column; None if there is none."""
-
     domain: int = -1
 
     def row(self, numbers: Mapping[ColumnId, int]) -> JoinRow:

@@ -47,13 +47,8 @@ class LocalPage:
     """A page of joins, and the file of the decisions that people make on it."""
 
     text: str
-    """The page, as a run wrote it."""
-
     decided: Mapping[str, Any]
-    """The decisions that are stored in the page, as JSON."""
-
     file: Path
-    """The file of decisions."""
 
     by: str = ""
     """Name of the person who decides, to be written to the file; empty to write no name."""

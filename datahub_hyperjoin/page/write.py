@@ -37,13 +37,8 @@ class ServedPage:
     """The secret that marks the page's own scripts and styles, for the Content-Security-Policy."""
 
     csrf: str
-    """The secret that the page repeats with each change."""
-
     person: str
-    """Name of the person who signed in."""
-
     urns: tuple[str, ...]
-    """URN of each join, in the order of the page's joins."""
 
     verdicts: tuple[str, ...]
     """Decision about each join, `accepted` or `rejected`; empty if nobody has decided."""

@@ -196,7 +196,6 @@ class DescribedStep(TypedDict):
     """One join of a path, in words."""
 
     join: str
-    """The joined columns as text, with an arrow to the key."""
 
     facts: list[str]
     """How many rows match, how values are compared, and who decided."""
@@ -209,10 +208,7 @@ class DescribedPath(TypedDict):
     """A path of joins, in words."""
 
     grain: str
-    """The table whose rows do not repeat in the result."""
-
     steps: list[DescribedStep]
-    """The joins, in order."""
 
     rivals: list[str]
     """Other paths of as many joins, and how their rows differ."""

@@ -23,10 +23,7 @@ class PersonalSession:
     """The session of one person."""
 
     person: str
-    """URN of the user in DataHub."""
-
     graph: DataHubGraph
-    """A client of DataHub's server that acts for the person."""
 
     csrf: str
     """A secret that only the person's own page knows. Each request that changes something must

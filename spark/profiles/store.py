@@ -47,16 +47,8 @@ _BATCH = 1 << 8
 _KEY = pa.field("key", pa.string())
 _PROFILE_SCHEMA = pa.schema([_KEY, *PROFILE_ROW])
 _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), Cardinality: pa.string()}
-_EVIDENCE_SCHEMA = pa.schema(
-    [
-        _KEY,
-        *(
-            pa.field(each.name, _TYPES[each.type])
-            for each in fields(Evidence)
-            if each.type in _TYPES
-        ),
-    ]
-)
+_MEASURES = [(each.name, _TYPES[each.type]) for each in fields(Evidence) if each.type in _TYPES]
+_EVIDENCE_SCHEMA = pa.schema([_KEY, *pa.schema(_MEASURES)])
 """The measures of pairs; rows are counted only for the joins among them, after this."""
 
 _RESULT_SCHEMA = pa.schema([_KEY, pa.field("json", pa.string())])
