@@ -16,6 +16,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.special import erf
 
+from datahub_hyperjoin.model.signals.pairs import starts_run
+
 _EMPTY = np.float32(-5.0)
 """The maximum of a group without pairs. Few elements of a normalised state vector are smaller."""
 _PRIOR = np.float32(0.5)
@@ -80,7 +82,7 @@ def _sort_groups(
 ) -> tuple[Int[np.ndarray, " item"], Int[np.ndarray, " group"]]:
     """Return the items in the order of their groups, and where each group starts."""
     order = np.argsort(group, kind="stable")
-    return order, np.flatnonzero(np.diff(group[order], prepend=-1))
+    return order, np.flatnonzero(starts_run(group[order]))
 
 
 def _reduce(

@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     PairValues,
     group_equal,
     number_pairs,
+    starts_run,
 )
 from datahub_hyperjoin.model.signals.partners import most_partners
 from datahub_hyperjoin.model.signals.sketches import trust_in_numbers, weigh_shared
@@ -196,7 +197,7 @@ def _best_of(chains: _Chains, columns: int) -> _Chains:
     pairs = number_pairs(chains.left, chains.right, columns)
     order = np.argsort(pairs)
     pairs, strength = pairs[order], chains.strength[order]
-    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    starts = np.flatnonzero(starts_run(pairs))
     strongest = np.maximum.reduceat(strength, starts) if len(starts) else strength
     via = number_pairs(chains.left_via, chains.right_via, columns)[order]
     via[strength < np.repeat(strongest, np.diff(starts, append=len(pairs)))] = columns**2

@@ -76,6 +76,13 @@ def concatenate_ranges(
     return np.arange(count) + np.repeat(starts - (ends - sizes), sizes)
 
 
+def starts_run(ordered: Shaped[np.ndarray, " item"]) -> Bool[np.ndarray, " item"]:
+    """Mark the first of each run of equal numbers."""
+    is_first = np.ones(len(ordered), dtype=bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return is_first
+
+
 def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Int[np.ndarray, " _"]]:
     """Return the positions of each distinct number that is not negative, in ascending order.
 
@@ -84,8 +91,8 @@ def group_equal(numbers: Int[np.ndarray, " item"]) -> list[Int[np.ndarray, " _"]
     """
     order = np.argsort(numbers, kind="stable")
     order = order[numbers[order] >= 0]
-    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
-    return [group for group in np.split(order, cuts) if len(group)]
+    starts = np.flatnonzero(starts_run(numbers[order]))
+    return [group for group in np.split(order, starts[1:]) if len(group)]
 
 
 def search_slices(
@@ -173,7 +180,7 @@ class SparsePairs:
             right = self.right[start : start + _AT_ONCE]
             order = np.argsort(right, kind="stable")
             right = right[order]
-            first = np.flatnonzero(np.diff(right, prepend=-1))
+            first = np.flatnonzero(starts_run(right))
             count = np.diff(first, append=len(right))
             earlier = np.arange(len(right)) - np.repeat(first, count)
             reverse[start + order] = following[right] + earlier
@@ -308,5 +315,4 @@ def merge_pairs(parts: list[MeasuredPairs], columns: int) -> MeasuredPairs:
 def _positions(starts: ColumnInts, left: PairInts) -> PairInts:
     """Return the positions of a part's pairs among all pairs."""
     number = np.arange(len(left))
-    is_first = np.diff(left, prepend=-1) != 0
-    return starts[left] + number - np.maximum.accumulate(number * is_first)
+    return starts[left] + number - np.maximum.accumulate(number * starts_run(left))

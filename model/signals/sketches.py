@@ -24,6 +24,7 @@ from datahub_hyperjoin.model.signals.pairs import (
     Partition,
     number_distinct,
     search_slices,
+    starts_run,
 )
 
 _HASH_BYTES = 8
@@ -286,9 +287,7 @@ def _number_values(
     for part in range(parts):
         at = np.flatnonzero((last_byte & np.uint8(parts - 1)) == part)
         at = at[np.argsort(hashes[at])]
-        is_first = np.ones(len(at), dtype=bool)
-        is_first[1:] = hashes[at[1:]] != hashes[at[:-1]]
-        starts = np.flatnonzero(is_first)
+        starts = np.flatnonzero(starts_run(hashes[at]))
         held = np.diff(starts, append=len(at))
         sketches = held
         if is_copy.any():
@@ -337,10 +336,7 @@ def build_incidence(sketches: Sequence[bytes]) -> sparse.csr_array:
     # NumPy's inverse of distinct hashes would take three more arrays of 64 bits, and the hashes of
     # all columns at once are what most memory goes to.
     order = np.argsort(hashes)
-    ordered = hashes[order]
-    is_first = np.ones(len(ordered), dtype=bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    del ordered
+    is_first = starts_run(hashes[order])
     value = np.empty(len(order), dtype=np.int32)
     value[order] = np.cumsum(is_first, dtype=np.int32) - 1
     ones = np.ones(len(value), dtype=np.int32)
