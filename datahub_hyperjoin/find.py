@@ -32,7 +32,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.routes import need_spark
 from datahub_hyperjoin.spark.session import OptionalSession, Session
 from datahub_hyperjoin.stages.composite_joins import (
     find_composite_joins,

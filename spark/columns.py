@@ -28,8 +28,6 @@ class Column:
     """Name of the column; for a member of a struct, the names that lead to it, joined by dots."""
 
     position: int
-    """Position of the column in the table, from 0."""
-
     opaque: DataType | None = None
     """The type of a column whose values are not read: `NESTED` or `BINARY` if they cannot be
     compared. None if they are read."""
@@ -55,8 +53,6 @@ class TableStream:
     """A table whose rows are read as a stream of batches."""
 
     columns: tuple[Column, ...]
-    """The addressable columns, in the order of the table."""
-
     batches: Generator[pa.RecordBatch, None, None]
     """Batches of rows with a field for each comparable column, named by the column's path."""
 
@@ -64,14 +60,10 @@ class TableStream:
     """Notes for users; complete once all batches are read."""
 
     extent: RowEstimate = field(default_factory=RowEstimate)
-    """The table's number of rows."""
 
 
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
     """Return the columns whose names are neither blank nor repeated.
-
-    Returns:
-        The columns with a name that no other column has.
 
     Examples:
         >>> notes = []
@@ -116,12 +108,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Return the columns to read, and notes that tell users which columns cannot be used.
-
-    Returns:
-        The requested columns that are addressable, in the order of the table, and notes about the
-        others.
-    """
+    """Return the columns to read, and notes that tell users which columns cannot be used."""
     notes: list[str] = []
     chosen = requested_columns(addressable_columns(columns, notes), paths)
     note_opaque(chosen, notes)
@@ -160,11 +147,7 @@ _FAR = "dates and times thousands of years away, which count as missing"
 
 
 def merge_batches(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
-    """Merge small batches into larger ones, because every batch has a fixed cost.
-
-    Args:
-        cells: Number of values up to which batches are combined, if they take at most 64 MiB.
-    """
+    """Merge small batches into larger ones, because every batch has a fixed cost."""
     pending: list[pa.RecordBatch] = []
     pending_rows = pending_bytes = 0
     for batch in batches:
@@ -183,10 +166,6 @@ def with_usable_values(stream: TableStream) -> TableStream:
     """Shorten very long texts, and replace invalid characters and out-of-range dates.
 
     The table's notes tell users how many values were changed.
-
-    Returns:
-        The same rows. Texts have at most a million characters, and all are valid; points in time
-        that Arrow cannot write are null.
     """
     return replace(stream, batches=_usable(stream.batches, stream.notes))
 
@@ -270,11 +249,7 @@ class SampleCount:
     """The numbers of rows that were read and drawn, of a table or of several parts of it."""
 
     read: int = 0
-    """Number of rows that were read."""
-
     drawn: int = 0
-    """Number of rows in the sample."""
-
     is_cut: bool = False
     """Whether there are more rows, which were not read."""
 
@@ -284,11 +259,7 @@ class SampleCount:
         )
 
     def notes(self, parts: int = 1) -> list[str]:
-        """Return notes for users on the rows that were not read or not drawn.
-
-        Args:
-            parts: Number of parts of the table, of which each was read from its beginning.
-        """
+        """Return notes for users on the rows that were not read or not drawn."""
         where = f"up to row {self.read}" if parts == 1 else f"{self.read} rows of {parts} parts"
         notes = [f"read {where}; there are more"] if self.is_cut else []
         if self.drawn < self.read:
@@ -299,14 +270,7 @@ class SampleCount:
 def draw(
     stream: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Draw random rows of a table; add notes if not all rows are read or drawn.
-
-    Args:
-        max_bytes: Approximate number of bytes to read. At least one row is read.
-
-    Yields:
-        The rows drawn of each batch, in the order of the table.
-    """
+    """Draw random rows of a table; add notes if not all rows are read or drawn."""
     count = SampleCount()
     yield from draw_part(stream, count, max_rows=max_rows, max_bytes=max_bytes)
     if not count.read:

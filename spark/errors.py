@@ -166,11 +166,7 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def because(cls, connection: str, reason: str, code: str = "") -> Self:
-        """Report why a database cannot be read.
-
-        Args:
-            code: The code of its error; empty if unknown.
-        """
+        """Report why a database cannot be read."""
         is_refused = cause_of(reason, code) is Cause.PRIVILEGE and code not in _NO_LOGIN
         advice = (
             "Let the connection's user read the names of its tables, columns and keys"
@@ -232,11 +228,7 @@ class UnreadableRelationError(UnreadableTableError):
 
     @classmethod
     def because(cls, reason: str, code: str = "") -> Self:
-        """Report why a database or catalog does not return the rows of a table.
-
-        Args:
-            code: The code of its error; empty if unknown.
-        """
+        """Report why a database or catalog does not return the rows of a table."""
         return cls(f"cannot be read: {reason.rstrip('.')}. {cause_of(reason, code).value}")
 
     @classmethod
@@ -294,11 +286,7 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading_on(cls, day: date, *, again: date) -> Self:
-        """Report that a table is skipped, because it crashed a worker in an earlier run.
-
-        Args:
-            again: The day from which runs read the table again.
-        """
+        """Report that a table is skipped, because it crashed a worker in an earlier run."""
         return cls(
             f"is not read: on {day} it ended the process that read it, and it has not changed "
             f"since. It is read again when it changes, or from {again}. Repair it, or divide it "

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-_LEAST = 1 << 32
+_LEAST = 1 << 32  # since seldom do all workers read large tables at once
 _SHARE = 0.8
 """Share of the machine's memory that all workers may take together."""
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -41,12 +41,7 @@ def limited_memory() -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return the maximum memory of one worker, in bytes.
-
-    Returns:
-        An equal share for each core of most of the machine's memory, or of its container's; at
-        least 4 GiB, since seldom do all workers read large tables at once.
-    """
+    """Return the maximum memory of one worker, in bytes."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no container, or one without a limit
         total = min(total, int(_CONTAINER_LIMIT.read_text()))

@@ -27,9 +27,6 @@ _TEXT_TYPES = (
 def array_of(values: list[object]) -> pa.Array:
     """Convert the values of a column to an Arrow array.
 
-    Returns:
-        An array of a type that Arrow converts to text; of strings if there is no such type.
-
     Examples:
         >>> from datetime import time
         >>> array_of([time(9, 30), None]).to_pylist(), array_of([1, None]).type
@@ -52,10 +49,6 @@ def _is_long(value: object) -> bool:
 
 def text_of(value: object) -> str:
     r"""Convert a Python value to the same text that Arrow or the database would write.
-
-    Returns:
-        The text that Arrow, or the database itself, writes for an equal value: bytes as hexadecimal
-        digits, a number without exponent, durations as hours, and points in time in UTC.
 
     Examples:
         >>> from datetime import timedelta
@@ -89,11 +82,7 @@ def _duration_text(duration: timedelta) -> str:
 
 
 def batch_of(names: Sequence[str], columns: Sequence[list[object]], *, rows: int) -> pa.RecordBatch:
-    """Build an Arrow batch from columns of Python objects.
-
-    Args:
-        rows: Number of rows, which a batch without columns needs.
-    """
+    """Build an Arrow batch from columns of Python objects."""
     # A batch without columns would lose its number of rows.
     if not names:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))

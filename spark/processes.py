@@ -44,10 +44,6 @@ def run_in_processes(
 
     A task that crashes its process does not stop this program. Ctrl-C ends the processes, even if
     it reaches this program alone.
-
-    Args:
-        tasks: The items of each task, such as the tables that it reads.
-        work: Returns the rows for the items of a task.
     """
 
     def run(items: Sequence[_Item]) -> list[pa.RecordBatch]:

@@ -45,7 +45,6 @@ class LazySession:
     """The session to create if none is active."""
 
     opens: Session
-    """Returns the session."""
 
     @property
     def is_local(self) -> bool:
@@ -53,11 +52,7 @@ class LazySession:
         return is_local_master(self.setting("spark.master", ""))
 
     def setting(self, key: str, default: str) -> str:
-        """Return a setting of the session; this does not start Spark.
-
-        Args:
-            default: What to return if it has no value.
-        """
+        """Return a setting of the session; this does not start Spark."""
         active = active_session()
         if active is None:
             # As in a new session, the master overrides one among the settings.
@@ -93,14 +88,7 @@ _LOCAL = {
 
 @contextmanager
 def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
-    """Provide a Spark session within a `with` block.
-
-    Args:
-        config: The session to create if none is active.
-
-    Yields:
-        The active session, which keeps running afterwards, or a new one, which is stopped.
-    """
+    """Provide a Spark session within a `with` block."""
     active = active_session()
     if active is not None:
         logger.info("Using the active Spark session")
@@ -115,32 +103,20 @@ def borrow_session(config: SessionConfig) -> Iterator["SparkSession"]:
 
 @contextmanager
 def lazy_session(config: SessionConfig) -> Iterator[LazySession]:
-    """Provide a function that opens a Spark session on its first call.
-
-    Args:
-        config: The session to create if none is active.
-    """
+    """Provide a function that opens a Spark session on its first call."""
     with ExitStack() as borrowed:
         opens = cache(partial(borrowed.enter_context, borrow_session(config)))
         yield LazySession(config, opens)
 
 
 def is_local_master(master: str) -> bool:
-    """Return whether Spark's tasks run in the driver's Java process.
-
-    Args:
-        master: Spark's master URL. As in Spark itself, `local-cluster[...]` is a cluster.
-    """
+    """Return whether Spark's tasks run in the driver's Java process."""
+    # As in Spark itself, `local-cluster[...]` is a cluster.
     return master == "local" or master.startswith("local[")
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
     """Return the settings of a new Spark session.
-
-    Returns:
-        Settings that make Spark quiet and let the driver receive large results. On one machine,
-        workers also run this Python interpreter, and there are few shuffle partitions. A Connect
-        server has its own settings.
 
     Examples:
         >>> settings_for(SessionConfig(master="sc://spark:15002", settings={"a": "b"}))

@@ -77,7 +77,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def spark_for_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     """Make runs use Spark even for tables that are small enough to be read without Spark."""
-    routes = "datahub_hyperjoin.spark.profiles.routes"
+    routes = "datahub_hyperjoin.spark.routes"
     monkeypatch.setattr(f"{routes}.need_spark", lambda tables, _: bool(tables))
     return spark
 

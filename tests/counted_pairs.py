@@ -8,8 +8,8 @@ from counted_profiles import located
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import Compute
 from datahub_hyperjoin.spark.verification import in_database
+from datahub_hyperjoin.spark.verification.counting import PairCounts
 from datahub_hyperjoin.spark.verification.in_database import count_in_databases
-from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import Pair, Table
 

@@ -47,7 +47,7 @@ from datahub_hyperjoin.recipe_check.file import WrittenRecipe, read_recipe_file
 from datahub_hyperjoin.redact import redact
 from datahub_hyperjoin.scan import FOLDER_KEY, Listing, list_by_key
 from datahub_hyperjoin.spark.databases.system import system_named
-from datahub_hyperjoin.spark.profiles.routes import may_need_spark
+from datahub_hyperjoin.spark.routes import may_need_spark
 from datahub_hyperjoin.spark.session import find_java, lazy_session
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.wording import join_with_and, number_of

@@ -18,19 +18,14 @@ from datahub_hyperjoin.joins import (
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.reference.entities import load_lexicon
-from datahub_hyperjoin.spark.profiles.routes import session_for, session_to_compare
 from datahub_hyperjoin.spark.profiles.store import Store, result_key
+from datahub_hyperjoin.spark.routes import session_for, session_to_compare
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.composites import verify_composites
+from datahub_hyperjoin.spark.verification.counting import NoteUnread, log_unread
 from datahub_hyperjoin.spark.verification.key_search import search_keys
-from datahub_hyperjoin.spark.verification.verify import (
-    ColumnKinds,
-    NoteUnread,
-    log_unread,
-    size_to_read,
-    verify_joins,
-)
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, size_to_read, verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

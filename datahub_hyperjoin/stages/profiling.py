@@ -16,9 +16,9 @@ from datahub_hyperjoin.spark.files.header import ROW_NAME, ROWS_NAMED
 from datahub_hyperjoin.spark.profiles.known_contents import KnownContents
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import are_short_texts, session_for
 from datahub_hyperjoin.spark.profiles.store import LostTables, Store
 from datahub_hyperjoin.spark.profiles.value_hash import with_value_hash
+from datahub_hyperjoin.spark.routes import are_short_texts, session_for
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.values import prune_value_files
 from datahub_hyperjoin.tables import Table, TableProfile

@@ -66,16 +66,11 @@ class CountedTable:
     """A table with the columns whose values its database has counted."""
 
     columns: tuple[Column, ...]
-    """All columns of the table."""
-
     aggregates: Mapping[str, ColumnAggregate]
     """By path, the aggregates of the columns that need not be read."""
 
     rows: int
-    """Number of rows that were counted."""
-
     notes: tuple[str, ...]
-    """Notes for users."""
 
     @property
     def unread(self) -> list[str]:
@@ -89,13 +84,6 @@ def count_in_database(
     """Let a table's database count the values of all columns that its SQL can normalise.
 
     Of a table with more than `max_rows` rows, it counts the rows that would be read.
-
-    Args:
-        table: A table of a database for which `counts_itself` holds.
-        databases: Open databases, to which that of the table is added.
-
-    Returns:
-        The counts; None if the database has counted no column, so that the table must be read.
     """
     relation = table.location
     if not isinstance(relation, Relation):

@@ -51,8 +51,6 @@ class _Content:
     """The state of the files in the last run."""
 
     size: int
-    """Bytes of all files."""
-
     checksum: str
 
 

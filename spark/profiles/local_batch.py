@@ -1,13 +1,13 @@
-"""Profile many tables in one Spark job, with many tables in each task."""
+"""Profile whole tables, many of them in each task."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import pyarrow as pa
 
@@ -28,11 +28,9 @@ from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
     TableWithHeaderError,
     UnreadableTableError,
+    UnshippedFileError,
 )
-from datahub_hyperjoin.spark.memory import exempt_imports, limited_memory
-from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.processes import run_in_processes
-from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
+from datahub_hyperjoin.spark.executor import NumberedTable, TableJob, executor_for
 from datahub_hyperjoin.spark.profiles.rows import (
     RESULT_ROW,
     ResultFolder,
@@ -79,11 +77,7 @@ class _ReadRows(NamedTuple):
 
 
 class ColumnBatch:
-    """A batch of tables whose columns are profiled together.
-
-    Args:
-        databases: Open databases, to which those of the tables are added.
-    """
+    """A batch of tables whose columns are profiled together."""
 
     def __init__(self, config: ProfileConfig, databases: Databases) -> None:
         self._config = config
@@ -140,11 +134,7 @@ class ColumnBatch:
         return _ReadRows(stream.columns, rows, stream.notes)
 
     def profiles(self) -> list[TableProfile]:
-        """Compute the profiles of all tables in the batch.
-
-        Returns:
-            One profile per table, in the order in which they were added.
-        """
+        """Compute the profiles of all tables in the batch."""
         self._columns.flush()
         columns = [
             CountedColumn(
@@ -188,50 +178,52 @@ def _with_opaque(read: _ReadTable, profiles: Iterator[ColumnProfile]) -> Iterato
 logger = logger_of(__name__)
 
 
+@dataclass(frozen=True)
+class _WholeTables(TableJob[NumberedTable]):
+    """The job that profiles whole tables, and sends their profiles to a folder of the driver."""
+
+    config: ProfileConfig
+    folder: Path
+    schema: ClassVar[pa.Schema] = RESULT_ROW
+
+    def read_whole(
+        self, requests: Iterable[NumberedTable], databases: Databases
+    ) -> Iterator[pa.RecordBatch]:
+        """Profile tables; those that are counted together are sent together."""
+        numbers: list[int] = []  # of tables that are read and not yet profiled
+
+        def tables() -> Iterator[Table]:
+            for request in requests:
+                numbers.append(request.index)
+                yield request.table
+
+        for profiles in profile_each(tables(), self.config, databases):
+            yield send_profiles(numbers[: len(profiles)], profiles, self.folder)
+            del numbers[: len(profiles)]
+
+
 def profile_local_batch(
     session: "SparkSession | None",
     tables: Sequence[Table],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile many tables in one Spark job, or in several if a table crashes a worker.
-
-    Args:
-        session: Runs the Spark jobs; None to read the tables in processes of this program.
-        result_folder: Provides the folder in which workers write profiles as soon as they have
-            them.
-
-    Returns:
-        One profile per table, in their order. An unreadable table has a profile with a fault, and
-        does not affect the others.
-    """
+    """Profile tables that one task each can read, many of them in a task."""
     if not tables:
         return []
-    located = with_absolute_paths(tables)
+    requests = [NumberedTable(table, index) for index, table in enumerate(tables)]
     with result_folder(tables) as folder:
-
-        def job(indices: Sequence[int]) -> dict[int, TableProfile]:
-            tasks = pack([(at, located[at]) for at in indices], lambda member: member[1])
-            logger.info("Profiling %s tables in %s tasks", len(indices), len(tasks))
-            work = partial(_profile_task, config=config, folder=folder)
-            if session is None:
-                sizes = [tables[index].size for index in indices]
-                results = run_in_processes(tasks, work, RESULT_ROW, sizes=sizes)
-            else:
-                # PySpark takes a tenth of a second to import; small lakes need none.
-                from datahub_hyperjoin.spark.native.jobs import (  # noqa: PLC0415
-                    collect_arrow,
-                    map_tasks,
-                )
-
-                results = collect_arrow(map_tasks(session, tasks, work, RESULT_ROW))
-            return receive_profiles(results, tables)
-
-        profiles, lost = run_in_halves(
-            job, range(len(tables)), salvage=lambda: salvage_profiles(folder, tables)
+        profiles, lost = executor_for(session, config).map_tables(
+            _WholeTables(config, folder),
+            requests,
+            lambda results: receive_profiles(results, tables),
+            salvage=lambda: salvage_profiles(folder, tables),
         )
-    fault = str(LostWorkerError.by_reading())
-    profiles |= {index: TableProfile(table=tables[index], fault=fault) for index in lost}
+    for index, table in enumerate(tables):
+        if index not in profiles:
+            crash = index in lost
+            error = LostWorkerError.by_reading() if crash else UnshippedFileError.at_all()
+            profiles[index] = TableProfile(table=table, fault=str(error))
     return [profiles[index] for index in range(len(tables))]
 
 
@@ -243,14 +235,7 @@ def profile_here(tables: Sequence[Table], config: ProfileConfig) -> list[TablePr
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
-    """Profile one table in this process.
-
-    Args:
-        databases: Open databases, to which those of the table are added.
-
-    Returns:
-        Its profile, with a fault if the table is unreadable.
-    """
+    """Profile one table in this process."""
     [[profile]] = profile_each([table], config, databases)
     return profile
 
@@ -258,15 +243,7 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
 def profile_each(
     tables: Iterable[Table], config: ProfileConfig, databases: Databases
 ) -> Iterator[list[TableProfile]]:
-    """Profile tables in this process, in batches.
-
-    Args:
-        databases: Open databases, to which those of the tables are added.
-
-    Yields:
-        The profiles that are computed together, in the order of the tables. An unreadable table
-        has a profile with a fault.
-    """
+    """Profile tables in this process, in batches."""
     batch, members = ColumnBatch(config, databases), list[tuple[Table, TableProfile | None]]()
     for table in tables:
         members.append((table, _try_add(table, batch)))
@@ -278,11 +255,7 @@ def profile_each(
 
 
 def fault_text(error: Exception) -> str:
-    """Return a message that tells users why a table cannot be read.
-
-    Returns:
-        The message of an error of this package; otherwise a message with the error's type.
-    """
+    """Return a message that tells users why a table cannot be read."""
     if isinstance(error, MemoryError):
         error = LostWorkerError.by_memory()
     if isinstance(error, HyperJoinError):
@@ -299,11 +272,7 @@ def _printable(text: str) -> str:
 
 
 def faulty_profile(table: Table, error: Exception) -> TableProfile:
-    """Return a profile that says why a table cannot be read.
-
-    Returns:
-        A profile with a fault. It lists the columns if they are known.
-    """
+    """Return a profile that says why a table cannot be read."""
     header = error.header if isinstance(error, TableWithHeaderError) else ()
     # A header names columns, but does not say their types.
     columns = describe_columns(table.id, ((path, DataType.TEXT) for path in header))
@@ -337,17 +306,6 @@ def _profile_batch(
     return [faulty or next(profiles) for _, faulty in members]
 
 
-def _profile_task(
-    members: Sequence[tuple[int, Table]], config: ProfileConfig, folder: Path
-) -> Iterator[pa.RecordBatch]:
-    """Profile the tables of a task, each with its number in the job."""
-    exempt_imports()
-    numbers = (number for number, _ in members)
-    with limited_memory(), Databases() as databases:
-        for profiles in profile_each((table for _, table in members), config, databases):
-            yield send_profiles([*islice(numbers, len(profiles))], profiles, folder)
-
-
 _SOON = 1.0
 """Seconds after which the view that is being read is named."""
 
@@ -356,11 +314,7 @@ _SOON = 1.0
 def naming_slow_view(
     view: str, say: Callable[[str], None], *, end: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Name a view that takes long to read, while it is read in a `with` block.
-
-    Args:
-        end: Ends the reading at the time limit of a view, for databases that have none.
-    """
+    """Name a view that takes long to read, while it is read in a `with` block."""
     timers = [Timer(_SOON, say, [f"Reading the view {view}"])]
     timers += [Timer(VIEW_SECONDS, end)] if end else []
     for timer in timers:

@@ -6,18 +6,40 @@ table that many tasks read is therefore never in one place: only aggregates trav
 
 import pickle
 import re
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+from typing_extensions import assert_never
 
-from datahub_hyperjoin.spark.columns import Column, SampleCount, TableStream
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import (
+    CatalogTable,
+    Database,
+    DeltaFolder,
+    File,
+    Folder,
+    IcebergDataFile,
+    IcebergFolder,
+    Relation,
+    database_of,
+)
+from datahub_hyperjoin.spark.columns import (
+    SEED,
+    Column,
+    SampleCount,
+    TableStream,
+    draw,
+    draw_part,
+    naming_columns,
+)
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
@@ -32,9 +54,36 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
 )
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.texts import count_texts
-from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
+from datahub_hyperjoin.spark.databases.data_source import load_relation
+from datahub_hyperjoin.spark.errors import (
+    EmptyRelationError,
+    EmptyTableError,
+    LostWorkerError,
+    UnshippedFileError,
+)
+from datahub_hyperjoin.spark.executor import NumberedTable, Part, TableJob, run_in_halves
+from datahub_hyperjoin.spark.files.table_parts import TablePart, divide_large
+from datahub_hyperjoin.spark.native.frames import (
+    TableFrame,
+    load_frame,
+    select_columns,
+    table_error,
+)
 from datahub_hyperjoin.spark.native.jobs import collect_arrow
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
+from datahub_hyperjoin.spark.native.remote import plan_shipment
+from datahub_hyperjoin.spark.on_spark import OnSpark
+from datahub_hyperjoin.spark.profiles.local_batch import fault_text, faulty_profile
+from datahub_hyperjoin.spark.profiles.rows import ResultFolder, send_profiles, temporary_results
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId, TableProfile
+from datahub_hyperjoin.visible import logger_of
+
+logger = logger_of(__name__)
+
+_FACTOR = 4
+"""A table is divided for profiling if it has at least this many times `split_bytes`. Merging the
+counts of a smaller table takes longer than counting the whole table in one task."""
+_CONCURRENT_JOBS = 4
+"""Number of tables read at a time: a single small table would leave most of a cluster idle."""
 
 PART_ROW = pa.schema(
     {"table": pa.int32(), "path": pa.string(), "part": pa.int32(), "counted": pa.binary()}
@@ -55,20 +104,12 @@ class PartCount:
     """The row count, notes and read errors of one or more parts of a table."""
 
     parts: int = 0
-    """Number of the parts that were counted."""
-
     rows: int = 0
-    """Number of rows."""
-
     notes: tuple[str, ...] = ()
-    """Notes about files and columns, without duplicates."""
-
     row_notes: tuple[str, ...] = ()
     """Notes for users about rows. If a note occurs in several parts, its numbers are added up."""
 
     faults: tuple[str, ...] = ()
-    """The errors of the parts that cannot be read."""
-
     sample: SampleCount = field(default_factory=SampleCount)
     """How many rows were read, and how many of them were drawn, if the parts are sampled."""
 
@@ -105,17 +146,7 @@ def count_part(
     file: str = "",
     sample: SampleCount | None = None,
 ) -> pa.RecordBatch:
-    """Count the rows in one part of a table, and aggregate the part's columns.
-
-    Args:
-        part: The part's index. If parts write a value differently, the form of the first is kept.
-        config: How many distinct values are kept per column, and how they are hashed.
-        file: The part's name in its notes, if it is a file.
-        sample: Counts the rows of the stream as they are drawn, if the part is sampled.
-
-    Returns:
-        Rows of `PART_ROW`: the part, and each of its columns.
-    """
+    """Count the rows in one part of a table, and aggregate the part's columns."""
     aggregates: dict[str, ColumnAggregate] = {}
     # Readers add notes on rows while they read.
     rows, size, opened = 0, config.sketch_size + 1, len(stream.notes)
@@ -142,32 +173,16 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the counts of a table part that is empty or unreadable.
-
-    Args:
-        fault: Why it cannot be read; empty if it has no rows.
-    """
+    """Return the counts of a table part that is empty or unreadable."""
     notes, faults = (f"skipped file: {file} {fault}",), (fault,)
     count = PartCount(1, notes=notes, faults=faults) if fault else PartCount(1)
     return _part_rows(table, part, {"": count})
-
-
-def partition_index() -> int:
-    """Return the index of the Spark partition that this worker processes.
-
-    It is 0 outside a worker.
-    """
-    context = TaskContext.get()
-    return context.partitionId() if context else 0
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
     """Merge the counts of one column, or the row counts, from all parts of a table.
 
     Rows with an empty path hold row counts.
-
-    Args:
-        rows: All rows of `PART_ROW` of one table and path.
     """
     # Spark delivers parts in any order; profiles must not depend on it.
     parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
@@ -201,20 +216,13 @@ def collect_counts(
 
 
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
-    """Build a table's profile from the merged counts of its parts, and note missing files.
-
-    Args:
-        files: Number of files that the table has, if its parts are files.
-
-    Returns:
-        Its profile. In parts without one of the columns, the column's values are null. A file that
-        cannot be read is left out; if any other part cannot be read, the table cannot be read.
-    """
+    """Build a table's profile from the merged counts of its parts, and note missing files."""
     merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
     counts = [each for each in merged if isinstance(each, PartCount)]
     total = reduce(PartCount.__add__, counts, PartCount())
     # Spark leaves out files that it cannot copy, so fewer parts arrive than were sent.
     lost = files - total.parts
+    # An unreadable file is left out; the error of any other part is that of the table.
     if not total.rows or (total.faults and not files):
         reason = UnshippedFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
         return TableProfile(table=table, fault=[*total.faults, str(reason)][0])
@@ -253,6 +261,209 @@ def _merge_column(
     aggregate = reduce(merge, [aggregate for _, aggregate in parts])
     [profile] = profile_columns([CountedColumn(id_, column.position, aggregate)], config)
     return hide_personal_values(profile, table, config)
+
+
+@dataclass(frozen=True)
+class CountParts(TableJob[NumberedTable]):
+    """The job that counts the rows and values in parts of tables."""
+
+    config: ProfileConfig
+    schema: ClassVar[pa.Schema] = PART_ROW
+
+    def read_part(self, part: Part[NumberedTable]) -> Iterator[pa.RecordBatch]:
+        """Count a part. Of a table with too many rows, each contributes an equal share."""
+        index, number, config = part.request.index, part.number, self.config
+        if not part.count:  # Spark has drawn the rows, and names what it cannot read.
+            yield count_part(index, number, part.open(), config)
+            return
+        rows, size = (-(-most // part.count) for most in (config.max_rows, config.max_bytes))
+        sample = SampleCount()
+        try:
+            stream = part.open()
+            drawn = (
+                draw(stream, max_rows=rows, max_bytes=sys.maxsize)
+                if part.file
+                else draw_part(stream, sample, max_rows=rows, max_bytes=size)
+            )
+            stream = replace(stream, batches=drawn)
+            yield count_part(index, number, stream, config, file=part.file, sample=sample)
+        except EmptyTableError:
+            yield uncounted_part(index, number)
+        except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+            yield uncounted_part(index, number, file=part.file, fault=fault_text(error))
+
+
+def divide_to_profile(
+    tables: Sequence[Table], config: ProfileConfig
+) -> dict[TableId, Sequence[TablePart]]:
+    """Divide large tables, because many tasks profile them faster than one task.
+
+    Text is not divided, since a further job would read it to find where its rows begin.
+    """
+    return divide_large(tables, size=_FACTOR * config.split_bytes, max_bytes=config.max_bytes)
+
+
+def profile_divided(
+    session: SparkSession,
+    tables: Sequence[Table],
+    parts: Mapping[TableId, Sequence[TablePart]],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
+) -> list[TableProfile]:
+    """Profile tables that are divided into parts of similar size, with a task for each part."""
+    if not tables:
+        return []
+    logger.info("Profiling %s large tables in parts", len(tables))
+    requests = [NumberedTable(table, index) for index, table in enumerate(tables)]
+    executor = OnSpark(session, config)
+
+    def rows(indices: Sequence[int]) -> DataFrame:
+        return executor.read_parts(CountParts(config), [requests[at] for at in indices], parts)
+
+    profiles = [*_merge(rows, tables, config, {}, {})]
+    with result_folder(tables) as folder:
+        send_profiles(range(len(tables)), profiles, folder)
+    return profiles
+
+
+def profile_folders(
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
+) -> list[TableProfile]:
+    """Profile tables in many remote files, with a task for some files of any table."""
+    if not tables:
+        return []
+    logger.info("Profiling %s tables in files that Spark copies", len(tables))
+    requests = [NumberedTable(table, index) for index, table in enumerate(tables)]
+    shipment = plan_shipment(session, tables)
+    executor = OnSpark(session, config)
+
+    def rows(indices: Sequence[int]) -> DataFrame:
+        files = {uri: file for uri, file in shipment.files.items() if file.table_index in indices}
+        return executor.read_files(CountParts(config), requests, files)
+
+    counts = Counter(file.table_index for file in shipment.files.values())
+    profiles = [*_merge(rows, tables, config, shipment.errors, counts)]
+    with result_folder(tables) as folder:
+        send_profiles(range(len(tables)), profiles, folder)
+    return profiles
+
+
+def _merge(
+    rows: Callable[[Sequence[int]], DataFrame],
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    errors: Mapping[int, TableError],
+    files: Mapping[int, int],
+) -> Iterator[TableProfile]:
+    """Count the parts of tables in one Spark job, or more if a table ends its worker.
+
+    `errors` and the numbers of `files` are by the index of the table.
+    """
+    # Nothing to salvage, because Spark merges the counts of all tables at the end.
+    counted, lost = run_in_halves(
+        lambda indices: collect_counts(rows(indices), tables, config),
+        range(len(tables)),
+        salvage=dict[int, list[bytes]],
+    )
+    faults = {**errors, **dict.fromkeys(lost, LostWorkerError.by_reading())}
+    for index, table in enumerate(tables):
+        if index in faults:
+            yield TableProfile(table=table, fault=str(faults[index]))
+        else:
+            yield assemble_profile(table, counted.get(index, []), files=files.get(index, 0))
+
+
+def profile_distributed(
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
+) -> list[TableProfile]:
+    """Profile tables through Spark's own readers."""
+    if not tables:
+        return []
+    logger.info("Profiling %s tables through Spark's own readers", len(tables))
+    # Tables of one database share a queue, and each other table has its own.
+    queues: dict[Database | TableId, list[Table]] = defaultdict(list)
+    for table in tables:
+        queues[database_of(table.location) or table.id].append(table)
+
+    def profile(queue: Sequence[Table]) -> list[TableProfile]:
+        """Profile tables one after the other.
+
+        One table may use all connections of a database.
+        """
+        profiles = []
+        for table in queue:
+            profiles.append(_profile(session, table, config))
+            send_profiles([indices[table.id]], profiles[-1:], folder)
+        return profiles
+
+    indices = {table.id: index for index, table in enumerate(tables)}
+    with result_folder(tables) as folder, ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:
+        profiles = {
+            profile.table.id: profile
+            for profiled in pool.map(profile, queues.values())
+            for profile in profiled
+        }
+    return [profiles[table.id] for table in tables]
+
+
+def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> TableProfile:
+    try:
+        return _read_profile(session, table, config)
+    except TableError as error:
+        return faulty_profile(table, error)
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return TableProfile(table=table, fault=str(table_error(table.location, error)))
+
+
+def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) -> TableProfile:
+    loaded = _load(session, table, config)
+    # Spark would return no partition at all, and so no row to merge.
+    if not loaded.rows:
+        with naming_columns(loaded.columns):
+            raise EmptyRelationError.without_rows()
+    if loaded.frame is None:
+        opaque = (
+            opaque_profile(ColumnId(table.id, column.path), column, rows=loaded.rows)
+            for column in loaded.columns
+        )
+        profile = TableProfile(table=table, columns=tuple(opaque), rows=loaded.rows)
+    else:
+        executor, request = OnSpark(session, config), NumberedTable(table, 0)
+        # Numbered by partition, so that the order of merging is the same in every run.
+        parts = executor.read_frame(CountParts(config), request, loaded.frame, loaded.columns)
+        profile = assemble_profile(table, collect_counts(parts, [table], config).get(0, []))
+    return replace(profile, notes=(*loaded.notes, *profile.notes))
+
+
+def _load(session: SparkSession, table: Table, config: ProfileConfig) -> TableFrame:
+    share = min(1.0, config.max_bytes / max(table.size, 1))
+    location = table.location
+    match location:
+        case Relation():
+            return load_relation(session, location, max_rows=config.max_rows, share=share)
+        case (
+            File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile() | CatalogTable()
+        ):
+            return _sample(load_frame(session, location), config, share=share)
+        case _:
+            assert_never(location)
+
+
+def _sample(everything: DataFrame, config: ProfileConfig, *, share: float) -> TableFrame:
+    frame, columns, notes = select_columns(everything, None)
+    # The share to draw depends on the number of rows, which `sample` alone does not know.
+    rows = everything.count()
+    share = min(share, config.max_rows / max(rows, 1))
+    if share < 1:
+        frame = frame.sample(fraction=share, seed=SEED)
+        notes.append(f"read a sample of {share:.2%} of {rows} rows")
+    return TableFrame(frame if frame.columns else None, columns, notes, rows)
 
 
 def _part_rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:

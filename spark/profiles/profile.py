@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from datahub_hyperjoin.locations import CatalogTable
+from datahub_hyperjoin.locations import CatalogTable, File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
 from datahub_hyperjoin.spark.profiles.rows import ResultFolder, temporary_results
 from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.routes import Route, route_of
 from datahub_hyperjoin.tables import Table, TableProfile
 
 if TYPE_CHECKING:
@@ -38,29 +38,30 @@ def profile_lake(
     if session is None:
         return profile_local_batch(session, tables, config, result_folder)
     # PySpark takes a tenth of a second to import; small lakes need none.
-    from datahub_hyperjoin.spark.profiles.distributed import profile_distributed  # noqa: PLC0415
-    from datahub_hyperjoin.spark.profiles.divided import (  # noqa: PLC0415
+    from datahub_hyperjoin.spark.profiles.partial import (  # noqa: PLC0415
         divide_to_profile,
+        profile_distributed,
         profile_divided,
-    )
-    from datahub_hyperjoin.spark.profiles.shipped_files import (  # noqa: PLC0415
-        profile_shipped_files,
+        profile_folders,
     )
 
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)
-    local = routes[Route.LOCAL_BATCH]
+    local, shipped = routes[Route.LOCAL_BATCH], routes[Route.SHIPPED]
     parts = divide_to_profile(with_absolute_paths(local), config)
     large = [table for table in local if table.id in parts]
     small = [table for table in local if table.id not in parts]
-    batch = profile_local_batch(session, small, config, result_folder)
+    # A file that a task receives is a whole table; a folder's files go to any tasks.
+    files = [table for table in shipped if isinstance(table.location, File)]
+    folders = [table for table in shipped if not isinstance(table.location, File)]
+    batch = profile_local_batch(session, [*small, *files], config, result_folder)
     distributed = routes[Route.DISTRIBUTED] + [*_left_to_spark(batch)]
     profiles = [
         *batch,
         *profile_divided(session, large, parts, config, result_folder),
         *profile_distributed(session, distributed, config, result_folder),
-        *profile_shipped_files(session, routes[Route.SHIPPED], config, result_folder),
+        *profile_folders(session, folders, config, result_folder),
     ]
     # The last profile of a table wins, which is that by Spark's own readers.
     by_table = {profile.table.id: profile for profile in profiles}

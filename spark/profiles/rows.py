@@ -214,9 +214,6 @@ def send_profiles(
     """Write profiles to a file for the driver, and return a row that names the file.
 
     If the file cannot be written, the row contains the profiles.
-
-    Args:
-        folder: The driver's folder for results. Workers on other machines do not find it.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, RESULT_FILE_ROW) as stream:
@@ -246,11 +243,7 @@ def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TablePr
 
 
 def read_results(folder: Path) -> Iterator[pa.RecordBatch]:
-    """Read all result files in a folder.
-
-    Yields:
-        Rows of `RESULT_FILE_ROW`. Files that were not written to their end are left out.
-    """
+    """Read all result files in a folder."""
     for file in sorted(folder.glob(f"*{_SUFFIX}")):
         content = file.read_bytes()
         if sha256(content).hexdigest() != file.stem:

@@ -67,9 +67,6 @@ class Store:
     """A store of profiles and evidence for later runs.
 
     It stays empty unless a folder is configured.
-
-    Args:
-        note_damaged: Receives each file that cannot be read, and the reason.
     """
 
     def __init__(self, config: ProfileConfig, note_damaged: NoteDamaged = log_damaged) -> None:
@@ -80,11 +77,7 @@ class Store:
         self._note_damaged = note_damaged
 
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
-        """Return the stored profiles of unchanged tables.
-
-        Returns:
-            Profiles by table, without tables that were changed or never profiled.
-        """
+        """Return the stored profiles of unchanged tables."""
         by_key = {table_key(table, self._settings): table for table in tables if table.state}
         with gc_paused():
             return {
@@ -105,12 +98,8 @@ class Store:
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Replace the stored profiles with this run's profiles.
-
-        Args:
-            profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
-                tries them again.
-        """
+        """Replace the stored profiles with this run's profiles."""
+        # The next run tries unreadable tables again.
         kept = [profile for profile in profiles if profile.table.state and not profile.fault]
         keys = pa.array([table_key(profile.table, self._settings) for profile in kept], pa.string())
         batches = [
@@ -133,12 +122,7 @@ class Store:
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
-        """Return the stored evidence of pairs whose tables and ways of comparison are unchanged.
-
-        Args:
-            ways: The entity kind and the notations by which a pair is compared, as one text; none
-                for a pair whose values are compared in normal form only.
-        """
+        """Return the stored evidence of pairs whose tables and ways of comparison are unchanged."""
         return self._read_evidence(_EVIDENCE_FILE, pair_keys(pairs, tables, ways))
 
     def keep_evidence(
@@ -147,9 +131,6 @@ class Store:
         """Replace the stored evidence for pairs with this run's evidence.
 
         A later run finds it only for pairs that it compares in the same `ways`.
-
-        Args:
-            ways: The names of the ways in which pairs are compared besides as written.
         """
         self._write_evidence(_EVIDENCE_FILE, evidence, pair_keys([*evidence], tables, ways))
 
@@ -169,22 +150,13 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the stored results of one kind, such as `lost_tables`, as JSON texts by key.
-
-        Args:
-            name: The kind of result, which names the file.
-        """
+        """Return the stored results of one kind, such as `lost_tables`, as JSON texts by key."""
         batches = self._read(f"{name}.parquet", _RESULT_SCHEMA)
         rows = (row for batch in batches for row in batch.to_pylist())
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Replace the stored results of one kind with this run's results.
-
-        Args:
-            name: The kind of result, which names the file.
-            results: JSON by key. A result with an empty key is not kept.
-        """
+        """Replace the stored results of one kind with this run's results."""
         rows = [{"key": key, "json": text} for key, text in results.items() if key]
         self._write(f"{name}.parquet", pa.Table.from_pylist(rows, schema=_RESULT_SCHEMA))
 
@@ -280,11 +252,7 @@ def _evidence(row: dict[str, Any]) -> Evidence:
 
 
 def result_key(tables: Sequence[Table], *parts: str) -> str:
-    """Build the store key of a result that depends on several tables.
-
-    Returns:
-        A key that differs if a table has changed; empty if a table's state is unknown.
-    """
+    """Build the store key of a result that depends on several tables."""
     if not all(table.state for table in tables):
         return ""
     return sha256(repr([*map(table_key, tables), *parts]).encode()).hexdigest()
@@ -300,14 +268,7 @@ def table_key(table: Table, *settings: str) -> str:
 def pair_keys(
     pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
 ) -> dict[Pair, str]:
-    """Return a store key for each pair, based on both tables and on how values are compared.
-
-    Args:
-        ways: How each pair is compared, if not in normal form only.
-
-    Returns:
-        Keys by pair, without pairs of a table whose state is unknown.
-    """
+    """Return a store key for each pair, based on both tables and on how values are compared."""
     states = {table.id: table_key(table) for table in tables if table.state}
     keys = {}
     for pair in pairs:
@@ -318,11 +279,7 @@ def pair_keys(
 
 
 def bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
-    """Return a store key for each join through a crosswalk.
-
-    Returns:
-        Keys by bridge, without bridges of a table whose state is unknown.
-    """
+    """Return a store key for each join through a crosswalk."""
     states = {table.id: table_key(table) for table in tables if table.state}
     keys = {}
     for bridge in bridges:
@@ -340,11 +297,7 @@ _WAIT = timedelta(days=7)
 
 
 class LostTables:
-    """The tables that crashed a worker in an earlier run, and have not changed since.
-
-    Args:
-        store: Keeps the days on which they were read.
-    """
+    """The tables that crashed a worker in an earlier run, and have not changed since."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -352,11 +305,7 @@ class LostTables:
         self._days = store.results(_NAME)
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
-        """For each table that recently crashed a worker, return a profile that says so.
-
-        Returns:
-            For each such table, a profile with a fault that says when it is read again.
-        """
+        """For each table that recently crashed a worker, return a profile that says so."""
         days = ((table, self._day(table)) for table in tables)
         return {
             table.id: TableProfile(

@@ -27,16 +27,8 @@ size may be as large."""
 
 
 def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileConfig:
-    """Choose the hash function of a run, and return the settings with this choice.
-
-    Args:
-        tables: All tables of the run, also those whose profiles are stored: the choice must not
-            depend on what has changed.
-
-    Returns:
-        Settings with MD5 if databases can profile tables of 256 MiB or more, or of unknown size;
-        else those given.
-    """
+    """Choose the hash function of a run, and return the settings with this choice."""
+    # `tables` are all of the run: the choice must not depend on what has changed.
     chosen = Md5ProfileConfig.of(config)
     large: dict[Database, list[Relation]] = defaultdict(list)
     sizes: dict[Database, int] = defaultdict(int)
@@ -55,13 +47,8 @@ def with_value_hash(config: ProfileConfig, tables: Sequence[Table]) -> ProfileCo
 
 
 def counts_itself(table: Table, config: ProfileConfig) -> bool:
-    """Return whether the database of a table counts the table's values, so that no row is read.
-
-    Returns:
-        True for tables that are larger than their profiles, if the run uses MD5, and for all
-        tables of a database that lists no sizes. If the database fails, or counts few rows where
-        it lists no size, the table is read nevertheless.
-    """
+    """Return whether the database of a table counts the table's values, so that no row is read."""
+    # If the database fails, or counts few rows where it lists no size, the table is read anyway.
     location = table.location
     return (
         config.value_hash is ValueHash.MD5

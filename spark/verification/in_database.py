@@ -1,8 +1,8 @@
 """Let databases count the shared values and matching rows of their own columns.
 
 Each column is grouped once, and then all of them together by the normal forms of their values, so
-that only counts leave the database. The counts equal those of `hash_partition` and
-`pair_jobs`. A column for which SQL cannot compute all normal forms has no counts, and is
+that only counts leave the database. The counts equal those of `counting`.
+A column for which SQL cannot compute all normal forms has no counts, and is
 read instead.
 """
 
@@ -33,7 +33,7 @@ from datahub_hyperjoin.spark.databases.system import (
     relation_in_quotes,
 )
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
+from datahub_hyperjoin.spark.verification.counting import PairCounts
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.visible import logger_of
 
@@ -54,9 +54,7 @@ class _SqlColumn:
 
     id: ColumnId
     source: str
-    """The quoted name of the column's table."""
     name: str
-    """The quoted name of the column."""
     form: SqlForm
     syntax: SqlSyntax
 
@@ -67,13 +65,6 @@ def count_in_databases(
     """Count the shared values and matching rows of pairs in the database that holds both columns.
 
     Pairs of columns from different databases are not counted.
-
-    Args:
-        texts: Columns of text, in which words such as `NA` are values.
-
-    Returns:
-        Counts of the pairs that a database could count exactly, and of each of their columns with
-        itself.
     """
     relations = {
         table.id: table.location

@@ -44,6 +44,7 @@ from datahub_hyperjoin.spark.counting.texts import (
     texts_of,
 )
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.executor import TableRequest
 from datahub_hyperjoin.spark.profiles.store import log_damaged, table_key
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.storage import read_checked, replace_with_checksum
@@ -76,19 +77,10 @@ class HashedColumn:
     """Hashes of normal forms; arbitrary where there is no value."""
 
     is_filled: npt.NDArray[np.bool_]
-    """Whether the row has a value."""
 
 
 def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
-    """Hash the value in each row of a column.
-
-    Args:
-        column: Rows of any type that has a text form.
-        is_text: Whether the whole column is text, in which words such as `NA` are values.
-
-    Returns:
-        Hashes of the normal forms; a value with an empty normal form is a null.
-    """
+    """Hash the value in each row of a column."""
     encoded = countable(column).dictionary_encode()
     normal = normal_forms(pc.fill_null(texts_of(encoded.dictionary), ""))
     filled = StringBytes.of(normal).lengths > 0
@@ -103,9 +95,6 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
     """Hash the tuple of each row, and leave out the rows in which a value is missing.
-
-    Returns:
-        One hash per row without missing values; another order of values gives another hash.
 
     Examples:
         >>> import pyarrow as pa
@@ -126,15 +115,7 @@ def count_tuples(
     texts: Collection[str],
     seed: int = 0,
 ) -> dict[ColumnTuple, DistinctValues]:
-    """For each tuple of columns, count the distinct combinations of values in a batch of rows.
-
-    Args:
-        texts: Paths of the columns of text, in which words such as `NA` are values.
-        seed: Determines how columns are shuffled; another one for each batch of a table.
-
-    Returns:
-        The distinct hashes and the rows of each, by tuple.
-    """
+    """For each tuple of columns, count the distinct combinations of values in a batch of rows."""
     columns = hash_columns(batch, tuples, texts)
     return {
         wanted: _count(_hashes_of(wanted, columns, seed))
@@ -207,34 +188,18 @@ _SIZES = b"sizes"
 
 
 def name_of_column(path: str, kind: str) -> str:
-    """Name the values of a column.
-
-    Args:
-        kind: The notation in which its values are read; empty for values as written. The name of
-            an entity kind stands for values as written, which are translated later.
-    """
+    """Name the values of a column."""
+    # Values of an entity kind are kept as written, and translated later.
     return json.dumps([path, kind if isinstance(kind, Notation) else ""])
 
 
 def name_of_tuple(columns: ColumnTuple, texts: Collection[str]) -> str:
-    """Name the values of a column tuple.
-
-    Args:
-        texts: Paths of the columns of text, in which words such as `NA` are values.
-    """
+    """Name the values of a column tuple."""
     return json.dumps([columns.paths, columns.shuffled, sorted({*columns.paths} & {*texts})])
 
 
 def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId, Path]:
-    """Name the file of each table whose values are kept, or may be kept from now on.
-
-    Args:
-        config: The folder of the store, and whether values may stay on disk.
-
-    Returns:
-        Files by table. Tables of an unknown state have none, nor do the largest tables if the
-        files of all would take too much space.
-    """
+    """Name the file of each table whose values are kept, or may be kept from now on."""
     if config.store is None or not config.keep_values:
         return {}
     files: dict[TableId, Path] = {}
@@ -250,11 +215,7 @@ def value_files(config: ProfileConfig, tables: Sequence[Table]) -> dict[TableId,
 
 
 def prune_value_files(config: ProfileConfig, tables: Sequence[Table]) -> None:
-    """Create the folder of the values, and delete those of tables that have changed or are gone.
-
-    Args:
-        config: The folder of the store, and whether kept values may be used.
-    """
+    """Create the folder of the values, and delete those of tables that have changed or are gone."""
     if config.store is None:
         return
     folder = config.store / _FOLDER
@@ -271,14 +232,7 @@ def prune_value_files(config: ProfileConfig, tables: Sequence[Table]) -> None:
 
 
 def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
-    """Return the number of bytes to load from a file instead of reading its table.
-
-    Args:
-        file: The file; None if no values are kept.
-
-    Returns:
-        The number of bytes; None if the table must be read.
-    """
+    """Return the number of bytes to load from a file instead of reading its table."""
     if file is None or not file.exists():
         return None
     try:
@@ -291,14 +245,7 @@ def kept_bytes(file: Path | None, names: Collection[str]) -> int | None:
 
 
 def load_values(file: Path | None) -> TableValues:
-    """Load the values that earlier runs kept of a table.
-
-    Args:
-        file: The file; None if no values are kept.
-
-    Returns:
-        The values; none if there is no file, or if it is damaged.
-    """
+    """Load the values that earlier runs kept of a table."""
     if file is None or not file.exists():
         return {}
     try:
@@ -310,11 +257,7 @@ def load_values(file: Path | None) -> TableValues:
 
 
 def keep_values(file: Path | None, values: TableValues, *, size: int) -> None:
-    """Keep the values of a table for later runs.
-
-    Args:
-        size: Size of the table in bytes. If its hashes take more space, they are not kept.
-    """
+    """Keep the values of a table for later runs."""
     taken = sum(each.hashes.nbytes for each in values.values())
     if file is None or taken > max(size, _FEW_BYTES):
         return
@@ -351,11 +294,8 @@ def _values(rows: pa.Table, at: int) -> DistinctValues:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedColumns:
+class RequestedColumns(TableRequest):
     """The columns of one table whose values are read and counted."""
-
-    table: Table
-    """The table that contains the columns."""
 
     columns: Mapping[str, Mapping[str, int]]
     """An ID for each column path and each form in which the column's values are read. The form is
@@ -396,16 +336,6 @@ class RequestedColumns:
         return columns.union(name_of_tuple(wanted, self.texts) for wanted in self.tuples)
 
     @property
-    def notations(self) -> dict[tuple[str, Notation], int]:
-        """For each path and notation, the number that identifies the column in the counts."""
-        return {
-            (path, kind): number
-            for path, numbers in self.columns.items()
-            for kind, number in numbers.items()
-            if isinstance(kind, Notation)
-        }
-
-    @property
     def paths(self) -> frozenset[str]:
         """The paths of the columns to read."""
         return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
@@ -421,18 +351,8 @@ def read_values(
     requests: Iterable[RequestedColumns],
     synonyms: Mapping[str, Synonyms],
     databases: Databases,
-    *,
-    is_whole: bool = True,
 ) -> Iterator[tuple[int, DistinctValues]]:
-    """Read columns of tables, or the values that an earlier run kept of them.
-
-    Args:
-        databases: Open databases, to which those of the tables are added.
-        is_whole: Whether all rows of each table are read, which then determine the columns' types.
-
-    Yields:
-        The number and the distinct values of each column. An unreadable table yields nothing.
-    """
+    """Read columns of tables, or the values that an earlier run kept of them."""
     batch = _TableBatch()
     for request in requests:
         kept = load_values(request.kept)
@@ -441,9 +361,9 @@ def read_values(
             continue
         batch.read(request, kept, databases)
         if batch.is_full:
-            yield from _finish(batch, synonyms, databases, is_whole=is_whole)
+            yield from _finish(batch, synonyms, databases)
             batch = _TableBatch()
-    yield from _finish(batch, synonyms, databases, is_whole=is_whole)
+    yield from _finish(batch, synonyms, databases)
 
 
 def values_of_rows(
@@ -465,8 +385,6 @@ class _CountedTable:
 
     request: RequestedColumns
     kept: TableValues
-    """The values that earlier runs kept."""
-
     columns: tuple[tuple[str, Notation | None], ...]
     """The paths of the counted columns, each with the notation in which its values were read."""
 
@@ -503,7 +421,12 @@ class _TableBatch:
     ) -> None:
         """Add the values of a table to the batch, in one pass over its rows."""
         index, found = len(self.tables), [path for path in paths if path in request.columns]
-        in_form = [each for each in request.notations if each[0] in found]
+        in_form = [
+            (path, kind)
+            for path in found
+            for kind in request.columns[path]
+            if isinstance(kind, Notation)
+        ]
         table = _CountedTable(request, kept, (*((path, None) for path in found), *in_form))
         for number, batch in enumerate(batches):
             texts = {path: count_texts(batch.column(path)) for path in found}
@@ -551,16 +474,14 @@ def _finish(
     batch: _TableBatch,
     synonyms: Mapping[str, Synonyms],
     databases: Databases,
-    *,
-    is_whole: bool,
 ) -> Iterator[tuple[int, DistinctValues]]:
     """Yield the number and the values of each column of a batch, and keep them for later runs."""
     try:
-        counted = [*batch.values(is_whole=is_whole)]
+        counted = [*batch.values(is_whole=True)]
     except Exception:  # noqa: BLE001 (the same guard)
         # The error does not tell which table caused it; reading each alone does.
         for request in batch.requests if len(batch.requests) > 1 else ():
-            yield from read_values([request], synonyms, databases, is_whole=is_whole)
+            yield from read_values([request], synonyms, databases)
         return
     for table, values in counted:
         whole = {**table.kept, **values}

@@ -31,7 +31,7 @@ from datahub_hyperjoin.find import FindConfig
 from datahub_hyperjoin.find import find as find_joins
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.routes import need_spark
 from datahub_hyperjoin.spark.session import lazy_session
 from datahub_hyperjoin.tables import ColumnId
 

@@ -35,8 +35,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
-from datahub_hyperjoin.spark.profiles.routes import session_for
 from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.routes import session_for
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Table, TableProfile

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from datahub_hyperjoin.locations import Database, File, Relation
-from datahub_hyperjoin.spark.packing import pack as pack_items
+from datahub_hyperjoin.spark.executor import pack as pack_items
 from datahub_hyperjoin.tables import Table, TableId
 
 MEGABYTE = 1 << 20

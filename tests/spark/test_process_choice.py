@@ -12,7 +12,7 @@ from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_here
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import are_short_texts
+from datahub_hyperjoin.spark.routes import are_short_texts
 from datahub_hyperjoin.stages import profiling
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table

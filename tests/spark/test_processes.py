@@ -24,7 +24,7 @@ from datahub_hyperjoin.spark import processes
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import LostWorkerError, ProcessStartError
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import need_spark, session_for
+from datahub_hyperjoin.spark.routes import need_spark, session_for
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table

@@ -26,7 +26,7 @@ from datahub_hyperjoin.spark.databases.relations import (
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.routes import Route, route_of
 from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from datahub_hyperjoin.locations import CatalogTable, DeltaFolder, File, Folder, TableLocation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.distributed import profile_distributed
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.partial import profile_distributed
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId
@@ -157,7 +157,7 @@ def test_only_large_files_are_read_by_many_tasks(
     config = ProfileConfig(split_bytes=1000)
     found = profile_lake(spark, [others[0], parquet, others[1]], config)
     assert [profile.table.id.name for profile in found] == ["small", "orders", "text"]
-    assert "Profiling 2 tables in 2 tasks" in caplog.text
+    assert "Reading 2 tables in 2 tasks" in caplog.text
     assert "Profiling 1 tables through Spark's own readers" in caplog.text
 
 

@@ -21,8 +21,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files import table_parts
 from datahub_hyperjoin.spark.files.table_parts import TableItems, TablePart
-from datahub_hyperjoin.spark.profiles.divided import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.partial import divide_to_profile, profile_divided
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 

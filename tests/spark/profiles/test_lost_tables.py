@@ -12,9 +12,8 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.executor import run_in_halves
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
-from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
-from datahub_hyperjoin.spark.profiles.shipped_files import profile_shipped_files
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.stages.profiling import read_profiles
 from datahub_hyperjoin.tables import Table
@@ -90,7 +89,7 @@ def test_a_file_that_ends_its_worker_costs_no_other(
         for table in tables[5:9]
         if isinstance(table.location, File)
     ]
-    found = profile_shipped_files(spark, shipped, ProfileConfig())
+    found = profile_local_batch(spark, shipped, ProfileConfig())
     assert [profile.rows for profile in found] == [1, 1, 0, 1]
     assert found[2].fault.startswith(LOST)
 

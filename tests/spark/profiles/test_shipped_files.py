@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
-from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.routes import Route, route_of
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId
 

@@ -23,8 +23,8 @@ from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.databases.system import system_named
 from datahub_hyperjoin.spark.profiles import value_hash
-from datahub_hyperjoin.spark.profiles.routes import Route, need_spark, route_of
 from datahub_hyperjoin.spark.profiles.value_hash import counts_itself, with_value_hash
+from datahub_hyperjoin.spark.routes import Route, need_spark, route_of
 from datahub_hyperjoin.tables import ColumnId, Table, ValueHash
 
 CONFIG = ProfileConfig()

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.joins import Bridge, Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.verification import bridge_jobs
+from datahub_hyperjoin.spark.verification import bridges
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -175,8 +175,7 @@ def test_a_failed_job_leaves_no_evidence_and_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     tables = {name: make_table(f"{name}.parquet", table) for name, table in LAKE.items()}
-    missing = spark.sql("SELECT 1 AS crosswalk")
-    monkeypatch.setattr(bridge_jobs, "read_crosswalks", lambda *_: missing)
+    monkeypatch.setattr(bridges, "_ENTRIES", "SELECT missing FROM {entry_rows}")
     wanted = bridge(tables["orders"], tables["items"], tables["prices"])
     with caplog.at_level(logging.WARNING):
         assert verify_bridges(spark, [*tables.values()], [wanted]) == {}

@@ -11,7 +11,7 @@ from datahub_hyperjoin.arrow_bytes import bounds_of
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.sketch import Counts, ValueCounts, distinct_values
-from datahub_hyperjoin.spark.verification.pair_counts import count_pair, evidence_of
+from datahub_hyperjoin.spark.verification.counting import CountedPair, count_pair
 
 COLUMNS = st.lists(st.sampled_from(["rome", "oslo", "bern", "kyiv", "lima"]), max_size=12)
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
@@ -27,7 +27,8 @@ def counted(values: Sequence[str]) -> tuple[Hashes, Counts]:
 
 def evidence(left: Sequence[str], right: Sequence[str]) -> Evidence:
     ours, theirs = counted(left), counted(right)
-    return evidence_of(count_pair(ours, ours), count_pair(theirs, theirs), count_pair(ours, theirs))
+    ends = (ours, ours), (theirs, theirs), (ours, theirs)
+    return CountedPair(*(count_pair(*pair) for pair in ends)).evidence
 
 
 @given(COLUMNS, COLUMNS)

@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
-from datahub_hyperjoin.spark.verification import hash_partition, pair_jobs
-from datahub_hyperjoin.spark.verification.hash_partition import PARTITION_ROW, partition_values
-from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
-from datahub_hyperjoin.spark.verification.pair_jobs import count_pairs_of_partition
+from datahub_hyperjoin.spark.verification import counting
+from datahub_hyperjoin.spark.verification.counting import (
+    PARTITION_ROW,
+    PairCounts,
+    count_pair,
+    count_pairs_of_partition,
+    partition_values,
+)
 
 VALUES = st.dictionaries(
     st.one_of(st.integers(0, 20), st.integers(0, (1 << 64) - 1)), st.integers(1, 5), max_size=8
@@ -66,7 +70,7 @@ def test_counts_of_partitions_add_up_to_those_of_whole_columns(
         for left, right in EACH
         if left in arrays and right in arrays
     }
-    with mock.patch.object(pair_jobs, "_VALUES_AT_ONCE", at_once):
+    with mock.patch.object(counting, "_VALUES_AT_ONCE", at_once):
         found = total(partitioned(columns, count))
     # Of columns without a common value, only the counts of a column with itself are listed.
     assert found == {
@@ -80,7 +84,7 @@ def test_counts_of_partitions_add_up_to_those_of_whole_columns(
 def test_values_of_many_columns_share_rows(at_once: int) -> None:
     columns = [(number, values_of({number: 1, 1 << 63: 2})) for number in range(20)]
     columns.append((20, values_of({})))
-    with mock.patch.object(hash_partition, "_VALUES_AT_ONCE", at_once):
+    with mock.patch.object(counting, "_VALUES_AT_ONCE", at_once):
         rows = [batch.num_rows for batch in partition_values(columns, count=2)]
     # A column without values has a row, too.
     assert rows == {1: [2] * 20 + [1], 7: [2] * 5 + [1], 1 << 20: [3]}[at_once]

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.locations import Dialect, File
+from datahub_hyperjoin.spark import on_spark
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.files.table_parts import FileRange
 from datahub_hyperjoin.spark.native.text_ranges import divide_files
-from datahub_hyperjoin.spark.verification import partition_routes
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
@@ -151,7 +151,7 @@ def test_an_error_in_one_range_costs_the_table_only(
         Path(tables[1].location.uri).unlink(missing_ok=True)
         return ranges
 
-    monkeypatch.setattr(partition_routes, "divide_files", divide_and_lose)
+    monkeypatch.setattr(on_spark, "divide_files", divide_and_lose)
     ids = [ColumnId(table.id, "id") for table in tables]
     unread: list[TableId] = []
     found = verify_joins(

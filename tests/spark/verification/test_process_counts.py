@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values
+from datahub_hyperjoin.spark import executor
 from datahub_hyperjoin.spark import session as sessions
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.processes import run_in_processes
-from datahub_hyperjoin.spark.profiles.routes import session_to_compare
+from datahub_hyperjoin.spark.routes import session_to_compare
 from datahub_hyperjoin.spark.session import LazySession
-from datahub_hyperjoin.spark.verification import process_counts
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.values import RequestedColumns, prune_value_files
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
@@ -80,7 +80,7 @@ def test_many_processes_count_what_one_counts(lake: _Lake, monkeypatch: pytest.M
     assert (here[lands].compared_as, here[lands].containment) == ("countries", 1.0)
     assert here[padded].compared_as
     assert here[empty].shared == 0
-    monkeypatch.setattr(process_counts, "_FEW_BYTES", -1)
+    monkeypatch.setattr(executor, "_FEW_BYTES", -1)
     assert count() == (here, composites)
     assert unread == ["lost", "lost"]
 
@@ -88,7 +88,7 @@ def test_many_processes_count_what_one_counts(lake: _Lake, monkeypatch: pytest.M
 def test_a_table_that_ends_its_process_costs_no_other(
     make_table: MakeTable, deadly: Callable[[Table], Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_counts, "_FEW_BYTES", -1)
+    monkeypatch.setattr(executor, "_FEW_BYTES", -1)
     tables = [make_table(f"t{at}.csv", f"a\n{at % 2}\n") for at in range(4)]
     tables[1] = deadly(tables[1])
     columns = [ColumnId(table.id, "a") for table in tables]
@@ -105,7 +105,7 @@ def test_a_table_that_ends_its_process_costs_no_other(
 def test_processes_read_only_tables_whose_values_are_not_kept(
     make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_counts, "_FEW_BYTES", 0)
+    monkeypatch.setattr(executor, "_FEW_BYTES", 0)
     read: list[set[str]] = []
 
     def run(
@@ -120,7 +120,7 @@ def test_processes_read_only_tables_whose_values_are_not_kept(
         read.append(names)
         return run_in_processes(tasks, work, schema, sizes=sizes)
 
-    monkeypatch.setattr(process_counts, "run_in_processes", run)
+    monkeypatch.setattr(executor, "run_in_processes", run)
     made = [make_table(f"t{at}.csv", f"a\n{at}\n{at + 1}\n") for at in range(3)]
     tables = [replace(table, state="first") for table in made]
     config = ProfileConfig(store=tmp_path / "store")

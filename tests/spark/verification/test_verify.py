@@ -15,8 +15,7 @@ from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.hash_partition import partition_values
-from datahub_hyperjoin.spark.verification.pair_jobs import count_pairs_of_partition
+from datahub_hyperjoin.spark.verification.counting import count_pairs_of_partition, partition_values
 from datahub_hyperjoin.spark.verification.values import RequestedColumns, read_values
 from datahub_hyperjoin.spark.verification.verify import (
     ColumnKinds,

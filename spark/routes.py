@@ -58,14 +58,7 @@ class Route(Enum):
 
 
 def route_of(table: Table, config: ProfileConfig) -> Route:
-    """Choose the route for a table.
-
-    Args:
-        config: Provides the size from which a table is read by many tasks.
-
-    Returns:
-        The route that the table's location and size call for.
-    """
+    """Choose the route for a table."""
     is_large = table.size >= config.split_bytes
     # A remote Delta table needs its log interpreted, which only Spark's reader does remotely.
     match table.location:
@@ -89,9 +82,6 @@ def whole_route_of(table: Table, config: ProfileConfig) -> Route:
     """Choose the route for a table whose columns a task may need in full.
 
     Databases are always read in local batches, which limit their connections.
-
-    Args:
-        config: Provides the size from which a table is read by many tasks.
     """
     in_database = database_of(table.location) is not None
     return Route.LOCAL_BATCH if in_database else route_of(table, config)
@@ -123,14 +113,7 @@ def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
 
 
 def may_need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether tables need Spark, or have a size that nobody knows.
-
-    Args:
-        config: Provides the size from which a table is read by many tasks.
-
-    Returns:
-        Also True for a table or view of a database whose size is unknown, since it may be large.
-    """
+    """Return whether tables need Spark, or have a size that nobody knows."""
     unknown = any(database_of(table.location) and not table.size for table in tables)
     return unknown or need_spark(tables, config)
 
