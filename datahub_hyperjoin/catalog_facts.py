@@ -51,6 +51,18 @@ class DeclaredKeys:
 
     foreign: tuple[ForeignKey, ...] = ()
 
+    @classmethod
+    def of(
+        cls, keys: Iterable[tuple[ColumnId, ...]], foreign: Iterable[ForeignKey]
+    ) -> "DeclaredKeys":
+        """Return the keys, given the columns of each that is unique as a whole."""
+        keys = tuple(keys)
+        return cls(
+            unique=frozenset(key[0] for key in keys if len(key) == 1),
+            composite=frozenset(key for key in keys if len(key) > 1),
+            foreign=tuple(foreign),
+        )
+
     def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
         """Return the union of two sets of declared keys."""
         # A foreign key in both keeps the name that it has in this object.

@@ -64,11 +64,9 @@ def declared_keys(datasets: "Iterable[Dataset]") -> DeclaredKeys:
         for dataset in datasets
         if dataset.primary_key
     ]
-    whole = [key for key in primary if known.issuperset(key)]
-    return DeclaredKeys(
-        unique=frozenset(key[0] for key in whole if len(key) == 1),
-        composite=frozenset(key for key in whole if len(key) > 1),
-        foreign=tuple(
+    return DeclaredKeys.of(
+        (key for key in primary if known.issuperset(key)),
+        (
             key
             for dataset in datasets
             for key in dataset.foreign_keys

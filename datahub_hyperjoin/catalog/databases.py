@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -22,6 +23,8 @@ from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.wording import name_some
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
     from datahub_hyperjoin.spark.databases.listing import ForeignKeyConstraint, KeyConstraints
     from datahub_hyperjoin.spark.databases.system import RelationName
 
@@ -35,13 +38,10 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     )
     from datahub_hyperjoin.spark.databases.system import system_of  # noqa: PLC0415
 
-    engine = open_engine(connection, database)
-    try:
+    with _connected(connection, database) as engine:
         relations = list_relations(
             engine, connection, wanted=selection.schemas.allowed, views=selection.views
         )
-    finally:
-        engine.dispose()
     chosen = (each for each in relations if selection.tables.allowed(each.path))
     tables = [
         selection.table(
@@ -64,6 +64,15 @@ def scan_database(connection: str, database: Database, selection: TableSelection
     if not tables:
         raise NoTablesError.in_database(connection, seen=len(relations))
     return tables
+
+
+@contextmanager
+def _connected(connection: str, database: Database) -> "Iterator[Engine]":
+    engine = open_engine(connection, database)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -146,11 +155,8 @@ def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_ListedT
     query = {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(file.uri)}", query=query)
     database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
-    engine = open_engine(file.path, database)
-    try:
+    with _connected(file.path, database) as engine:
         relations = list_relations(engine, file.path, wanted=lambda _: True, views=selection.views)
-    finally:
-        engine.dispose()
     for each in relations:
         location = Relation(
             database=database,
@@ -212,22 +218,15 @@ def _list(
         list_keys,
     )
 
-    engine = open_engine(connection, database)
-    try:
+    with _connected(connection, database) as engine:
         return list_keys(engine, connection, names, lambda name: hidden.append(str(names[name])))
-    finally:
-        engine.dispose()
 
 
 def _keys_of(
     table: TableId, constraints: "KeyConstraints", names: "Mapping[RelationName, TableId]"
 ) -> DeclaredKeys:
-    unique = [tuple(ColumnId(table, path) for path in key) for key in constraints.unique]
-    return DeclaredKeys(
-        unique=frozenset(key[0] for key in unique if len(key) == 1),
-        composite=frozenset(key for key in unique if len(key) > 1),
-        foreign=tuple(_foreign_keys(table, constraints.foreign, names)),
-    )
+    unique = (tuple(ColumnId(table, path) for path in key) for key in constraints.unique)
+    return DeclaredKeys.of(unique, _foreign_keys(table, constraints.foreign, names))
 
 
 def _foreign_keys(
