@@ -245,10 +245,7 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """The columns of a file differ from the Spark catalog, or only Spark can read the file.
-
-    Spark's own readers read the table instead.
-    """
+    """The columns of a file differ from the Spark catalog, or only Spark can read the file."""
 
     @classmethod
     def in_columns(cls, names: Iterable[str]) -> Self:

@@ -228,10 +228,7 @@ class OnSpark:
         requests: Sequence[Request],
         files: Mapping[str, ShippedFile],
     ) -> DataFrame:
-        """Read each of some remote files, by URI, where a task receives a copy of it.
-
-        A file that cannot be read has no rows.
-        """
+        """Read each of some remote files, by URI, where a task receives a copy of it."""
 
         def worker(batches: _Batches) -> _Batches:
             for file, table in receive_files(batches, files):

@@ -119,11 +119,7 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
 
 
 def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
-    """Open a part of a table, to read all columns or those in `paths`.
-
-    Returns:
-        The rows of the part, with the values that `read_table` would return.
-    """
+    """Open a part of a table, to read all columns or those in `paths`."""
     match part:
         case FileRange(file=file, part=bytes_):
             stream = delimited_format(file).read_range(file, bytes_, paths)

@@ -138,10 +138,7 @@ def _choose_rows(
     *,
     rows: int,
 ) -> tuple[str, RowSample | None]:
-    """Return the key column and the sample of rows to count.
-
-    If all rows are counted, the sample is None and the key is empty.
-    """
+    """Return the key column and the sample of rows to count."""
     share = min(1.0, config.max_bytes / max(table.size, 1))
     most = max(1, min(config.max_rows, round(rows * share)))
     if rows <= most:

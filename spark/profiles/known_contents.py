@@ -67,11 +67,7 @@ class KnownContents:
         """Number of tables whose files were written again with the same content."""
 
     def recognise(self, tables: Sequence[Table]) -> list[Table]:
-        """Give each table whose content is known the state under which results are stored.
-
-        Only local files that have the same size and another time of change are read, and none if
-        no hashes of values may be kept.
-        """
+        """Give each table whose content is known the state under which results are stored."""
         config = self._store.config
         if config.store is None or not config.keep_values:
             return [*tables]
@@ -93,10 +89,7 @@ class KnownContents:
         ]
 
     def keep(self, profiles: Iterable[TableProfile]) -> None:
-        """Keep the checksums of the tables that this run has profiles of.
-
-        Tables whose files have changed since the run began get none.
-        """
+        """Keep the checksums of the tables that this run has profiles of."""
         tables = [each.table for each in profiles if not each.fault and each.table.id in self._seen]
         kept, new = dict[str, _Content](), list[Table]()
         for table in tables:
@@ -108,6 +101,7 @@ class KnownContents:
         unread = [table for table in new if table.id not in self._sums]
         sums = self._sums | _checksums(unread, self._marks)
         marks = _marks(new)  # after the files were read
+        # Tables whose files have changed since the run began get none.
         for table in new:
             if table.id in sums and marks.get(table.id, ()) == self._marks.get(table.id):
                 seen = self._seen[table.id]

@@ -180,10 +180,7 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts of one column, or the row counts, from all parts of a table.
-
-    Rows with an empty path hold row counts.
-    """
+    """Merge the counts of one column, or the row counts, from all parts of a table."""
     # Spark delivers parts in any order; profiles must not depend on it.
     parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
     table, path = parts[0]["table"], parts[0]["path"]
@@ -200,14 +197,12 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
 def collect_counts(
     parts: DataFrame, tables: Sequence[Table], config: ProfileConfig
 ) -> dict[int, list[bytes]]:
-    """Run the Spark job that counts parts of tables, and merge the counts by column.
-
-    Spark merges them, so that the driver receives one count per column and not one per part.
-    """
+    """Run the Spark job that counts parts of tables, and merge the counts by column."""
 
     def merge(rows: pa.Table) -> pa.Table:
         return merge_parts(rows, tables, config)
 
+    # Merged by Spark, so that the driver receives one count per column and not one per part.
     merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
     counted = defaultdict[int, list[bytes]](list)
     for row in collect_arrow(merged).to_pylist():
@@ -358,10 +353,7 @@ def _merge(
     errors: Mapping[int, TableError],
     files: Mapping[int, int],
 ) -> Iterator[TableProfile]:
-    """Count the parts of tables in one Spark job, or more if a table ends its worker.
-
-    `errors` and the numbers of `files` are by the index of the table.
-    """
+    """Count the parts of tables in one Spark job, or more if a table ends its worker."""
     # Nothing to salvage, because Spark merges the counts of all tables at the end.
     counted, lost = run_in_halves(
         lambda indices: collect_counts(rows(indices), tables, config),
@@ -392,10 +384,7 @@ def profile_distributed(
         queues[database_of(table.location) or table.id].append(table)
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile tables one after the other.
-
-        One table may use all connections of a database.
-        """
+        """Profile tables one after the other."""
         profiles = []
         for table in queue:
             profiles.append(_profile(session, table, config))

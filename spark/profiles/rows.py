@@ -69,10 +69,7 @@ _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
-    """Convert profiles to Arrow rows.
-
-    The rows have the schema `PROFILE_ROW`.
-    """
+    """Convert profiles to Arrow rows."""
     return pa.RecordBatch.from_struct_array(_to_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 

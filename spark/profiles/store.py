@@ -89,10 +89,7 @@ class Store:
 
     @contextmanager
     def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
-        """Provide a folder into which workers write each finished profile.
-
-        If this run ends early, the next one finds them there.
-        """
+        """Provide a folder into which workers write each finished profile."""
         with ExitStack() as opened:
             folder = self._new_results([table_key(table, self._settings) for table in tables])
             yield folder or opened.enter_context(temporary_folder())
@@ -128,19 +125,13 @@ class Store:
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Replace the stored evidence for pairs with this run's evidence.
-
-        A later run finds it only for pairs that it compares in the same `ways`.
-        """
+        """Replace the stored evidence for pairs with this run's evidence."""
         self._write_evidence(_EVIDENCE_FILE, evidence, pair_keys([*evidence], tables, ways))
 
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return the stored evidence for joins through crosswalks.
-
-        Neither the tables of a join nor its crosswalk may have changed.
-        """
+        """Return the stored evidence for joins through crosswalks."""
         return self._read_evidence(_BRIDGES_FILE, bridge_keys(bridges, tables))
 
     def keep_bridge_evidence(

@@ -120,10 +120,7 @@ class BridgeCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Integers that identify columns, crosswalks and joins in Spark rows.
-
-    A join through a crosswalk is a bridge; its left and right columns are the ends.
-    """
+    """Integers that identify columns, crosswalks and joins in Spark rows."""
 
     ends: Mapping[ColumnId, int]
     crosswalks: Mapping[tuple[TableId, Sides], int]
@@ -136,10 +133,7 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """For each join, return four integers that identify the join, its columns and crosswalk.
-
-        They stand for the join, its left column, its crosswalk and its right column, in this order.
-        """
+        """For each join, return four integers that identify the join, its columns and crosswalk."""
         return [
             (
                 number,
@@ -305,11 +299,7 @@ def _entries_of(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the rows of a crosswalk for each distinct pair of values in its columns `x` and `y`.
-
-    The values are hashes. Rows in which either is missing are left out. `number` identifies the
-    crosswalk in each row of the result.
-    """
+    """Count the rows of a crosswalk for each distinct pair of values in its columns `x` and `y`."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)
@@ -398,10 +388,7 @@ def _evidence(numbers: _Numbers, counts: BridgeCounts) -> dict[Bridge, Evidence]
 def _evidence_of(
     shared: int, left: tuple[MatchCounts, int, int], right: tuple[MatchCounts, int, int]
 ) -> Evidence:
-    """Compute the evidence for a join from the counts of its two columns.
-
-    Each side has its counts of matching values, its number of distinct values and that of rows.
-    """
+    """Compute the evidence for a join from the counts of its two columns."""
     (from_left, left_values, left_rows), (from_right, right_values, right_rows) = left, right
     sides = ("ONE" if reached.most <= 1 else "N" for reached in (from_right, from_left))
     return Evidence(

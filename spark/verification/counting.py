@@ -102,10 +102,7 @@ def log_unread(table: TableId) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """The counts of values and rows that describe a join of two columns.
-
-    They cover all values or one hash partition.
-    """
+    """The counts of values and rows that describe a join of two columns."""
 
     shared: int
     """Number of distinct values that occur on both sides."""
@@ -453,10 +450,7 @@ def _count_together(
 
 
 def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the positions of shared values in two sorted arrays.
-
-    This is a binary search in the longer array for each value of the shorter.
-    """
+    """Find the positions of shared values in two sorted arrays."""
     if not len(many):
         empty = np.zeros(0, np.intp)
         return empty, empty

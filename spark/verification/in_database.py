@@ -90,11 +90,7 @@ def _count_in_database(
     relations: Mapping[TableId, Relation],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Let one database count the shared values and matching rows of pairs of its columns.
-
-    As many connections are open at once as the recipe allows for the database. Columns in `texts`
-    are text, in which words such as `NA` are values. If the database fails, the result is empty.
-    """
+    """Let one database count the shared values and matching rows of pairs of its columns."""
     connection = relations[pairs[0][0].table].connection
     engine = None
     try:
@@ -188,11 +184,8 @@ def _count(
 
 
 def _has_certain_nulls(words: int, rows: int, is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether it is certain which words of a column, such as `NA`, are nulls.
-
-    They are nulls unless the column is text. If a column has no other values, its profile does not
-    say whether it is text.
-    """
+    """Return whether it is certain which words of a column, such as `NA`, are nulls."""
+    # If a column has no other values, its profile does not say whether it is text.
     return not words or (is_text and words < rows)
 
 

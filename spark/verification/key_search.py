@@ -142,10 +142,7 @@ class _KeyJob(TableJob[_Searched]):
 
 
 def _by_table(rows: pa.Table) -> _Keys:
-    """Group composite keys by table.
-
-    A table without keys has an entry, too.
-    """
+    """Group composite keys by table."""
     found: dict[int, list[tuple[str, ...]]] = {}
     for row in rows.to_pylist():
         found.setdefault(row["table"], []).extend([tuple(row["key"])] if row["key"] else [])

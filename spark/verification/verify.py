@@ -116,10 +116,7 @@ def verify_joins(
 def size_to_read(
     tables: Sequence[Table], pairs: Sequence[Pair], kinds: ColumnKinds, config: ProfileConfig
 ) -> list[Table]:
-    """Return the tables of some pairs, with the bytes to read of each as its size.
-
-    Of an unchanged table, the store may hold the values.
-    """
+    """Return the tables of some pairs, with the bytes to read of each as its size."""
     files = value_files(config, tables)
     if not files:
         return [*tables]
@@ -144,10 +141,7 @@ def _count_in_databases(
 
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
-    """Yield the ways to compare a pair of columns.
-
-    The first compares the values as written.
-    """
+    """Yield the ways to compare a pair of columns."""
     yield _Comparison(pair, _AS_WRITTEN, (_AS_WRITTEN, _AS_WRITTEN))
     if kind := kinds.kinds.get(pair):
         yield _Comparison(pair, kind, (kind, kind))
