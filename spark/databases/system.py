@@ -398,11 +398,6 @@ def are_out_of_time(code: str) -> bool:
     return any(code in system.time_limit_codes for system in _loaded.values())
 
 
-def system_names() -> list[str]:
-    """List the systems that have a class, also those of other packages."""
-    return sorted({*_BUILT_IN, *(each.name for each in entry_points(group=_GROUP))} - {"postgres"})
-
-
 def system_of_url(url: "URL") -> DatabaseSystem:
     """Return the system to which a URL leads."""
     system = system_named(url.get_backend_name())
