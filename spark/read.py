@@ -20,16 +20,14 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.columns import TableStream, draw, with_usable_values
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import (
-    EmptyTableError,
     MissingIcebergError,
-    UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.delimited import delimited_format
 from datahub_hyperjoin.spark.files.delta import read_delta
 from datahub_hyperjoin.spark.files.folder import read_catalog_files, read_folder
-from datahub_hyperjoin.spark.files.formats import format_of
+from datahub_hyperjoin.spark.files.formats import format_of, read_file
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
-from datahub_hyperjoin.spark.files.stored import bytes_of, local_path, path_of
+from datahub_hyperjoin.spark.files.stored import local_path
 from datahub_hyperjoin.spark.files.table_parts import (
     FileRange,
     TableItems,
@@ -69,7 +67,7 @@ def _open(  # noqa: PLR0911 (a return for each kind of location)
         case File():
             return read_file(location, paths)
         case Folder():
-            return read_folder(location, paths, open_file=read_file)
+            return read_folder(location, paths)
         case DeltaFolder():
             return read_delta(local_path(location.uri), paths)
         case IcebergFolder():
@@ -94,7 +92,7 @@ def _read_catalog_table(table: CatalogTable, paths: Collection[str] | None) -> T
     if table.files is None:
         message = f"Only Spark's own readers read {table}"
         raise TypeError(message)
-    return read_catalog_files(table.files, paths, open_file=read_file)
+    return read_catalog_files(table.files, paths)
 
 
 def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
@@ -105,17 +103,6 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
     return read_data_file(file, paths)
-
-
-def read_file(file: File, paths: Collection[str] | None) -> TableStream:
-    """Open a file with the reader for its format, to read all columns or those in `paths`."""
-    try:
-        # No reader is asked: each would report an empty file in another way.
-        if not bytes_of(path_of(file)):
-            raise EmptyTableError.without_content()
-        return format_of(file).read(file, paths)
-    except OSError as error:
-        raise UnreadableTableError.because(error.strerror or str(error)) from error
 
 
 def read_part(part: TablePart, paths: Collection[str] | None) -> TableStream:
@@ -137,7 +124,7 @@ def _read_items(part: TableItems, paths: Collection[str] | None) -> TableStream:
             return format_of(location).read_groups(location, paths, items)
         case Folder(parts=parts):
             chosen = parts[items.start : items.stop]
-            return read_folder(location, paths, open_file=read_file, parts=chosen)
+            return read_folder(location, paths, parts=chosen)
         case DeltaFolder(uri=uri):
             return read_delta(local_path(uri), paths, version=part.snapshot, files=items)
         case IcebergFolder(uri=uri):

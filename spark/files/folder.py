@@ -24,6 +24,7 @@ from datahub_hyperjoin.spark.columns import (
     requested_columns,
 )
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnlikeCatalogError
+from datahub_hyperjoin.spark.files.formats import read_file
 from datahub_hyperjoin.spark.files.nested import leaf_columns
 from datahub_hyperjoin.spark.files.stored import sizes_in_store
 
@@ -47,7 +48,7 @@ def read_folder(
     folder: Folder,
     paths: Collection[str] | None,
     *,
-    open_file: OpenFile,
+    open_file: OpenFile = read_file,
     parts: Collection[str] | None = None,
 ) -> TableStream:
     """Open a folder of files as one table."""
@@ -173,27 +174,23 @@ _OLDEST = {pa.types.is_date: date(1582, 10, 15), pa.types.is_timestamp: date(190
 another calendar or time zone."""
 
 
-def read_catalog_files(
-    files: CatalogFiles, paths: Collection[str] | None, *, open_file: OpenFile
-) -> TableStream:
+def read_catalog_files(files: CatalogFiles, paths: Collection[str] | None) -> TableStream:
     """Open the files of a Spark catalog table as one stream, to read the columns in `paths`."""
     schema = pa.ipc.read_schema(pa.py_buffer(files.schema))
-    return read_folder(files.folder, paths, open_file=partial(_open_as, schema, open_file))
+    return read_folder(files.folder, paths, open_file=partial(_open_as, schema))
 
 
-def _open_as(
-    schema: pa.Schema, open_file: OpenFile, file: File, paths: Collection[str] | None
-) -> TableStream:
+def _open_as(schema: pa.Schema, file: File, paths: Collection[str] | None) -> TableStream:
     columns, notes = choose_columns(leaf_columns(schema), paths)
     names = readable_paths(columns)
     try:
-        stream = open_file(file, names)
+        stream = read_file(file, names)
         found = readable_paths(stream.columns)
         if len(found) < len(names):
-            _check_missing(open_file(file, None), schema, {*names} - {*found})
+            _check_missing(read_file(file, None), schema, {*names} - {*found})
         if names and not found:
             # Without a column, the rows could not be counted.
-            stream = open_file(file, None)
+            stream = read_file(file, None)
     except EmptyTableError:
         raise
     except TableError as error:

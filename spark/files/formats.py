@@ -13,8 +13,9 @@ from typing import ClassVar
 
 from datahub_hyperjoin.locations import Dialect, File, Folder
 from datahub_hyperjoin.spark.columns import TableStream
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import FormatPlugInError, UnknownFormatError
-from datahub_hyperjoin.spark.files.stored import DataPath
+from datahub_hyperjoin.spark.files.stored import DataPath, bytes_of, path_of
 
 GROUP = "datahub_hyperjoin.formats"
 """The entry-point group in which packages name their subclasses of `FileFormat`."""
@@ -132,6 +133,17 @@ def format_named(name: str) -> FileFormat:
     if found is None:
         raise UnknownFormatError.named(name)
     return found
+
+
+def read_file(file: File, paths: Collection[str] | None) -> TableStream:
+    """Open a file with the reader for its format, to read all columns or those in `paths`."""
+    try:
+        # No reader is asked: each would report an empty file in another way.
+        if not bytes_of(path_of(file)):
+            raise EmptyTableError.without_content()
+        return format_of(file).read(file, paths)
+    except OSError as error:
+        raise UnreadableTableError.because(error.strerror or str(error)) from error
 
 
 def format_of_suffix(suffix: str) -> FileFormat | None:

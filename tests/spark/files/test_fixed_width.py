@@ -8,7 +8,7 @@ import pytest
 from datahub_hyperjoin.locations import Dialect, File
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.errors import WidthSchemaError
-from datahub_hyperjoin.spark.read import read_file
+from datahub_hyperjoin.spark.files.formats import read_file
 
 SCHEMA = "column,start,length\nid,1,4\nname,6,8\nland,14,2\n"
 TEXT = '0012 Zürich  CH\r\n0013 "Oslo"  NO\r\n\r\n   7            \r\n0014 Rio\r\n'
