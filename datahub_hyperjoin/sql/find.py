@@ -15,7 +15,6 @@ from datahub_hyperjoin.sql.write import (
     JoinInSql,
     Notations,
     TableInSql,
-    TwoStepsInSql,
     columns_in_order,
     comparisons,
     sides_of,
@@ -30,7 +29,6 @@ from datahub_hyperjoin.tables import (
 )
 from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 
-_Candidate = JoinInSql | TwoStepsInSql
 _NO_NOTATIONS: Notations = (None, None)
 _PLAIN, _TEXT, _FOLDED, _SPELLED = range(4)
 """The places of ways to compare columns among `comparisons`."""
@@ -150,7 +148,7 @@ class _Search:
         )
         return str(differing)
 
-    def attempt(self, candidate: _Candidate) -> Statement | None:
+    def attempt(self, candidate: JoinInSql) -> Statement | None:
         """Run a candidate statement; return it if its row count agrees with the evidence."""
         engine = self.engine
         try:
@@ -172,7 +170,7 @@ class _Search:
 
 def _candidates(
     join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
-) -> Iterator[_Candidate]:
+) -> Iterator[JoinInSql]:
     match join:
         case Join():
             return _in_one_step(join, lake, engine)
@@ -194,12 +192,10 @@ def _in_one_step(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Joi
     tables = (lake.tables[firsts[0].table], lake.tables[seconds[0].table])
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
         for comparison in comparisons(engine.dialect, notations, form):
-            yield JoinInSql((first, second), pairs, comparison)
+            yield JoinInSql((first, second), (pairs,), comparison)
 
 
-def _in_two_steps(
-    join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
-) -> Iterator[TwoStepsInSql]:
+def _in_two_steps(join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
     """List the ways to write the SQL of a join through a crosswalk, simplest first."""
     columns = columns_in_order(join)
     first, into, out, second = columns
@@ -207,9 +203,8 @@ def _in_two_steps(
     tables = (lake.tables[column.table] for column in (first, into, second))
     for readings in _read_all(*(engine.readings(table) for table in tables)):
         for comparison in comparisons(engine.dialect, notations, None):
-            a, c, b = readings
-            paths = (first.path, into.path, out.path, second.path)
-            yield TwoStepsInSql((a, c, b), paths, comparison)
+            steps = ((first.path, into.path),), ((out.path, second.path),)
+            yield JoinInSql(tuple(readings), steps, comparison)
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
@@ -228,7 +223,7 @@ def _number(rows: list[tuple[object, ...]]) -> int:
     return int(str(rows[0][0]).partition(".")[0])
 
 
-def _statement(candidate: _Candidate, engine: SqlEngine, counted: int) -> Statement:
+def _statement(candidate: JoinInSql, engine: SqlEngine, counted: int) -> Statement:
     return Statement(
         sql=engine.dialect.write(candidate.statement(shown=True), pretty=True),
         dialect=engine.dialect.name,

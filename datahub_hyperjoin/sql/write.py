@@ -1,7 +1,8 @@
 """Write the SQL of joins: statements that return their rows, and queries that count them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
@@ -160,61 +161,76 @@ class TableInSql:
         ] or [every_column(alias)]
 
 
+_Equal = tuple[exp.Condition, exp.Condition]
+
+
 @dataclass(frozen=True, slots=True)
 class JoinInSql:
-    """A builder for the SQL of a join between two tables."""
+    """A builder for the SQL of a join between two tables, directly or through a crosswalk."""
 
-    tables: tuple[TableInSql, TableInSql]
-    """The first and the second table, which are `a` and `b` in SQL."""
+    tables: tuple[TableInSql, ...]
+    """The first table, the crosswalk if there is one, and the last table."""
 
-    pairs: tuple[tuple[str, str], ...]
-    """The paths of the columns that must be equal, those of the first table first."""
+    steps: tuple[tuple[tuple[str, str], ...], ...]
+    """For each table and the one after it, the paths of the columns that must be equal."""
 
     comparison: Comparison
 
+    @property
+    def _aliases(self) -> str:
+        return "ab" if len(self.tables) == len("ab") else "acb"
+
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join."""
-        first, second = (table.shown if shown else table.run for table in self.tables)
-        dialect = self.comparison.dialect
-        ends = zip(self.tables, "ab", strict=True)
-        return (
-            select_all(ends, dialect)
-            .from_(with_alias(first, "a"))
-            .join(with_alias(second, "b"), on=all_equal(self._expressions()))
-            .limit(ROW_LIMIT)
+        """Build a `SELECT` of the first and the last table, of at most `ROW_LIMIT` rows."""
+        dialect, aliases = self.comparison.dialect, self._aliases
+        ends = ((self.tables[0], "a"), (self.tables[-1], "b"))
+        first, *others = (
+            with_alias(table.shown if shown else table.run, alias)
+            for table, alias in zip(self.tables, aliases, strict=True)
         )
+        select = exp.select(
+            *(column for table, alias in ends for column in table.selected(alias, dialect))
+        ).from_(first)
+        for table, equal in zip(others, self._equal(), strict=True):
+            select = select.join(table, on=all_equal(equal))
+        return select.limit(ROW_LIMIT)
 
     def count(self) -> exp.Select:
         """Build the query that counts the rows of the join."""
-        # Each table is grouped by the compared values first, so that a many-to-many join costs no
-        # more than reading both tables.
-        keys = [f"k{at}" for at in range(len(self.pairs))]
-        equal = [(exp.column(key, "a"), exp.column(key, "b")) for key in keys]
-        return (
-            sum_of_products("ab")
-            .from_(self._groups(0, "a"))
-            .join(self._groups(1, "b"), on=all_equal(equal))
+        # Each table is grouped by the compared values first, so that a join that multiplies rows
+        # costs no more than reading the tables.
+        aliases = self._aliases
+        values: dict[str, list[exp.Condition]] = {alias: [] for alias in aliases}
+        keys: list[list[_Equal]] = []
+        for (left, right), equal in zip(pairwise(aliases), self._equal(), strict=True):
+            before, after = len(values[left]), len(values[right])
+            keys.append(
+                [
+                    (exp.column(f"k{before + at}", left), exp.column(f"k{after + at}", right))
+                    for at in range(len(equal))
+                ]
+            )
+            values[left] += [first for first, _ in equal]
+            values[right] += [second for _, second in equal]
+        first_groups, *others = (
+            count_groups(table.run, alias, values[alias], self.comparison.dialect)
+            for table, alias in zip(self.tables, aliases, strict=True)
         )
+        select = sum_of_products(aliases).from_(first_groups)
+        for groups, equal in zip(others, keys, strict=True):
+            select = select.join(groups, on=all_equal(equal))
+        return select
 
-    def _groups(self, side: int, alias: str) -> exp.Subquery:
-        values = [ends[side] for ends in self._expressions()]
-        return count_groups(self.tables[side].run, alias, values, self.comparison.dialect)
-
-    def _expressions(self) -> list[tuple[exp.Condition, exp.Condition]]:
-        first, second = self.tables
-        return self.comparison.expressions(
-            [
-                compared_columns((first, left, "a"), (second, right, "b"), self.comparison.dialect)
-                for left, right in self.pairs
-            ]
-        )
-
-
-def select_all(ends: Iterable[tuple[TableInSql, str]], dialect: SqlDialect) -> exp.Select:
-    """Build a `SELECT` of all columns of tables, given with their aliases, without its `FROM`."""
-    return exp.select(
-        *(column for table, alias in ends for column in table.selected(alias, dialect))
-    )
+    def _equal(self) -> list[list[_Equal]]:
+        """Return the expressions that must be equal in each step."""
+        dialect, ends = self.comparison.dialect, [*zip(self.tables, self._aliases, strict=True)]
+        columns = [
+            compared_columns((left, first, one), (right, second, other), dialect)
+            for ((left, one), (right, other)), pairs in zip(pairwise(ends), self.steps, strict=True)
+            for first, second in pairs
+        ]
+        expressions = iter(self.comparison.expressions(columns))
+        return [[*islice(expressions, len(pairs))] for pairs in self.steps]
 
 
 _End = tuple[TableInSql, str, str]
@@ -248,63 +264,6 @@ def name_in_sql(*parts: str) -> exp.Table:
     """Build a quoted table name from its parts, such as schema and table."""
     first, *others = (exp.to_identifier(part, quoted=True) for part in parts)
     return exp.Table(this=exp.Dot.build([first, *others]) if others else first)
-
-
-_Equal = tuple[exp.Condition, exp.Condition]
-
-
-@dataclass(frozen=True, slots=True)
-class TwoStepsInSql:
-    """A builder for the SQL of a join through a crosswalk."""
-
-    tables: tuple[TableInSql, TableInSql, TableInSql]
-    """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""
-
-    paths: tuple[str, str, str, str]
-    comparison: Comparison
-
-    def statement(self, *, shown: bool) -> exp.Select:
-        """Build a `SELECT` that returns at most `ROW_LIMIT` rows of the join."""
-        first, crosswalk, second = (table.shown if shown else table.run for table in self.tables)
-        left, right = self._steps()
-        dialect = self.comparison.dialect
-        ends = ((self.tables[0], "a"), (self.tables[2], "b"))
-        return (
-            select_all(ends, dialect)
-            .from_(with_alias(first, "a"))
-            .join(with_alias(crosswalk, "c"), on=all_equal([left]))
-            .join(with_alias(second, "b"), on=all_equal([right]))
-            .limit(ROW_LIMIT)
-        )
-
-    def count(self) -> exp.Select:
-        """Build the query that counts the rows of the join."""
-        # Each table is grouped by the compared values first, so that steps that multiply rows cost
-        # no more than reading the tables.
-        (first, into), (out, second) = self._steps()
-        groups = (
-            count_groups(table.run, alias, values, self.comparison.dialect)
-            for table, alias, values in zip(
-                self.tables, "acb", ([first], [into, out], [second]), strict=True
-            )
-        )
-        left, crosswalk, right = groups
-        return (
-            sum_of_products("acb")
-            .from_(left)
-            .join(crosswalk, on=all_equal([(exp.column("k0", "a"), exp.column("k0", "c"))]))
-            .join(right, on=all_equal([(exp.column("k1", "c"), exp.column("k0", "b"))]))
-        )
-
-    def _steps(self) -> list[_Equal]:
-        (first, crosswalk, second), (left, into, out, right) = self.tables, self.paths
-        dialect = self.comparison.dialect
-        return self.comparison.expressions(
-            [
-                compared_columns((first, left, "a"), (crosswalk, into, "c"), dialect),
-                compared_columns((crosswalk, out, "c"), (second, right, "b"), dialect),
-            ]
-        )
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:

@@ -57,7 +57,7 @@ def test_tables_of_added_formats_are_joined(
     monkeypatch.chdir(lake)
     sql = found.sql(joins[frozenset({"visits.tilde", "stays.csv"})])
     assert "READ_CSV('visits.tilde', delim = '~')" in sql
-    assert len(duckdb.sql(sql).fetchall()) == 100
+    assert len(duckdb.execute(sql).fetchall()) == 100
 
 
 def test_without_the_package_its_files_are_none(site: Path, lake: Path) -> None:

@@ -34,7 +34,7 @@ class Records(FileFormat):
         fields = dict.fromkeys(field for row in rows for field in row)
         columns, notes = choose_columns([Column(name, at) for at, name in enumerate(fields)], paths)
         names = readable_paths(columns)
-        values = [[row.get(name) for row in rows] for name in names]
+        values: list[list[object]] = [[row.get(name) for row in rows] for name in names]
         batches = (batch_of(names, each, rows=len(rows)) for each in [values])
         return TableStream(columns, batches, notes, RowEstimate(len(rows)))
 

@@ -11,7 +11,6 @@ from datahub_hyperjoin.sql.write import (
     Comparison,
     JoinInSql,
     TableInSql,
-    TwoStepsInSql,
     comparisons,
     name_in_sql,
     write_anti_join,
@@ -32,7 +31,7 @@ def table(name: str) -> TableInSql:
     return TableInSql(shown=named, run=named, members={path: (path,) for path in "kl"})
 
 
-def statement(dialect: SqlDialect, built: JoinInSql | TwoStepsInSql) -> Statement:
+def statement(dialect: SqlDialect, built: JoinInSql) -> Statement:
     sql = dialect.write(built.statement(shown=True), pretty=True)
     return Statement(sql=sql, dialect=dialect.name)
 
@@ -40,7 +39,7 @@ def statement(dialect: SqlDialect, built: JoinInSql | TwoStepsInSql) -> Statemen
 @pytest.mark.parametrize(("dialect", "comparison"), WAYS)
 def test_values_are_compared_as_in_the_join(dialect: SqlDialect, comparison: Comparison) -> None:
     pairs = (("k", "l"), ("l", "k"))
-    join = statement(dialect, JoinInSql((table("deals"), table("firms")), pairs, comparison))
+    join = statement(dialect, JoinInSql((table("deals"), table("firms")), (pairs,), comparison))
     anti = parse_one(write_anti_join(join), dialect=dialect.name)
     exists = anti.find(exp.Exists)
     assert exists
@@ -57,7 +56,7 @@ def test_both_steps_through_a_crosswalk_must_lead_to_a_row() -> None:
         TableInSql(shown=name_in_sql(each), run=name_in_sql(each), members={p: (p,) for p in "kl"})
         for each in ("deals", "codes", "firms")
     )
-    steps = TwoStepsInSql((tables[0], tables[1], tables[2]), ("k", "k", "l", "l"), comparison)
+    steps = JoinInSql(tables, ((("k", "k"),), (("l", "l"),)), comparison)
     with sqlite3.connect(":memory:") as shop:
         for each in ("deals", "codes", "firms"):
             shop.execute(f"CREATE TABLE {each} (k, l)")
