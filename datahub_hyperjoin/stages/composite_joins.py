@@ -16,7 +16,6 @@ from datahub_hyperjoin.joins import (
     Verdict,
     sort_joins,
 )
-from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.model.composite import (
     MIN_PROBABILITY,
     CompositeReference,
@@ -145,6 +144,9 @@ def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
 
 def _catalog_evidence(reference: CompositeReference, facts: CatalogFacts) -> CatalogEvidence:
     """Combine the catalog evidence of all pairs in a composite reference."""
+    # DataHub's URNs take long to import, and most lakes have no join of several columns.
+    from datahub_hyperjoin.metadata.relationships import catalog_evidence  # noqa: PLC0415
+
     return replace(
         catalog_evidence(reference.pairs, facts),
         declared=reference.declared,

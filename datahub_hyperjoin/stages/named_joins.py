@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.joins import Join, KnownNamesakes, Role, Verdict, best_scores, sort_joins
-from datahub_hyperjoin.metadata.relationships import catalog_evidence
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -161,6 +160,9 @@ def find_unverified_keys(
 def _join(key: ForeignKey, facts: CatalogFacts, taken: Collection[Pair]) -> Iterator[Join]:
     """Yield the join of a foreign key, unless people rejected it or there is one already."""
     # A relationship is named by its first pair of columns, so no two joins may share it.
+    # DataHub's URNs take long to import, and files declare no foreign keys.
+    from datahub_hyperjoin.metadata.relationships import catalog_evidence  # noqa: PLC0415
+
     evidence = replace(catalog_evidence(key.pairs, facts), declared=key.title)
     free = [pair for pair in key.pairs if pair[0] != pair[1] and pair_of(*pair) not in taken]
     if not free or evidence.verdict is Verdict.REJECTED:
