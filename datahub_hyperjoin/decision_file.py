@@ -269,11 +269,9 @@ def _cell(text: str) -> _Cell:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text is a cell itself; any other text becomes a JSON list of one text.
-
-    Spreadsheets, editors and version control change line breaks, and people write spaces around
-    cells.
-    """
+    """Return whether a text is a cell itself; any other text becomes a JSON list of one text."""
+    # Spreadsheets, editors and version control change line breaks, and people write spaces around
+    # cells.
     return text.isprintable() and text == text.strip() and not text.startswith('["')
 
 
@@ -324,10 +322,9 @@ def _parse_csv(text: str, note: _Note) -> _Content:
 def _parse_line(
     lines: Sequence[str], start: int, names: Sequence[str], delimiter: str
 ) -> tuple[int, _Entry | None]:
-    """Parse the cells that begin in a line, and return how many lines they take.
-
-    Of a damaged line, no further line is taken: a quote that is missing there could hide them all.
-    """
+    """Parse the cells that begin in a line, and return how many lines they take."""
+    # Of a damaged line, no further line is taken: a quote that is missing there could hide them
+    # all.
     place = f"line {start + 1}"
     following = (lines[number] for number in range(start, len(lines)))
     rows = csv.reader(following, delimiter=delimiter, strict=True)
@@ -387,11 +384,9 @@ def _parse_entry(number: int, entry: object) -> _Entry:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Note unknown columns and missing required columns; return whether the names are right.
-
-    In a JSON file, the columns are the keys of an entry. `missing` is the advice in the note about
-    missing columns; their names follow it.
-    """
+    """Note unknown columns and missing required columns; return whether the names are right."""
+    # In a JSON file, the columns are the keys of an entry. `missing` is the advice in the note
+    # about missing columns; their names follow it.
     unknown = [name for name in names if name not in _NAMES]
     for name in unknown:
         near = get_close_matches(name, _NAMES, n=1)
@@ -407,10 +402,7 @@ def _name(names: Iterable[str]) -> str:
 
 
 def _parse(cells: Mapping[str, Any], place: str, note: _Note) -> WrittenDecision | None:
-    """Convert the cells of one line to a decision; None if a cell is malformed.
-
-    Each fault is noted.
-    """
+    """Convert the cells of one line to a decision; None if a cell is malformed."""
     faults: list[str] = []
     texts = {name: _text(cells.get(name) or "", name, faults.append) for name in _TEXTS}
     faults += [
@@ -455,10 +447,8 @@ def _listed(value: object) -> object:
 
 
 def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
-    """Parse the column names on one side of a join; empty if they are malformed.
-
-    The value is one name, or a JSON list of the names of a composite key.
-    """
+    """Parse the column names on one side of a join; empty if they are malformed."""
+    # The value is one name, or a JSON list of the names of a composite key.
     name, listed = f"{side}_column", _listed(value)
     names = [listed.strip()] if isinstance(listed, str) else listed
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):

@@ -175,11 +175,9 @@ class KeptFindings:
         model: ModelConfig,
         facts: CatalogFacts,
     ) -> "KeptFindings":
-        """Look for the findings of an earlier run with the same input.
-
-        Nothing is kept if a network is trained or a language model asked, because the findings then
-        follow from more than this.
-        """
+        """Look for the findings of an earlier run with the same input."""
+        # Nothing is kept if a network is trained or a language model asked, because the findings
+        # then follow from more than this.
         learns = model.ranking.scoring is not Scoring.SIGNALS or model.variants.llm is not None
         if learns or store.config.store is None:
             return cls(store, key="")
@@ -203,10 +201,8 @@ class KeptFindings:
         return record.findings(profiles)
 
     def keep(self, findings: Findings, noted: NotedProgress) -> None:
-        """Keep the findings of this run for later runs.
-
-        Findings of a run with warnings are not kept, so that the next run gives them again.
-        """
+        """Keep the findings of this run for later runs."""
+        # Findings of a run with warnings are not kept, so that the next run gives them again.
         kept = {}
         if self.key and not (noted.warned or findings.unverified):
             record = _Record.of(findings, noted.counts)
@@ -215,10 +211,8 @@ class KeptFindings:
 
 
 def _describe(value: object) -> str:
-    """Convert a value to a text that is the same in every process.
-
-    Sets and mappings have a different order in each process.
-    """
+    """Convert a value to a text that is the same in every process."""
+    # Sets and mappings have a different order in each process.
     match value:
         case Mapping():
             pairs = (f"{_describe(key)}: {_describe(item)}" for key, item in value.items())

@@ -44,7 +44,11 @@ def test_joins_are_listed_best_first(shop: Shop) -> None:
     assert lines[0].split() == ["joinability", "join", "role", "cardinality", "decision"]
     rows = [line.split("  ") for line in lines[2:]]
     assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
-        ["shop.public.orders.region = shop.public.regions.id", "many-to-one", "created by a user"],
+        [
+            "shop.public.orders.region = shop.public.regions.id",
+            "many-to-one",
+            "created by a person",
+        ],
         ["0.93", CUSTOMER.replace("=", "→"), "reference", "many-to-one"],
         ["0.70", "shop.public.orders.id ← shop.public.refunds.order", "reference", "one-to-many"],
     ]

@@ -56,12 +56,10 @@ def _with(
 
 
 def to_text(answer: Answer) -> str:
-    """Convert an answer to JSON of at most 1,500 tokens.
-
-    If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
-    because the first part of a statement may run and be wrong. Names in all other texts are made
-    visible, so that none looks like instructions.
-    """
+    """Convert an answer to JSON of at most 1,500 tokens."""
+    # If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
+    # because the first part of a statement may run and be wrong. Names in all other texts are made
+    # visible, so that none looks like instructions.
     shown = _change(answer, lambda key, text: text if key == "sql" else visible(text))
     return _dump(next(filter(_is_short, _shorter(shown))))
 
@@ -81,11 +79,9 @@ def _cut(most: int, _: str, text: str) -> str:
 
 
 def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
-    """Replace each text in an answer, at any depth, with `change(key, text)`.
-
-    The key is the one under which the text stands in the answer; it is `key` for a text outside
-    dictionaries.
-    """
+    """Replace each text in an answer, at any depth, with `change(key, text)`."""
+    # The key is the one under which the text stands in the answer; it is `key` for a text outside
+    # dictionaries.
     match value:
         case dict():
             return {inner: _change(held, change, inner) for inner, held in value.items()}
@@ -115,10 +111,8 @@ def joins_of_named(joins: Sequence[Join], name: str) -> list[Join]:
 
 
 def _columns_of(join: Join) -> set[str]:
-    """Return the paths of a join's columns in the left table.
-
-    If a table joins with itself, the columns of both sides count.
-    """
+    """Return the paths of a join's columns in the left table."""
+    # If a table joins with itself, the columns of both sides count.
     return {
         column.path for pair in join.pairs for column in pair if column.table == join.left.table
     }
@@ -169,10 +163,8 @@ def _write(joins: Sequence[Join], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[Join]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield the second and later tables of a path, each with its pairs to the previous table.
-
-    A crosswalk is a table of its own.
-    """
+    """Yield the second and later tables of a path, each with its pairs to the previous table."""
+    # A crosswalk is a table of its own.
     for join in joins:
         if join.via:
             into, out = join.via
@@ -271,10 +263,8 @@ def suggest_safe_joins(
 
 
 def _ends(join: Join) -> tuple[TableId, bool]:
-    """Return a join's right table, and whether each left row matches at most one right row.
-
-    A person has to choose among safe joins that agree in both.
-    """
+    """Return a join's right table, and whether each left row matches at most one right row."""
+    # A person has to choose among safe joins that agree in both.
     return join.right.table, join.to_one
 
 

@@ -80,11 +80,9 @@ def _add(
 
 
 def _in_text(tool: Callable[..., Answer]) -> Callable[..., str]:
-    """Wrap a tool in a function that returns the tool's answer as text.
-
-    An unknown or ambiguous name becomes an answer, too. Other errors of this package reach the
-    agent as errors. They contain no secrets.
-    """
+    """Wrap a tool in a function that returns the tool's answer as text."""
+    # An unknown or ambiguous name becomes an answer, too. Other errors of this package reach the
+    # agent as errors. They contain no secrets.
 
     @wraps(tool)
     def answer(**arguments: object) -> str:
@@ -110,11 +108,9 @@ _MOST_BODY = 64 * 1024
 def create_app(
     server: MCPServer[None], *, host: str, names: Sequence[str] = (), token: str = ""
 ) -> Starlette:
-    """Create the web application that serves agents at `/mcp` under the given host names.
-
-    Requests under any other host name are refused: a malicious web page could send them (DNS
-    rebinding).
-    """
+    """Create the web application that serves agents at `/mcp` under the given host names."""
+    # Requests under any other host name are refused: a malicious web page could send them (DNS
+    # rebinding).
     allowed = [*host_names(host), *names]
     _check(host, allowed, token)
     app = server.streamable_http_app(
@@ -138,11 +134,7 @@ def create_app(
 
 
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
-    """Raise an error if the options of the server are unsafe or incomplete.
-
-    A token must be long and contain neither spaces nor non-ASCII characters. It may only be missing
-    if `host` is reachable from this machine alone. `allowed` must hold at least one host name.
-    """
+    """Raise an error if the options of the server are unsafe or incomplete."""
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
     if not token and not is_loopback(host):

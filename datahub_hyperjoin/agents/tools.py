@@ -64,11 +64,9 @@ Ends = tuple[PathEnd, PathEnd]
 def find_safe_path(
     joins: Sequence[Join], ends: Ends, *, min_score: float, most: int | None = None
 ) -> JoinPath | None:
-    """Find the best safe path of joins between two tables, with at most `most` joins.
-
-    The rows of one table do not repeat along a safe path. Many joins that are probably right make a
-    path that is probably wrong, so the path as a whole needs the joinability of a safe join.
-    """
+    """Find the best safe path of joins between two tables, with at most `most` joins."""
+    # The rows of one table do not repeat along a safe path. Many joins that are probably right make
+    # a path that is probably wrong, so the path as a whole needs the joinability of a safe join.
     trusted = [join for join in joins if not doubts(join, min_score=min_score)]
     try:
         path = find_path(trusted, *ends, most=most, min_joinability=min_score)
@@ -91,11 +89,9 @@ def choose_rival(path: JoinPath, chosen: Collection[Join]) -> JoinPath:
 
 
 def choose_among(joins: Sequence[Join], ends: Ends, chosen: Collection[Join]) -> list[Join]:
-    """Return the joins that the user may mean.
-
-    Where the user named a column, joins of its table over other columns are left out. Where the
-    user chose a join between two tables, the other joins between them are.
-    """
+    """Return the joins that the user may mean."""
+    # Where the user named a column, joins of its table over other columns are left out. Where the
+    # user chose a join between two tables, the other joins between them are.
     urns = {join.urn for join in chosen}
     tables = {frozenset(join.tables) for join in chosen}
     return [
@@ -109,12 +105,10 @@ def choose_among(joins: Sequence[Join], ends: Ends, chosen: Collection[Join]) ->
 def answer_path(
     path: JoinPath, joins: Sequence[Join], statements: Statements, *, min_score: float
 ) -> Answer:
-    """Build the answer that describes a safe path, or that asks the user to choose.
-
-    The user chooses if several safe joins connect the same datasets, or if several safe paths have
-    as few joins. The description also lists unsafe references among `joins` that the user may mean
-    instead.
-    """
+    """Build the answer that describes a safe path, or that asks the user to choose."""
+    # The user chooses if several safe joins connect the same datasets, or if several safe paths
+    # have as few joins. The description also lists unsafe references among `joins` that the user
+    # may mean instead.
     if path.rivals:
         rivals = [
             {"path": each.arrows, "rows": path.difference_in_words(each)} for each in path.rivals
@@ -150,10 +144,8 @@ def _describe_step(join: Join) -> Answer:
 
 
 def _doubtful_rivals(path: JoinPath, joins: Sequence[Join], min_score: float) -> list[Join]:
-    """List unsafe references that the user may mean instead of a path.
-
-    They connect the same two tables as a join of the path, or the two ends of the path.
-    """
+    """List unsafe references that the user may mean instead of a path."""
+    # They connect the same two tables as a join of the path, or the two ends of the path.
     tables = {frozenset(join.tables) for join in path.joins}
     tables.add(frozenset((path.tables[0], path.tables[-1])))
     rivals = (
@@ -186,10 +178,7 @@ def explain_no_path(
 
 
 def _improbable(path: JoinPath) -> Answer:
-    """Explain that the joinability of a whole path is too low, although each join is safe.
-
-    The answer lists the joins that a person could confirm.
-    """
+    """Explain that the joinability of a whole path is too low, although each join is safe."""
     return {
         "why": f"the best path has {len(path.joins)} joins, and a joinability of only "
         f"{path.strength:.2f} for all of them together",
@@ -377,10 +366,8 @@ def _nothing(name: str) -> Answer:
 
 
 def _unless_described(join: Join, why: str) -> str:
-    """Return the reason for a decision, or an empty text if the join already has a description.
-
-    A reason is stored as the join's description, which must not replace an existing one.
-    """
+    """Return the reason for a decision, or an empty text if the join already has a description."""
+    # A reason is stored as the join's description, which must not replace an existing one.
     return "" if join.description else why
 
 

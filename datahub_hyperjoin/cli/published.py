@@ -23,7 +23,7 @@ from datahub_hyperjoin.graphql import (
 )
 from datahub_hyperjoin.graphql.find import find_path_end
 from datahub_hyperjoin.joins import Join, Verdict
-from datahub_hyperjoin.joins.describe import join_in_brief
+from datahub_hyperjoin.joins.describe import WRITTEN, join_in_brief
 from datahub_hyperjoin.joins.paths import MIN_JOINABILITY, JoinPath, Step
 from datahub_hyperjoin.metadata.relationships import join_as_json
 from datahub_hyperjoin.metadata.urns import dataset_urn
@@ -60,7 +60,7 @@ def _score(join: Join) -> str:
 def _decision(join: Join) -> str:
     words = [join.verdict.value] if join.verdict else []
     if join.is_written and not join.band:
-        words.append("created by a user")
+        words.append(WRITTEN)
     if join.is_hidden:
         words.append("hidden")
     return ", ".join(words)

@@ -363,10 +363,9 @@ def _describe(
     *,
     between: bool = False,
 ) -> tuple[ReferenceExplanation, ...]:
-    """For each of two columns, describe the key that it refers to.
-
-    A column that refers to no key is left out, and if `between`, one that refers to a third column.
-    """
+    """For each of two columns, describe the key that it refers to."""
+    # A column that refers to no key is left out, and if `between`, one that refers to a third
+    # column.
     ids, numbers = index.lake.ids, [index.lake.index_of[column] for column in columns]
 
     def namesakes(number: int, key: int) -> KnownNamesakes | None:

@@ -102,10 +102,9 @@ def can_quote(name: str, dialect: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _generator(dialect: str, thread: int) -> Generator:
-    """Create a dialect's SQL generator for one thread, because threads cannot share a generator.
-
-    Creating one takes a hundred times as long as quoting a name, and a page has thousands of names.
-    """
+    """Create a dialect's SQL generator for one thread, because threads cannot share a generator."""
+    # Creating one takes a hundred times as long as quoting a name, and a page has thousands of
+    # names.
     del thread
     return Dialect.get_or_raise(dialect).generator()
 

@@ -164,10 +164,8 @@ def _reason(join: Join) -> LeftOut | None:
 
 
 def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
-    """Combine two safe joins of the same columns into one.
-
-    The join with a measured containment wins, and one confirmation is enough.
-    """
+    """Combine two safe joins of the same columns into one."""
+    # The join with a measured containment wins, and one confirmation is enough.
     measured = known if known.containment is not None else other
     return replace(measured, is_confirmed=known.is_confirmed or other.is_confirmed)
 
@@ -395,12 +393,10 @@ def list_evidence(join: SafeJoin) -> dict[str, Any]:
 
 
 def is_reliable(named: NamedJoin) -> bool:
-    """Return whether a query optimizer may rely on a join.
-
-    It may if every value was found, all rows were compared, and both sides are integers. Texts were
-    compared without regard to case and spaces, and times only within some thousand years. Only
-    integers are equal in SQL exactly where they were equal then.
-    """
+    """Return whether a query optimizer may rely on a join."""
+    # It may if every value was found, all rows were compared, and both sides are integers. Texts
+    # were compared without regard to case and spaces, and times only within some thousand years.
+    # Only integers are equal in SQL exactly where they were equal then.
     types = [
         *(named.referring.columns[path] for path in named.join.referring_columns),
         *(named.referenced.columns[path] for path in named.join.referenced_columns),

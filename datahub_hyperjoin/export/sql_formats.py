@@ -37,10 +37,8 @@ def to_databricks_constraints(schema: JoinSchema) -> str:
 
 
 def _keys(schema: JoinSchema, dialect: str) -> Iterator[str]:
-    """Yield the statements that declare the referenced keys.
-
-    Keys that the catalog already declares are left out.
-    """
+    """Yield the statements that declare the referenced keys."""
+    # Keys that the catalog already declares are left out.
     for table in schema.tables:
         is_declared = table.is_declared and table.id.platform == dialect
         for key in dict.fromkeys(join.join.referenced_columns for join in schema.joins_to(table)):
@@ -83,12 +81,10 @@ _VIEW = "suggested_joins"
 
 
 def to_semantic_view(schema: JoinSchema) -> str:
-    """Write the joins as relationships of a Snowflake semantic view.
-
-    Snowflake refuses relationships in a circle. So a table is listed again, as a logical table of
-    another name, where it refers to itself, where a join would close a circle, and where several
-    columns of one table refer to it.
-    """
+    """Write the joins as relationships of a Snowflake semantic view."""
+    # Snowflake refuses relationships in a circle. So a table is listed again, as a logical table of
+    # another name, where it refers to itself, where a join would close a circle, and where several
+    # columns of one table refer to it.
     targets = _targets(schema)
     tables = [_logical_table(table.name, table) for table in schema.tables]
     tables += [

@@ -31,10 +31,8 @@ _LOOKML_TYPES: Mapping[DataType | None, str] = {
 
 
 def to_lookml(schema: JoinSchema) -> str:
-    """Write the tables as LookML `view` blocks, and the joins as `explore` blocks.
-
-    Each table that refers to others is an explore with a join for each reference.
-    """
+    """Write the tables as LookML `view` blocks, and the joins as `explore` blocks."""
+    # Each table that refers to others is an explore with a join for each reference.
     views = [_view(table) for table in schema.tables]
     explores = [
         _explore(table, schema.joins_from(table))

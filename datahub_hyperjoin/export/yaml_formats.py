@@ -123,10 +123,8 @@ def _instructions(named: NamedJoin) -> str:
 
 
 def to_dbt_tests(schema: JoinSchema) -> str:
-    """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests.
-
-    If some values of a join have no match, its test only warns.
-    """
+    """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests."""
+    # If some values of a join have no match, its test only warns.
     models = [{"name": table.name, "columns": _columns(schema, table)} for table in schema.tables]
     document = {"version": 2, "models": models}
     return _write_yaml(document)
@@ -160,11 +158,9 @@ def _test(named: NamedJoin) -> dict[str, Any]:
 
 
 def to_metricflow(schema: JoinSchema) -> str:
-    """Write the joins as entities of dbt semantic models.
-
-    MetricFlow joins entities of the same name. The key of a table is the entity of its name; a
-    further key, and a table to which several columns of one table refer, has an entity for each.
-    """
+    """Write the joins as entities of dbt semantic models."""
+    # MetricFlow joins entities of the same name. The key of a table is the entity of its name; a
+    # further key, and a table to which several columns of one table refer, has an entity for each.
     models = [
         {"name": table.name, "model": f"ref('{table.name}')", "entities": _entities(schema, table)}
         for table in schema.tables
@@ -230,11 +226,9 @@ _CUBE_TYPES: Mapping[DataType | None, str] = {
 
 
 def to_cube(schema: JoinSchema) -> str:
-    """Write the joins as a Cube data model.
-
-    A cube joins another cube by its name, so each further reference to a table gets a cube of its
-    own. Such a cube has no joins, because a table that refers to itself would join without end.
-    """
+    """Write the joins as a Cube data model."""
+    # A cube joins another cube by its name, so each further reference to a table gets a cube of its
+    # own. Such a cube has no joins, because a table that refers to itself would join without end.
     cubes = [_cube(table, schema.joins_from(table)) for table in schema.tables]
     roles = [
         {**_cube(join.referenced, ()), "name": join.alias}

@@ -102,10 +102,8 @@ def undo(graph: DataHubGraph, urn: str) -> tuple[Verdict, ...]:
 
 
 def last_decider(graph: DataHubGraph, urn: str) -> str:
-    """Return the URN of the user who last changed the decision about a join.
-
-    It is the user who last wrote the join's tags, which hold the decision.
-    """
+    """Return the URN of the user who last changed the decision about a join."""
+    # It is the user who last wrote the join's tags, which hold the decision.
     with requesting(graph, "tags"):
         aspects = graph.get_entity_raw(urn, ["globalTags"])["aspects"]
         return str(aspects.get("globalTags", {}).get("created", {}).get("actor", ""))
@@ -116,10 +114,8 @@ def _find(graph: DataHubGraph, urn: str) -> Published:
 
 
 def _define(graph: DataHubGraph, tag: str) -> None:
-    """Create a tag if it does not exist.
-
-    The server assigns only existing tags.
-    """
+    """Create a tag if it does not exist."""
+    # The server assigns only existing tags.
     with requesting(graph, "tag"):
         exists = graph.exists(tag)
     if not exists:
@@ -128,11 +124,9 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: Published, why: str) -> None:
-    """Store the reason for a decision as the join's description.
-
-    The request repeats the name that people gave the join; otherwise the server would remove the
-    name.
-    """
+    """Store the reason for a decision as the join's description."""
+    # The request repeats the name that people gave the join; otherwise the server would remove the
+    # name.
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

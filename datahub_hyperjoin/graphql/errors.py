@@ -39,10 +39,8 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def malformed(cls) -> Self:
-        """Report that the settings in `~/.datahubenv` cannot be parsed.
-
-        The message omits their text, which may contain a token.
-        """
+        """Report that the settings in `~/.datahubenv` cannot be parsed."""
+        # The message omits their text, which may contain a token.
         return cls.because("the settings in ~/.datahubenv cannot be parsed")
 
 

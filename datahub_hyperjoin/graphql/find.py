@@ -179,10 +179,8 @@ def find_named_datasets(graph: DataHubGraph, name: str) -> list[NamedDataset]:
 
 
 def _is_dataset(urn: str) -> bool:
-    """Return whether a URN names a dataset.
-
-    Older clients wrote some that today's client refuses.
-    """
+    """Return whether a URN names a dataset."""
+    # Older clients wrote some that today's client refuses.
     try:
         table_id(urn)
     except InvalidUrnError:
@@ -202,12 +200,10 @@ def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
 
 
 def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
-    """Return the URNs of the datasets that a name refers to.
-
-    The rules are tried from the strictest to the loosest: the full name or the URN, the title,
-    either name in any case, and the last parts of the full name. The first rule with a match
-    decides.
-    """
+    """Return the URNs of the datasets that a name refers to."""
+    # The rules are tried from the strictest to the loosest: the full name or the URN, the title,
+    # either name in any case, and the last parts of the full name. The first rule with a match
+    # decides.
     folded = name.casefold()
     names = {urn: (table_id(urn).name, title) for urn, title in candidates}
     if name in names:
@@ -226,12 +222,10 @@ def match_datasets(name: str, candidates: Sequence[NamedDataset]) -> list[str]:
 
 
 def find_path_end(graph: DataHubGraph, name_or_urn: str, joins: Iterable[Join]) -> PathEnd:
-    """Find the dataset or column that a name refers to.
-
-    Names of datasets and paths of columns may both contain dots. A name is taken for that of a
-    dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
-    and what follows is the column.
-    """
+    """Find the dataset or column that a name refers to."""
+    # Names of datasets and paths of columns may both contain dots. A name is taken for that of a
+    # dataset if there is one; otherwise the longest part before a dot that names a dataset counts,
+    # and what follows is the column.
     name = name_or_urn.strip()
     if name.startswith(_COLUMN_URN):
         return _parse_column(name)
@@ -263,11 +257,9 @@ def _find_column(graph: DataHubGraph, urn: str, name: str, joins: Iterable[Join]
 
 
 def choose_column(name: str, known: Collection[str], table: str) -> str | None:
-    """Choose the column that a name refers to.
-
-    The rules are tried from the strictest to the loosest: the whole name, the name in any case, and
-    the last part of the name of a struct's member. The first rule with a match decides.
-    """
+    """Choose the column that a name refers to."""
+    # The rules are tried from the strictest to the loosest: the whole name, the name in any case,
+    # and the last part of the name of a struct's member. The first rule with a match decides.
     path = plain_path(name.strip())
     folded = path.casefold()
     rules = (

@@ -290,11 +290,9 @@ def sql_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, str]:
 
 
 def statements_of_joins(graph: DataHubGraph, joins: Iterable[Join]) -> dict[str, Statement]:
-    """Read the SQL of joins from the catalog, with its dialect.
-
-    A run wrote each statement after it had returned the rows that the evidence promises, unless a
-    person has edited it since.
-    """
+    """Read the SQL of joins from the catalog, with its dialect."""
+    # A run wrote each statement after it had returned the rows that the evidence promises, unless a
+    # person has edited it since.
     queries = {query_urn(join.urn): join.urn for join in joins}
     if not queries:
         return {}

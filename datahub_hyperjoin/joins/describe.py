@@ -17,6 +17,9 @@ from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.visible import visible
 from datahub_hyperjoin.wording import join_with_and, percent
 
+WRITTEN = "created by a person"
+"""Words that mark a join without a score."""
+
 _LONGEST_REASON = 200
 """Maximum number of characters shown of a person's description, which may be a page long."""
 
@@ -147,7 +150,7 @@ def decision_in_words(join: Join) -> str:
     if join.verdict:
         return f"{join.verdict.value} by people"
     if join.is_written:
-        return "created by a person"
+        return WRITTEN
     if join.catalog.is_declared:
         return "declared by a foreign key or a person's relationship"
     return f"suggested with joinability {join.joinability:.2f}; nobody decided"
@@ -158,7 +161,7 @@ def list_notes(join: Join) -> tuple[str, ...]:
     if join.published is None:
         return join.catalog.descriptions
     notes = {
-        "created by a user": join.is_written and not join.band,
+        WRITTEN: join.is_written and not join.band,
         "declared in the catalog": join.catalog.is_declared,
         NOT_VERIFIED: not join.is_verified,
         join.description: bool(join.description),
@@ -271,10 +274,8 @@ class _Sentence:
         return f"Each {one.each} matches {_mean(to_right, other)}, and {back}"
 
     def _by(self, path: str, noun: _Noun) -> str:
-        """Name the referring column if the noun of the other table does not.
-
-        It tells two references to one table apart, such as origin and destination.
-        """
+        """Name the referring column if the noun of the other table does not."""
+        # It tells two references to one table apart, such as origin and destination.
         if self.join.pairs[1:] or not self.columns:
             return ""
         name, start = (re.sub("[^a-z]", "", text.lower()) for text in (path, noun.each))
@@ -395,10 +396,8 @@ def _matched(evidence: Evidence) -> str:
 
 
 def _sides(pairs: JoinedColumns) -> Iterator[str]:
-    """For each side of a join, yield its table and columns as text.
-
-    A composite key names its table once, as in `teams.year + team`.
-    """
+    """For each side of a join, yield its table and columns as text."""
+    # A composite key names its table once, as in `teams.year + team`.
     for columns in zip(*pairs, strict=True):
         yield visible(" + ".join([str(columns[0]), *(column.path for column in columns[1:])]))
 

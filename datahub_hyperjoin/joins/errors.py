@@ -24,10 +24,7 @@ class NoPathError(CatalogError, LookupError):
     def without_grain(
         cls, start: str, end: str, *, via: Sequence[str], most: int | None, direct: Sequence[str]
     ) -> Self:
-        """Report that every known path between two tables may pair unrelated rows.
-
-        The message names the tables on the way of the best of these paths, and the direct joins.
-        """
+        """Report that every known path between two tables may pair unrelated rows."""
         way = f" by way of {name_some([*map(repr, via)])}" if via else ""
         limit = f" of at most {most} joins" if most else ""
         reason = (

@@ -303,10 +303,8 @@ class Join:
 
     @property
     def is_reference(self) -> bool:
-        """Whether one column refers to the other, or people confirmed the join.
-
-        An unverified join counts only if people confirmed it. A path may use any such join.
-        """
+        """Whether one column refers to the other, or people confirmed the join."""
+        # An unverified join counts only if people confirmed it. A path may use any such join.
         return self.is_confirmed or (self.is_verified and self.role.is_directed)
 
     @property

@@ -174,11 +174,9 @@ def table_of(end: PathEnd) -> TableId:
 
 
 def fits_end(join: Join, end: PathEnd) -> bool:
-    """Return whether a path with the given first or last table, or column, may use a join.
-
-    At the table of a named column, only joins over this column fit. A path visits its end once, so
-    the other joins of that table are of no use elsewhere either.
-    """
+    """Return whether a path with the given first or last table, or column, may use a join."""
+    # At the table of a named column, only joins over this column fit. A path visits its end once,
+    # so the other joins of that table are of no use elsewhere either.
     match end:
         case TableId():
             return True
@@ -284,22 +282,18 @@ def _neighbours(joins: Iterable[Join]) -> _Neighbours:
 
 
 def _ambiguous_references(direct: _Joins) -> _Joins:
-    """From the direct joins of two tables, select the references that may be many-to-many.
-
-    Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever asks
-    for a path between these tables means such a reference. A detour around it would give other
-    rows, so there is no safe path.
-    """
+    """From the direct joins of two tables, select the references that may be many-to-many."""
+    # Such a reference may repeat rows of both tables, since its key may have duplicates. Whoever
+    # asks for a path between these tables means such a reference. A detour around it would give
+    # other rows, so there is no safe path.
     return tuple(join for join in direct if join.is_reference and count_grain_losses([join]))
 
 
 def _alternatives(join: Join, neighbours: _Neighbours) -> _Joins:
-    """Return the alternatives to a join: other references between the same tables.
-
-    They may lead in the opposite direction, as `departments.manager` beside `employees.department`.
-    Joins that people confirmed count as references. A join of another kind has no alternatives, and
-    one that may be many-to-many is none.
-    """
+    """Return the alternatives to a join: other references between the same tables."""
+    # They may lead in the opposite direction, as `departments.manager` beside
+    # `employees.department`. Joins that people confirmed count as references. A join of another
+    # kind has no alternatives, and one that may be many-to-many is none.
     return tuple(
         other
         for other in neighbours[join.left.table]
@@ -436,12 +430,10 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend each chain by one join, and return the new chains that improve on `best`.
-
-    A new chain must be cheaper than the known chain to the same state: the last table, and whether
-    the chain led from a row to a key. Without `many_to_many`, no join is added after which the rows
-    of every table may repeat.
-    """
+    """Extend each chain by one join, and return the new chains that improve on `best`."""
+    # A new chain must be cheaper than the known chain to the same state: the last table, and
+    # whether the chain led from a row to a key. Without `many_to_many`, no join is added after
+    # which the rows of every table may repeat.
     reached: dict[_State, _Chain] = {}
     for (table, led_to_key), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for link in links.get(table, ()):

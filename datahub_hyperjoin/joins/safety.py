@@ -95,11 +95,9 @@ def strength(joins: Sequence[Join]) -> float:
 
 
 def grain_of(joins: Sequence[Join], *, exact: bool = False) -> TableId | None:
-    """Return the table whose rows do not repeat in the result of a chain; None if there is none.
-
-    From this table, every join in either direction leads to at most one row or, unless `exact`, to
-    a key with a few duplicates.
-    """
+    """Return the table whose rows do not repeat in the result of a chain; None if there is none."""
+    # From this table, every join in either direction leads to at most one row or, unless `exact`,
+    # to a key with a few duplicates.
     if count_grain_losses(joins):
         return None
     if not exact:
@@ -120,11 +118,9 @@ def _grain(joins: Sequence[Join], *, exact: bool) -> TableId | None:
 
 
 def count_grain_losses(joins: Sequence[Join]) -> int:
-    """In a chain of joins, count the joins after which the rows of every table may repeat.
-
-    Columns of one domain that have no duplicates today are not keys, and a key to which one row
-    refers today may have several.
-    """
+    """In a chain of joins, count the joins after which the rows of every table may repeat."""
+    # Columns of one domain that have no duplicates today are not keys, and a key to which one row
+    # refers today may have several.
     led_to_key, losses = False, 0
     for join in joins:
         losses += loses_grain(join, led_to_key=led_to_key)
@@ -143,9 +139,7 @@ def leads_to_key(join: Join) -> bool:
 
 
 def leads_from_key(join: Join) -> bool:
-    """Return whether a join leads from a key to the rows that refer to it.
-
-    A join that matches several right rows counts, too.
-    """
+    """Return whether a join leads from a key to the rows that refer to it."""
+    # A join that matches several right rows counts, too.
     is_referenced = join.known_role is Role.REFERENCE and join.referenced == join.left
     return is_referenced or not join.to_one

@@ -117,11 +117,9 @@ def join_urn(join: Join) -> str:
 
 
 def columns_urn(columns: Sequence[Pair]) -> str:
-    """Return the URN of the relationship that joins the given pairs of columns.
-
-    People's decisions are attached to the URN, so it depends on the columns only: neither on the
-    direction of the join nor on the order of a composite key.
-    """
+    """Return the URN of the relationship that joins the given pairs of columns."""
+    # People's decisions are attached to the URN, so it depends on the columns only: neither on the
+    # direction of the join nor on the order of a composite key.
     return _columns_urn(tuple(columns))
 
 
@@ -140,11 +138,9 @@ def _columns_urn(columns: _Pairs) -> str:
 
 
 def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvidence:
-    """Return the catalog evidence of a single-column or composite join.
-
-    A decision about a composite join concerns this join only: none of its pairs, and no other join
-    that contains them.
-    """
+    """Return the catalog evidence of a single-column or composite join."""
+    # A decision about a composite join concerns this join only: none of its pairs, and no other
+    # join that contains them.
     if len(columns) == 1:
         return facts.of(pair_of(*columns[0]))
     if not facts.composites:
@@ -285,10 +281,7 @@ def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
 
 
 def pairs_in(aspect: "ERModelRelationshipPropertiesClass") -> tuple[Pair, ...]:
-    """Return the pairs of columns that a relationship joins, in the order of `in_order`.
-
-    The column paths do not contain the types of DataHub's field paths.
-    """
+    """Return the pairs of columns that a relationship joins, in the order of `in_order`."""
     return in_order(_mapped(aspect))
 
 
@@ -363,10 +356,8 @@ def tag_context(join: Join) -> str:
 def read_tag_context(
     text: str, cardinality: Cardinality
 ) -> tuple[Evidence | None, bool, _Crosswalk | None]:
-    """Read the evidence, whether the catalog declares the join, and the crosswalk from a tag.
-
-    Nothing is read of a tag that a person or another version of this package set.
-    """
+    """Read the evidence, whether the catalog declares the join, and the crosswalk from a tag."""
+    # Nothing is read of a tag that a person or another version of this package set.
     try:
         facts: Any = json.loads(text)
         if not isinstance(facts, dict):

@@ -212,10 +212,8 @@ class ShownJoin:
 
 
 def _direction(join: Join) -> int:
-    """Return 1 or -1 if a join leads from left to right or back, 0 if it has no direction.
-
-    A join without a role leads from many rows to one.
-    """
+    """Return 1 or -1 if a join leads from left to right or back, 0 if it has no direction."""
+    # A join without a role leads from many rows to one.
     if join.referenced:
         return 1 if join.referenced == join.right else -1
     return 0 if join.known_role else _BY_CARDINALITY.get(join.cardinality, 0)
@@ -349,10 +347,8 @@ def _shown(
 
 
 def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
-    """Return the number of the value domain that contains both columns; -1 if none does.
-
-    Only joins of the role "same domain" have one.
-    """
+    """Return the number of the value domain that contains both columns; -1 if none does."""
+    # Only joins of the role "same domain" have one.
     left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
     return left if left == right and join.role is Role.SAME_DOMAIN else -1
 
@@ -390,10 +386,8 @@ def _write_anti_joins(shown: Sequence[ShownJoin]) -> dict[int, str]:
 
 
 def _drops_rows(join: Join) -> bool:
-    """Return whether rows of the referring table have no partner.
-
-    Of a join without a direction, either table may have such rows.
-    """
+    """Return whether rows of the referring table have no partner."""
+    # Of a join without a direction, either table may have such rows.
     sides = {join.right: join.left_counts, join.left: join.right_counts}
     counted = sides.values() if join.referenced is None else [sides.get(join.referenced)]
     return any(each and each.matched is not None and not each.are_all_matched for each in counted)
@@ -455,10 +449,8 @@ _SAFE = -1
 
 
 def choose_exports(joins: Sequence[Join]) -> ExportChoices:
-    """Choose the joins that the page exports.
-
-    A rejection is left to the page, whose readers may change it.
-    """
+    """Choose the joins that the page exports."""
+    # A rejection is left to the page, whose readers may change it.
     undecided = [
         examine(join.decided(None if join.verdict is Verdict.REJECTED else join.verdict))
         for join in joins

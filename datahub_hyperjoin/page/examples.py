@@ -18,11 +18,9 @@ def list_examples(
     profiles: Mapping[ColumnId, ColumnProfile],
     indices: Mapping[ColumnId, int],
 ) -> dict[int, tuple[str, ...]]:
-    """Map each joined column's index on the page to a few example values.
-
-    A personal column has none. Neither has a column that joins with one, because it holds the same
-    values.
-    """
+    """Map each joined column's index on the page to a few example values."""
+    # A personal column has none. Neither has a column that joins with one, because it holds the
+    # same values.
     pairs = [pair for join in joins for pair in join.pairs]
     hidden = _hidden(pairs, profiles)
     columns = sorted({column for pair in pairs for column in pair} & indices.keys())
@@ -35,11 +33,10 @@ def list_examples(
 def list_unmatched(
     joins: Sequence[Join], tables: Iterable[TableProfile]
 ) -> dict[int, tuple[str, ...]]:
-    """Map the number of each reference to a few values that have no partner.
-
-    They are values of the referring column's sample whose hashes the key's sketch would hold if the
-    key had them. Those in most rows come first, such as a placeholder. Personal columns show none.
-    """
+    """Map the number of each reference to a few values that have no partner."""
+    # They are values of the referring column's sample whose hashes the key's sketch would hold if
+    # the key had them. Those in most rows come first, such as a placeholder. Personal columns show
+    # none.
     profiles = {column.id: (column, table) for table in tables for column in table.columns}
     columns = {id_: column for id_, (column, _) in profiles.items()}
     hidden = _hidden([pair for join in joins for pair in join.pairs], columns)

@@ -138,10 +138,7 @@ class LocalPage:
         wanted: str,
         seen: str | None,
     ) -> None:
-        """Refuse a decision if another one was made since the page was loaded.
-
-        What the page shows from now on is noted.
-        """
+        """Refuse a decision if another one was made since the page was loaded."""
         sides = self._sides(decision)
         current = self._verdicts(filed).get(sides, "")
         shown = self._shown[-1] if self._shown else {sides: current}
@@ -316,10 +313,8 @@ class _Answer(BaseHTTPRequestHandler):
 
 
 def _read_decision(body: bytes) -> tuple[WrittenDecision, bool, str | None] | None:
-    """Return the decision in `body`, whether to undo it, and the decision that the page showed.
-
-    Return None if `body` is malformed.
-    """
+    """Return the decision in `body`, whether to undo it, and the decision that the page showed."""
+    # Return None if `body` is malformed.
     try:
         sent: Mapping[str, Any] = json.loads(body)
         left, right = ([*map(str, sent[name])] for name in ("left_columns", "right_columns"))

@@ -76,11 +76,9 @@ def translate(
     *,
     differing: Collection[int] = (),
 ) -> Translations:
-    """Translate the SQL of joins into every dialect of the page.
-
-    Joins in `differing`, whose tables write values differently, are left out: a plain `=` may have
-    sufficed only since the system has read both columns as dates, for example.
-    """
+    """Translate the SQL of joins into every dialect of the page."""
+    # Joins in `differing`, whose tables write values differently, are left out: a plain `=` may
+    # have sufficed only since the system has read both columns as dates, for example.
     shapes: dict[exp.Expr, int] = {}
     names: dict[str, int] = {}
     found = [
@@ -136,10 +134,8 @@ def _translated(
 
 
 def _name_files(tables: Iterable[exp.Table]) -> None:
-    """In the tables of a statement, replace file paths with table names.
-
-    Only DuckDB reads a file by its path.
-    """
+    """In the tables of a statement, replace file paths with table names."""
+    # Only DuckDB reads a file by its path.
     unnamed = [(table, path) for table in tables if (path := _path(table))]
     paths = list(dict.fromkeys(path for _, path in unnamed))
     ids = [TableId("file", path.partition("/**")[0]) for path in paths]
@@ -158,10 +154,8 @@ def _path(table: exp.Table) -> str:
 
 
 def _is_alike(nodes: Iterable[exp.Expr]) -> bool:
-    """Return whether a statement means the same in all dialects.
-
-    A column inside a struct does not: some dialects would read the column's name as a schema.
-    """
+    """Return whether a statement means the same in all dialects."""
+    # A column inside a struct does not: some dialects would read the column's name as a schema.
     return all(
         type(node) in _ALIKE and not _is_nested(node) and not _has_place(node) for node in nodes
     )
@@ -190,10 +184,8 @@ def _written(shape: exp.Expr, dialect: str) -> str:
 
 
 def _nest_rows(tree: exp.Expr) -> None:
-    """Replace each `t.*` in a query with `t`, which BigQuery returns as one struct per row.
-
-    BigQuery cannot return two columns with the same name.
-    """
+    """Replace each `t.*` in a query with `t`, which BigQuery returns as one struct per row."""
+    # BigQuery cannot return two columns with the same name.
     for column in tree.find_all(exp.Column):
         if isinstance(column.this, exp.Star):
             column.replace(exp.column(column.table))

@@ -40,10 +40,8 @@ class Address:
         return f"{self.origins[0]}{self.path}"
 
     def beside(self, site: str) -> str:
-        """Return the service's address with the same scheme and host as another web site.
-
-        Browsers send the site's cookies to this address, too.
-        """
+        """Return the service's address with the same scheme and host as another web site."""
+        # Browsers send the site's cookies to this address, too.
         there = urlsplit(site)
         for origin in self.origins:
             own = urlsplit(origin)

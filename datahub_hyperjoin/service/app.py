@@ -169,10 +169,8 @@ class SharedSessions:
         self._connect, self._sessions = connect, sessions
 
     def find(self, headers: Headers) -> PersonalSession | None:
-        """Recognise a person by a request's DataHub cookies, and return the person's session.
-
-        DataHub is asked each time, so a session ends here when it ends there.
-        """
+        """Recognise a person by a request's DataHub cookies, and return the person's session."""
+        # DataHub is asked each time, so a session ends here when it ends there.
         cookies = datahub_cookies(headers)
         if not cookies:
             return None
@@ -316,10 +314,7 @@ class _Service:
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
-        """Show the joins of one dataset or of all datasets, or the sign-in page.
-
-        Without a dataset, all joins are shown. Without a session, the sign-in page is shown.
-        """
+        """Show the joins of one dataset or of all datasets, or the sign-in page."""
         nonce, dataset = request.state.nonce, request.query_params.get("urn", "")
         try:
             session = self._session(request)
@@ -422,10 +417,7 @@ class _Service:
         return JSONResponse({"decision": decision, **was})
 
     def _check(self, request: Request) -> PersonalSession | Response:
-        """Return a request's session, or an error response if the request may be forged.
-
-        A request without a session gets an error response, too.
-        """
+        """Return a request's session, or an error response if the request may be forged."""
         if not comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         try:

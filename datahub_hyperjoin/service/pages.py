@@ -80,11 +80,9 @@ _STATEMENTS = 200
 def render_joins(
     session: PersonalSession, *, nonce: str, dataset: str = "", signs_out: bool = True
 ) -> str:
-    """Render the page that shows the joins of one dataset or all joins.
-
-    The joins are read from DataHub with the person's rights, so that the page shows what this
-    person may see, and every decision at once.
-    """
+    """Render the page that shows the joins of one dataset or all joins."""
+    # The joins are read from DataHub with the person's rights, so that the page shows what this
+    # person may see, and every decision at once.
     graph = session.graph
     about = table_id(find_dataset(graph, dataset)) if dataset else None
     joins = _read(graph, about)
@@ -120,10 +118,7 @@ def render_joins(
 
 
 def _read(graph: DataHubGraph, about: TableId | None) -> list[Join]:
-    """Read the joins of a table, or all joins.
-
-    Joins that a person rejected are included.
-    """
+    """Read the joins of a table, or all joins."""
     if about:
         found = joins_of_dataset(graph, dataset_urn(about), hidden=True)
     else:

@@ -51,11 +51,9 @@ class Sessions:
         return name
 
     def find_or_open(self, name: str, person: str, graph: DataHubGraph) -> PersonalSession:
-        """Return the session with the given secret ID, or start it if it does not exist.
-
-        If two requests start it at the same time, both get the session of the first. The client of
-        the second is then closed.
-        """
+        """Return the session with the given secret ID, or start it if it does not exist."""
+        # If two requests start it at the same time, both get the session of the first. The client
+        # of the second is then closed.
         with self._lock:
             self._drop_expired()
             if name in self._sessions:

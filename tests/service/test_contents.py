@@ -37,7 +37,7 @@ def test_a_join_that_a_person_created_has_no_evidence_but_a_direction() -> None:
     assert join.score == 1.0
     assert join.left_containment == join.right_containment == -1
     assert join.left_fan_out == join.right_fan_out == join.shared == -1
-    assert join.notes == "created by a user"
+    assert join.notes == "created by a person"
     assert (join.role, join.direction) == (Role.REFERENCE.place, 1)
 
 
