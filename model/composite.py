@@ -23,7 +23,7 @@ from datahub_hyperjoin.joins import (
     KeySearch,
 )
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.lake import LONGEST_KEY, Lake
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId
 
@@ -40,8 +40,6 @@ _MIN_COMPLETENESS = 0.99
 _MAX_UNIQUENESS = 0.98
 """A column with a greater share of distinct values is taken to identify a row by itself. The share
 is an estimate for columns with more distinct values than a sketch holds."""
-_MAX_LENGTH = 64.0
-"""Maximum mean length of a key column's values, in characters; longer text is prose."""
 _SEARCHED = 8
 """Maximum number of columns per table in the search for composite keys. Eight columns have 154
 subsets of two to four columns."""
@@ -159,7 +157,7 @@ def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " 
 
 
 def _may_refer(profile: ColumnProfile) -> bool:
-    return profile.type in _TYPES and profile.distinct > 1 and profile.lengths.mean <= _MAX_LENGTH
+    return profile.type in _TYPES and profile.distinct > 1 and profile.lengths.mean <= LONGEST_KEY
 
 
 def _may_be_part(profile: ColumnProfile) -> bool:

@@ -25,14 +25,14 @@ from datahub_hyperjoin.value_forms import Notation
 # People mostly write the key first. That order is lost as soon as somebody exports the columns in
 # another one, so values and names take its place.
 
-_UNIQUE = 0.999
+ALL_UNIQUE = 0.999
 """Minimum uniqueness and completeness of a key. It is below 1 because uniqueness may be an
 estimate."""
 _SUREST = frozenset({"id", "ids", "identifier", "key", "uuid", "guid"})
 """Words that mark the keys of most tables; `code` and the like also mark other columns."""
 _SHORTEST = 2
 """Minimum number of letters of a word that abbreviates a word of the table's name."""
-_MAX_LENGTH = 64.0
+LONGEST_KEY = 64.0
 """Maximum mean length of a key's values, in characters; longer text is prose."""
 _WORDS = frozenset({DataType.TEXT, DataType.DATE, DataType.TIMESTAMP})
 """The types of columns that are rarely measures."""
@@ -59,8 +59,8 @@ def _standing(profile: ColumnProfile, table: set[str]) -> tuple[object, ...]:
     is_own = bool(words) and {*meant} <= table
     is_similar = bool(words) and all(_abbreviates(word, table) for word in meant)
     is_marked = not IDENTIFIER_WORDS.isdisjoint(words)
-    is_unique = profile.uniqueness >= _UNIQUE and profile.completeness >= _UNIQUE
-    is_word = profile.type in _WORDS and profile.lengths.mean <= _MAX_LENGTH
+    is_unique = profile.uniqueness >= ALL_UNIQUE and profile.completeness >= ALL_UNIQUE
+    is_word = profile.type in _WORDS and profile.lengths.mean <= LONGEST_KEY
     return (
         not is_unique,
         not (is_word or profile.type is DataType.INTEGER),

@@ -164,13 +164,32 @@ class RankingMethod(Protocol):
         ...
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank candidates for each query column."""
+        """Rank candidates for each query column.
+
+        Args:
+            lake: The tables and the query columns.
+            seed: Seed of all randomness.
+            models: A folder for trained networks, shared by all methods of this lake and seed.
+            progress: Receives stages and epochs.
+
+        Returns:
+            Up to `RANKING_LENGTH` columns of other tables for each query column, best first.
+
+        Raises:
+            ModelError: The method cannot be trained on this lake.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """This package's own ranking method."""
+    """This package's own ranking method, without the limits of an ingestion.
+
+    It measures a ranking rather than a cut-off, so `model.ranking.top_k` and `min_joinability` have
+    no effect, and query columns are ranked for whether or not they look like keys. No candidate is
+    verified on the data: that drops pairs, and never changes the order of the rest. Methods that
+    need the same network share it, whatever `model.path` says. Seeds count from `model.seed`.
+    """
 
     name: str  # the name shown in reports
     slug: str  # the name used in file names
@@ -336,7 +355,22 @@ def evaluate(
     seeds: int = 1,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Run ranking methods on labelled lakes, and score the rankings."""
+    """Run ranking methods on labelled lakes, and score the rankings.
+
+    All folders and settings are checked before the first computation. Tables are profiled once for
+    all methods and seeds. A method that cannot be trained has empty rankings; the others continue.
+
+    Args:
+        folders: The labelled lakes.
+        methods: The methods; all others are compared with the first.
+        settings: The recipe keys that decide how tables are profiled.
+        seeds: Number of runs of each method, with seeds that count from 0.
+        progress: Receives the progress.
+
+    Raises:
+        EvaluationError: A folder or a setting cannot be used.
+        SparkError: Spark cannot run.
+    """
     lakes = profile_lakes(read_labelled_lakes(folders), settings, progress)
     progress.expect(len(lakes) * len(methods) * seeds)
     for lake in lakes:

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int32
 
-from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.lake import ALL_UNIQUE, LONGEST_KEY, Lake
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import number_pairs
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
@@ -21,9 +21,7 @@ _MIN_KEY_UNIQUENESS = 0.95
 """Minimum uniqueness of a referenced column; samples and dirty rows repeat a few values."""
 _MIN_KEY_VALUES, _MIN_VALUES = 3, 2
 """Minimum number of distinct values of a referenced and of a referring column."""
-_MAX_LENGTH = 64.0
-"""Maximum mean length of the values, in characters; longer text is prose."""
-_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
+REFERRING_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
 """Types of columns that refer to keys."""
 _MIN_DAYS = 0.5
 """Minimum share of the days of a period that a calendar holds."""
@@ -77,10 +75,14 @@ class ReferenceCandidates:
 
 def may_refer(profile: ColumnProfile) -> bool:
     """Return whether a column's type and values allow it to refer to a key."""
-    short = profile.lengths.mean <= _MAX_LENGTH
     # Yes and no refer to nothing; 0 and 1 may be numbers of a table's rows.
     is_flag = profile.notation is Notation.TRUTH_WORDS and profile.type is DataType.TEXT
-    return profile.type in _TYPES and profile.distinct >= _MIN_VALUES and short and not is_flag
+    return (
+        profile.type in REFERRING_TYPES
+        and profile.distinct >= _MIN_VALUES
+        and profile.lengths.mean <= LONGEST_KEY
+        and not is_flag
+    )
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
@@ -246,8 +248,6 @@ def _chance(
     return (as_good - np.searchsorted(ranked, group)) / (keys[kind[right]] + _PSEUDO_KEYS)
 
 
-_UNIQUE = 0.999
-"""Minimum uniqueness of a table's key. It is below 1, because uniqueness is an estimate."""
 _REPEATS = 0.95
 """Maximum uniqueness of a referring column. A column of greater uniqueness may copy the key."""
 
@@ -257,7 +257,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     # Only with the likeliest key: most of what columns of one table share with one another, such as
     # the days of two dates, is no reference.
     uniqueness = priors.uniqueness
-    key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
+    key_of = _best_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= ALL_UNIQUE))
     may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
     refers = np.array(may, dtype=bool)
     keys = key_of[lake.table_of]

@@ -15,14 +15,14 @@ from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
-from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.candidates import REFERRING_TYPES, ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import LakeNames, names_parent, spell_out_markers
 from datahub_hyperjoin.model.roles.pair_scores import DEFAULT_WEIGHTS
 from datahub_hyperjoin.model.roles.references import References, weigh_candidates
 from datahub_hyperjoin.model.signals.cells import StoredVectors
 from datahub_hyperjoin.model.signals.names import NameSimilarity, Words
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import ColumnProfile, DataType
+from datahub_hyperjoin.tables import DataType
 
 _TOLERANCE = 1e-9
 """Distances between lengths count as equal if they differ by less than this."""
@@ -91,8 +91,6 @@ _NAMESAKES = 50
 """Maximum number of columns with the same name that are considered; if more have it, none are."""
 _SHORTEST = 2
 """Minimum number of letters of a table's name at the end of a column's name."""
-_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
-"""Types of columns that refer to keys."""
 
 _Shares = dict[tuple[int, int], float]
 """A share in [0, 1] for pairs of a column and a key."""
@@ -128,11 +126,6 @@ class NamedCandidates:
     # table have one.
     unlike_others: Float[np.ndarray, " pair"]
     is_marked: Bool[np.ndarray, " column"]  # columns whose names have a word such as `id`
-
-
-def may_refer_by_type(profile: ColumnProfile) -> bool:
-    """Return whether a column's type allows it to refer to a key."""
-    return profile.type in _TYPES
 
 
 def _guess_keys(names: LakeNames, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
@@ -248,7 +241,7 @@ def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
     """Without reading values, find the keys that each column may refer to."""
     names = LakeNames(lake)
     marked = names.is_marked
-    may = np.array([may_refer_by_type(profile) for profile in lake.profiles], dtype=bool)
+    may = np.array([profile.type in REFERRING_TYPES for profile in lake.profiles], dtype=bool)
     guessed = _guess_keys(names, may)
     is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
     is_key[priors.declared_unique] = True

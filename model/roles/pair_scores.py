@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.lake import ALL_UNIQUE, Lake
 from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
 from datahub_hyperjoin.model.roles.name_clues import (
     Clue,
@@ -189,11 +189,6 @@ def _weigh_vocabulary(lake: Lake) -> sparse.csr_array:
     return sparse.csr_array(holds.multiply(rarity[None, :]))
 
 
-_UNIQUE = 0.999
-"""Minimum uniqueness and completeness of a table's own key. It is below 1 because uniqueness may be
-an estimate."""
-
-
 @dataclass(frozen=True)
 class KeyClues:
     """Clues as to whether each column is the key of its table."""
@@ -224,8 +219,10 @@ def find_key_clues(
     lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
     """For each column, collect clues as to whether it is the key of its table."""
-    complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
-    unique = uniqueness >= _UNIQUE
+    complete = np.array(
+        [profile.completeness >= ALL_UNIQUE for profile in lake.profiles], dtype=bool
+    )
+    unique = uniqueness >= ALL_UNIQUE
     first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
     own_key = unique & complete & is_key
     np.minimum.at(first, lake.table_of[own_key], lake.standing[own_key])
