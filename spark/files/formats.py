@@ -70,7 +70,8 @@ class FileFormat(ABC):
     """Whether a file may be compressed as a whole, as in `.csv.gz`. Others compress inside."""
 
     has_members: ClassVar[bool] = False
-    """Whether a file holds several tables (`File.member`), such as the sheets of a workbook."""
+    """Whether a file holds several tables (`File.member`), such as the sheets of a workbook. The
+    catalog lists those of HyperJoin's own formats only."""
 
     schema_suffix: ClassVar[str] = ""
     """Ending of a file beside each file that describes its columns; empty if there is none."""

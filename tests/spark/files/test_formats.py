@@ -18,6 +18,7 @@ from pyarrow import orc
 from datahub_hyperjoin.locations import DeltaFolder, File
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import EmptyTableError, MissingDeltaError, UnreadableTableError
+from datahub_hyperjoin.spark.files.formats import usual_endings
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
 
@@ -140,3 +141,10 @@ def test_an_unreadable_delta_table_is_rejected(
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(MissingDeltaError, match=r"`pip install 'datahub-hyperjoin\[delta\]'`$"):
         rows_of(delta_table)
+
+
+def test_messages_name_the_usual_ending_of_each_format() -> None:
+    remote = ".csv, .tsv, .json, .jsonl, .parquet, .orc or .avro"
+    assert usual_endings(remote=True) == remote
+    local = ".csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro, .xlsx, .sqlite or .duckdb"
+    assert usual_endings(".sqlite", ".duckdb") == local
