@@ -127,14 +127,8 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
     """Convert a join to plain values."""
     turned = join.referenced == join.left
     evidence = join.measured.reversed if turned else join.measured
-    left, right = zip(*join.directed_pairs, strict=True)
     own, other = evidence.left_counts, evidence.right_counts
-    return JoinRecord(
-        left=" and ".join(map(str, left)),
-        right=" and ".join(map(str, right)),
-        role=join.role.value,
-        joinability=round(join.joinability, 4),
-        status="verified",
+    measures = _Measures(
         cardinality=evidence.cardinality.words,
         shared_values=evidence.shared,
         left_containment=round(evidence.left_containment, 4),
@@ -148,32 +142,35 @@ def record_of(join: Join, statement: Statement | None) -> JoinRecord:
         right_rows=other.total if other else None,
         right_rows_with_value=other.filled if other else None,
         right_rows_with_partner=other.matched if other else None,
-        compared_as=evidence.compared_as,
-        sql=statement.sql if statement else "",
-        sql_was_run=bool(statement and statement.sql and statement.was_run),
-        dialect=statement.dialect if statement else "",
-        no_sql=statement.reason if statement else "",
-        left_table=str(left[0].table),
-        left_column=_name(left),
-        right_table=str(right[0].table),
-        right_column=_name(right),
     )
+    found = statement or Statement()
+    return {**_ends(join, "verified"), **measures, **_sql(join, found, evidence.compared_as)}
 
 
 def record_of_key(join: Join) -> DeclaredRecord:
     """Convert the join of a foreign key that no values confirm to values without measures."""
+    return {**_ends(join, DECLARED), **_sql(join, Statement(reason=DECLARED), "")}
+
+
+def _ends(join: Join, status: str) -> _Ends:
     left, right = zip(*join.directed_pairs, strict=True)
-    return DeclaredRecord(
+    return _Ends(
         left=" and ".join(map(str, left)),
         right=" and ".join(map(str, right)),
         role=join.role.value,
         joinability=round(join.joinability, 4),
-        status=DECLARED,
-        compared_as="",
-        sql="",
-        sql_was_run=False,
-        dialect="",
-        no_sql=DECLARED,
+        status=status,
+    )
+
+
+def _sql(join: Join, statement: Statement, compared_as: str) -> _Sql:
+    left, right = zip(*join.directed_pairs, strict=True)
+    return _Sql(
+        compared_as=compared_as,
+        sql=statement.sql,
+        sql_was_run=bool(statement.sql and statement.was_run),
+        dialect=statement.dialect,
+        no_sql=statement.reason,
         left_table=str(left[0].table),
         left_column=_name(left),
         right_table=str(right[0].table),
