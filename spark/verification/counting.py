@@ -368,20 +368,29 @@ def _runs(items: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     return np.stack([bounds[:-1], bounds[1:]], axis=1)
 
 
-def _columns_of(rows: pa.Table) -> dict[int, _Values]:
-    """Return the values of each column in the rows of one hash partition."""
-    found: dict[int, list[_Values]] = {}
+def _arrays_of(rows: pa.Table) -> Iterator[tuple[_Numbers, Indices, Hashes, Counts]]:
+    """Yield the arrays in each row of a hash partition, without a copy of their values."""
     for batch in rows.to_batches():
         for row in range(len(batch)):
             content = (
                 batch[name][row].as_buffer() for name in ("columns", "sizes", "hashes", "counts")
             )
-            numbers, *others = map(np.frombuffer, content, ("<i4", "<i8", "<u8", "<i8"))
-            sizes, hashes, counts = others
-            bounds = bounds_of(sizes).tolist()
-            for at, number in enumerate(numbers.tolist()):
-                values = slice(bounds[at], bounds[at + 1])
-                found.setdefault(number, []).append((hashes[values], counts[values]))
+            numbers, sizes, hashes, counts = map(
+                np.frombuffer, content, ("<i4", "<i8", "<u8", "<i8")
+            )
+            yield numbers, sizes, hashes, counts
+
+
+def _columns_of(
+    rows: Iterable[tuple[_Numbers, Indices, Hashes, Counts]],
+) -> dict[int, _Values]:
+    """Return the values of each column in the rows of one hash partition."""
+    found: dict[int, list[_Values]] = {}
+    for numbers, sizes, hashes, counts in rows:
+        bounds = bounds_of(sizes).tolist()
+        for at, number in enumerate(numbers.tolist()):
+            values = slice(bounds[at], bounds[at + 1])
+            found.setdefault(number, []).append((hashes[values], counts[values]))
     return {number: _merged(parts) for number, parts in found.items()}
 
 
@@ -397,11 +406,18 @@ def _merged(parts: Sequence[_Values]) -> _Values:
 
 def count_pairs_of_partition(rows: pa.Table, to_count: _Numbers) -> pa.Table:
     """In one hash partition, count the shared values and matching rows of pairs."""
-    columns = _columns_of(rows)
-    is_here = np.zeros(max(to_count.max(initial=0), *columns, 0) + 1, np.bool_)
-    is_here[[*columns]] = True
+    parts = [*_arrays_of(rows)]
+    numbers = np.concatenate([np.zeros(0, np.int32), *(each[0] for each in parts)])
+    is_here = np.zeros(max(to_count.max(initial=0), numbers.max(initial=0)) + 1, np.bool_)
+    is_here[numbers] = True
     pairs = to_count[is_here[to_count].all(axis=1)]
-    counted = _count_pairs(columns, pairs)
+    size = sum(len(each[2]) for each in parts)
+    if _are_short(size, pairs) and len(np.unique(numbers)) == len(numbers):
+        # Whole columns need not be taken apart first.
+        _, *arrays = (np.concatenate(each) for each in zip(*parts, strict=True))
+        counted = _count_together(numbers, *arrays, pairs=pairs)
+    else:
+        counted = _count_pairs(_columns_of(parts), pairs)
     is_found = (counted[0] > 0) | (pairs[:, 0] == pairs[:, 1])
     ends = pairs[is_found].astype(np.int32).T
     return pa.Table.from_arrays(
@@ -412,19 +428,23 @@ def count_pairs_of_partition(rows: pa.Table, to_count: _Numbers) -> pa.Table:
 def _count_pairs(columns: Mapping[int, _Values], pairs: _Numbers) -> npt.NDArray[np.int64]:
     """Return the shared values, the matching rows and the joined rows of each pair."""
     sizes = np.array([len(hashes) for hashes, _ in columns.values()], np.int64)
-    if len(pairs) * _VALUES_PER_PAIR > sizes.sum() <= _MOST_TOGETHER:
-        return _count_together(columns, sizes, pairs)
+    if _are_short(int(sizes.sum()), pairs):
+        hashes, counts = (np.concatenate(each) for each in zip(*columns.values(), strict=True))
+        return _count_together(np.array([*columns]), sizes, hashes, counts, pairs=pairs)
     each = (count_pair(columns[left], columns[right]) for left, right in pairs.tolist())
     counted = [(counts.shared, counts.rows, counts.joined) for counts in each]
     return np.array(counted, np.int64).reshape(-1, 3).T
 
 
+def _are_short(size: int, pairs: _Numbers) -> bool:
+    return len(pairs) * _VALUES_PER_PAIR > size <= _MOST_TOGETHER
+
+
 def _count_together(
-    columns: Mapping[int, _Values], sizes: Indices, pairs: _Numbers
+    numbers: _Numbers, sizes: Indices, hashes: Hashes, counts: Counts, *, pairs: _Numbers
 ) -> npt.NDArray[np.int64]:
     """Count many pairs of short columns, as `count_pair` does for one."""
-    numbers, bounds = np.array([*columns]), bounds_of(sizes)
-    hashes, counts = (np.concatenate(each) for each in zip(*columns.values(), strict=True))
+    bounds = bounds_of(sizes)
     order = np.argsort(numbers)
     pairs = order[np.searchsorted(numbers, pairs, sorter=order)]
     # Numbers instead of hashes leave room for the column in one number of 64 bits.
