@@ -48,6 +48,9 @@ class SafeJoin:
     join: Join
     """The join, with the referring table on the left."""
 
+    columns: tuple[tuple[str, str], ...]
+    """The referring and the referenced column of each pair, in the order of the key."""
+
     is_confirmed: bool
     """Whether people accepted, wrote or declared a join of these columns."""
 
@@ -60,12 +63,6 @@ class SafeJoin:
     def referenced(self) -> TableId:
         """The referenced table."""
         return self.join.right.table
-
-    @property
-    def columns(self) -> tuple[tuple[str, str], ...]:
-        """The referring and the referenced column of each pair, in the order of the key."""
-        paths = sorted((right.path, left.path) for left, right in self.join.pairs)
-        return tuple((left, right) for right, left in paths)
 
     @property
     def referring_columns(self) -> tuple[str, ...]:
@@ -141,7 +138,11 @@ def examine(join: Join) -> SafeJoin | LeftOut:
     turned = join.directed
     if join.referenced is None and join.cardinality is Cardinality.ONE_MANY:
         turned = join.reversed
-    return _reason(turned) or SafeJoin(join=turned, is_confirmed=join.is_confirmed)
+    if reason := _reason(turned):
+        return reason
+    paths = sorted((right.path, left.path) for left, right in turned.pairs)
+    columns = tuple((left, right) for right, left in paths)
+    return SafeJoin(join=turned, columns=columns, is_confirmed=join.is_confirmed)
 
 
 def _reason(join: Join) -> LeftOut | None:
@@ -155,12 +156,13 @@ def _reason(join: Join) -> LeftOut | None:
         LeftOut.OTHER_FORM: bool(join.compared_as),
         # The few duplicates of a dirty key, which a path tolerates, repeat rows, too.
         LeftOut.FAN_OUT: join.multiplies,
-        # Of the reasons why a join is not safe, those above have names of their own.
-        LeftOut.IMPROBABLE: not is_safe(join),
         LeftOut.TWO_PLATFORMS: len({(table.platform, table.env) for table in join.tables}) > 1,
         LeftOut.DOTTED: any("." in path for path in paths),
     }
-    return next((reason for reason, applies in reasons.items() if applies), None)
+    if named := next((reason for reason, applies in reasons.items() if applies), None):
+        return named
+    # The other reasons why a join is not safe have names above.
+    return None if is_safe(join) else LeftOut.IMPROBABLE
 
 
 def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:

@@ -386,6 +386,8 @@ class Join:
 
     def decided(self, verdict: Verdict | None) -> "Join":
         """Return the join as it is when people have decided so, and shown."""
+        if verdict is self.verdict and not self.is_hidden:
+            return self
         published = self.published and replace(self.published, removed=False)
         return replace(self, catalog=replace(self.catalog, verdict=verdict), published=published)
 

@@ -11,8 +11,8 @@ pages drops all custom properties. Edits through other ways keep them, so an edi
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +65,15 @@ _SIDES = {"left": "source", "right": "destination"}
 _NAMES = {"shared": "shared_values", "rows": "joined_rows"}
 """The names of measures in custom properties that are not those of the fields."""
 
-_COUNTS = {"total": "{}_rows", "filled": "{}_rows_with_value", "matched": "{}_rows_with_partner"}
-"""The custom properties that store `RowCounts`, by field; a side of the join fills the gap."""
+_COUNTS = {
+    side: {
+        "total": f"{end}_rows",
+        "filled": f"{end}_rows_with_value",
+        "matched": f"{end}_rows_with_partner",
+    }
+    for side, end in _SIDES.items()
+}
+"""The custom properties that store `RowCounts`, by side and field."""
 
 _MEASURES = tuple(each for each in fields(Evidence) if each.name != "cardinality")
 """All fields of the evidence that have no place of their own in DataHub's relationship."""
@@ -239,34 +246,40 @@ def _stored_as(name: str) -> str:
     return _NAMES.get(name) or (f"{_SIDES[side]}_{rest}" if side in _SIDES else name)
 
 
+_STORED = tuple((each, _stored_as(each.name), each.name.partition("_")[0]) for each in _MEASURES)
+
+
 def _measured_properties(evidence: Evidence) -> dict[str, str]:
     """Return the custom properties that store the measurements of a join."""
     properties: dict[str, str] = {}
-    for each in _MEASURES:
-        value = getattr(evidence, each.name)
-        if isinstance(value, RowCounts):
-            side = _SIDES[each.name.partition("_")[0]]
-            known = {name: n for name, n in asdict(value).items() if n is not None}
-            properties |= {_COUNTS[name].format(side): str(n) for name, n in known.items()}
-        elif each.type is float:
-            properties[_stored_as(each.name)] = f"{value:.{SCORE_DIGITS}f}"
+    for field, name, side in _STORED:
+        value = getattr(evidence, field.name)
+        if field.type is float:
+            properties[name] = f"{value:.{SCORE_DIGITS}f}"
+        elif isinstance(value, RowCounts):
+            for count, key in _COUNTS[side].items():
+                if (number := getattr(value, count)) is not None:
+                    properties[key] = str(number)
         elif value not in {None, ""}:
-            properties[_stored_as(each.name)] = str(value)
+            properties[name] = str(value)
     return properties
 
 
-def _read_measure(field: "Field[Any]", properties: Mapping[str, str]) -> Any:  # noqa: ANN401 - as the field
-    name = _stored_as(field.name)
-    if isinstance(field.type, type):
-        if name not in properties and field.default is not MISSING:
-            return field.default
-        return field.type(properties[name])
-    side = _SIDES[field.name.partition("_")[0]]
-    counts = {each: properties.get(key.format(side)) for each, key in _COUNTS.items()}
-    total, filled, matched = (None if text is None else int(text) for text in counts.values())
-    if total is None or filled is None:
+def _read_measures(properties: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each measure, or the default of one that is not stored."""
+    for field, name, side in _STORED:
+        if isinstance(field.type, type):
+            known = name in properties or field.default is MISSING
+            yield field.name, field.type(properties[name]) if known else field.default
+        else:
+            yield field.name, _stored_counts(properties, _COUNTS[side])
+
+
+def _stored_counts(properties: Mapping[str, str], keys: Mapping[str, str]) -> RowCounts | None:
+    known = {name: int(properties[key]) for name, key in keys.items() if key in properties}
+    if "total" not in known or "filled" not in known:
         return None
-    return RowCounts(total=total, filled=filled, matched=matched)
+    return RowCounts(total=known["total"], filled=known["filled"], matched=known.get("matched"))
 
 
 def is_ours(aspect: "ERModelRelationshipPropertiesClass") -> bool:
@@ -307,7 +320,7 @@ def from_aspect(aspect: "ERModelRelationshipPropertiesClass") -> Join | None:
         role = Role(properties.get(_ROLE, Role.SAME_DOMAIN.value))
         evidence = None
         if properties.get(_BAND) != UNVERIFIED:
-            measures = {each.name: _read_measure(each, properties) for each in _MEASURES}
+            measures = dict(_read_measures(properties))
             evidence = Evidence(cardinality=Cardinality(aspect.cardinality), **measures)
         join = Join(
             left=left,

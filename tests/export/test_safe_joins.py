@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from chains import changed
 
-from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, select_safe
-from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.export.schema import LeftOut, SafeJoin, examine, select_safe
+from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict, is_safe
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 MANY_MANY = Cardinality.MANY_MANY
@@ -110,3 +110,17 @@ def test_the_columns_of_a_key_are_in_one_order(joins: list[Join]) -> None:
     (lines,) = (join for join in joins if len(join.pairs) > 1)
     swapped = changed(lines, pairs=lines.pairs[::-1], referenced=lines.pairs[1][1])
     assert only(swapped).columns == only(lines).columns == (("order", "number"), ("shop", "shop"))
+
+
+@pytest.mark.parametrize(("score", "confirmed", "exported"), [
+    (0.65, {}, True),
+    (0.64, {}, False),
+    (0.64, {"declared": True}, True),
+    (0.64, {"verdicts": (Verdict.ACCEPTED,)}, True),
+])  # fmt: skip
+def test_an_export_holds_what_an_agent_may_use(
+    reference: Join, score: float, confirmed: dict[str, Any], *, exported: bool
+) -> None:
+    join = changed(reference, joinability=score, **confirmed)
+    assert is_safe(join) is exported
+    assert (examine(join) is LeftOut.IMPROBABLE) is not exported

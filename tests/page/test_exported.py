@@ -59,3 +59,11 @@ def test_a_join_that_the_data_did_not_verify_needs_an_acceptance() -> None:
     assert choices.undecided["mermaid"] == (-1, unverified, unverified)
     assert choices.accepted == {"dbt": {1: -1}, "mermaid": {1: -1}}
     assert choices.ways == (1, 1, 0)
+
+
+def test_an_improbable_join_needs_an_acceptance() -> None:
+    weak = changed(shown(SAFE), joinability=0.5)
+    choices = choose_exports([shown(SAFE), weak])
+    assert choices.undecided["dbt"] == (-1, choices.reasons.index(LeftOut.IMPROBABLE.value))
+    assert choices.accepted["dbt"] == {1: -1}
+    assert choices.ways == (1, 1)
