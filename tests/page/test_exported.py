@@ -62,7 +62,7 @@ def test_a_join_that_the_data_did_not_verify_needs_an_acceptance() -> None:
 
 
 def test_an_improbable_join_needs_an_acceptance() -> None:
-    weak = changed(shown(SAFE), joinability=0.5)
+    weak = changed(shown(SAFE), joinability=0.5, declared=False)
     choices = choose_exports([shown(SAFE), weak])
     assert choices.undecided["dbt"] == (-1, choices.reasons.index(LeftOut.IMPROBABLE.value))
     assert choices.accepted["dbt"] == {1: -1}
